@@ -1,0 +1,58 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -name '*.pyi' -not -path '*/__pycache__/*')
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
+LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
+
+.PHONY: help demo test lint slow bench sanitize picture flights clean
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
+
+demo: $(VENV)/installed ## Install into .venv and audit the forecasts that ship
+	@$(BIN)/calibrant demo
+
+test: lint ## Every test, lint, type check and doctest, against the installed wheel
+	$(BIN)/python tests/programs.py
+	$(BIN)/python -m pytest -n 2 $(LEAVE_OUT)
+	$(BIN)/python -m pytest -n 2 --doctest-modules --doctest-glob='*.md' --pyargs calibrant docs README.md
+
+lint: $(VENV)/developing
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+	cp $$($(BIN)/python -c 'import calibrant, pathlib; print(pathlib.Path(calibrant.__file__).with_name("_kernels.pyi"))') src/calibrant/
+	$(BIN)/mypy
+
+slow: $(VENV)/developing ## Size of tests, by simulation (minutes)
+	$(BIN)/python -m pytest -n 2 -m slow
+
+bench: $(VENV)/developing ## Speed and memory beside a sort, answers asserted
+	$(BIN)/python benchmarks/run.py
+
+sanitize: $(VENV)/developing ## Kernels under the address and undefined-behaviour sanitizers
+	tools/sanitize.sh $(PYTHON)
+
+picture: $(VENV)/developing ## Draw the README's picture again
+	$(BIN)/python docs/draw_reliability.py
+
+flights: $(VENV)/developing ## Rebuild the forecasts that ship and compare
+	tools/check_flights.sh $(PYTHON)
+
+clean: ## Remove what was built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache src/calibrant/_kernels.pyi
+
+$(VENV)/bin/python:
+	tools/prepare_system.sh $(PYTHON)
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip
+
+$(VENV)/installed: $(VENV)/bin/python $(SOURCES)
+	$(PIP) -C cmake.define.CALIBRANT_WERROR=ON .
+	@touch $@
+
+$(VENV)/developing: $(VENV)/installed
+	$(PIP) --group dev
+	@touch $@

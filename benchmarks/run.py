@@ -1,0 +1,178 @@
+"""Time every measure beside a stable sort of the same predictions, in one run.
+
+The yardstick S is numpy.sort(kind="stable"): the default sort changes five-fold with the
+machine's SIMD path. Times are from arrays to answer with all checks, on one core, best of
+several; every answer is asserted. Prints Markdown; exits with 1 if a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import calibrant as cal
+from shapes import SHAPES, forecasts
+from works import WORKS, Work
+
+HOW = (
+    "Ratios are measured side by side in one run on one core, best of several, from arrays to "
+    "answer with all checks; every answer is asserted."
+)
+MEMORY_BAR = 6.0
+IMPORT_BAR = 0.06
+GROWTH_BAR = 2.5
+
+
+def best_time(call: Callable[[], object], repeats: int) -> float:
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def ratios(n: int, repeats: int) -> dict[tuple[str, str], float]:
+    """Time of each work on each shape, in sorts; the worst answer check raises."""
+    found = {}
+    for shape in SHAPES:
+        y, p = forecasts(shape, n)
+        sort = best_time(partial(np.sort, p, kind="stable"), repeats)
+        for work in WORKS:
+            work.check(y, p, work.call(y, p))
+            call = partial(work.call, y, p)
+            found[work.name, shape] = best_time(call, repeats) / sort
+    return found
+
+
+def ratio_table(n: int, repeats: int) -> Iterator[tuple[str, bool]]:
+    found = ratios(n, repeats)
+    yield f"\n## {n:.0e} rows, in stable sorts of the same predictions\n", True
+    yield f"| work | bar | {' | '.join(SHAPES)} |", True
+    yield f"|---|---|{'---|' * len(SHAPES)}", True
+    for work in WORKS:
+        row = [found[work.name, shape] for shape in SHAPES]
+        cells = " | ".join(f"{ratio:.3f}" for ratio in row)
+        yield f"| {work.name} | {work.bar} | {cells} |", max(row) <= work.bar
+
+
+def growth_table() -> Iterator[tuple[str, bool]]:
+    """Nanoseconds per row and per bit of log2(n): level if cost grows as n log n."""
+    sizes = [10**4, 10**5, 10**6, 10**7]
+    yield "\n## Growth: nanoseconds / (n log2 n), waves\n", True
+    yield f"| work | {' | '.join(f'{n:.0e}' for n in sizes)} |", True
+    yield f"|---|{'---|' * len(sizes)}", True
+    for work in WORKS:
+        row = []
+        for n in sizes:
+            y, p = forecasts("waves", n)
+            seconds = best_time(partial(work.call, y, p), 3)
+            row.append(seconds * 1e9 / (n * np.log2(n)))
+        # Small samples pay the fixed cost of a call; the large ones must not grow.
+        yield (
+            f"| {work.name} | {' | '.join(f'{ns:.2f}' for ns in row)} |",
+            row[-1] <= GROWTH_BAR * min(row),
+        )
+
+
+MEMORY_PROGRAM = """
+import resource, sys
+sys.path.insert(0, {folder!r})
+from shapes import forecasts
+from works import WORKS
+import numpy as np
+y, p = forecasts({shape!r}, {n})
+work = next(work for work in WORKS if work.name == {work!r})
+work.call(y[:1000].copy(), p[:1000].copy())
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")  # forget the peak that making the data left
+def status(key):
+    with open("/proc/self/status") as file:
+        return int(next(line for line in file if line.startswith(key)).split()[1]) * 1024
+before = status("VmRSS")
+work.call(y, p)
+print((status("VmHWM") - before) / (8 * {n}))
+"""
+
+
+def memory_table(n: int = 10**7) -> Iterator[tuple[str, bool]]:
+    """Peak memory beyond the input, in arrays of n doubles (Linux only)."""
+    yield f"\n## Memory at {n:.0e} rows beyond the input, in arrays of n doubles\n", True
+    yield "| work | bar | waves | rare events |", True
+    yield "|---|---|---|---|", True
+    for work in WORKS:
+        row = [peak_memory(work, shape, n) for shape in ("waves", "rare events")]
+        yield (
+            f"| {work.name} | {MEMORY_BAR:g} | {' | '.join(f'{m:.2f}' for m in row)} |",
+            max(row) <= MEMORY_BAR,
+        )
+
+
+def peak_memory(work: Work, shape: str, n: int) -> float:
+    program = MEMORY_PROGRAM.format(
+        folder=str(Path(__file__).parent), shape=shape, n=n, work=work.name
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def import_table() -> Iterator[tuple[str, bool]]:
+    def seconds(module: str) -> float:
+        program = (
+            f"import time, numpy; t = time.perf_counter(); import {module}; "
+            "print(time.perf_counter() - t)"
+        )
+        runs = [
+            subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+            for _ in range(5)
+        ]
+        return min(float(run.stdout) for run in runs)
+
+    beyond_numpy = seconds("calibrant")
+    yield "\n## Import\n", True
+    yield (
+        f"`import calibrant` beyond numpy: {beyond_numpy:.3f} s (bar {IMPORT_BAR} s)",
+        beyond_numpy <= IMPORT_BAR,
+    )
+
+
+def report() -> Iterator[tuple[str, bool]]:
+    yield "# Benchmarks\n", True
+    versions = f"calibrant {cal.__version__}, numpy {np.__version__}"
+    machine = f"Python {platform.python_version()}, {platform.machine()}"
+    yield f"{versions}, {machine}. {HOW}", True
+    yield from ratio_table(10**6, 7)
+    yield from ratio_table(10**7, 3)
+    yield from growth_table()
+    yield from memory_table()
+    yield from import_table()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="also write RESULTS.md")
+    write = parser.parse_args().write
+    lines, missed = [], []
+    for line, held in report():
+        print(line if held else f"{line} MISSED", flush=True)
+        lines.append(line)
+        if not held:
+            missed.append(line)
+    if missed:
+        sys.exit(f"{len(missed)} bars missed")
+    if write:
+        Path(__file__).with_name("RESULTS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

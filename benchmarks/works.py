@@ -1,0 +1,85 @@
+"""What is timed, its bar as a multiple of a stable sort, and a check of its answer."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+import calibrant as cal
+from shapes import Floats
+
+Call = Callable[[Floats, Floats], float]
+
+
+@dataclass(frozen=True)
+class Work:
+    name: str
+    bar: float
+    call: Call
+    check: Callable[[Floats, Floats, float], None]
+
+
+def exact_ece(y: Floats, p: Floats) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cal.errors.CalibrantWarning)
+        return cal.expected_calibration_error(y, p)
+
+
+def smooth_in_cells(y: Floats, p: Floats) -> float:
+    return cal.smooth_calibration_error(cal.Joint.from_samples(y, p, resolution=2**16))
+
+
+def attains(value: cal.Measurement, y: Floats, p: Floats, lipschitz: float) -> None:
+    """Primal and dual agree: the witness is feasible and gains the value on the rows."""
+    witness = value.witness
+    assert np.abs(witness.value).max() <= 1
+    steps = np.abs(np.diff(witness.value)) - lipschitz * np.diff(witness.knot)
+    assert steps.size == 0 or steps.max() <= 1e-13
+    gain = float(np.mean(witness(p) * (y - p)))
+    assert abs(gain - value) <= 1e-10, (gain, float(value))
+
+
+def check_smooth(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    attains(value, y, p, 1.0)
+
+
+def check_earth_mover(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    attains(value, y, p, 2.0)
+
+
+def check_cells(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    low, high = value.bounds
+    assert low <= cal.smooth_calibration_error(y, p) <= high
+    assert high - low <= 2**-16
+
+
+def check_binned(y: Floats, p: Floats, value: float) -> None:
+    edges = np.arange(16) / 15
+    index = np.minimum(np.searchsorted(edges, p, side="right") - 1, 14)
+    expected = np.abs(np.bincount(index, y - p, 15)).sum() / y.size
+    assert abs(value - expected) <= 1e-11
+
+
+def check_ece(y: Floats, p: Floats, value: float) -> None:
+    _, index = np.unique(p, return_inverse=True)
+    expected = np.abs(np.bincount(index, y - p)).sum() / y.size
+    assert abs(value - expected) <= 1e-10
+
+
+def check_cutoff(y: Floats, p: Floats, value: float) -> None:
+    _, index = np.unique(p, return_inverse=True)
+    walk = np.concatenate([[0.0], np.cumsum(np.bincount(index, y - p))]) / y.size
+    assert abs(value - (walk.max() - walk.min())) <= 1e-10
+
+
+WORKS = (
+    Work("smooth error, exact", 1.2, cal.smooth_calibration_error, check_smooth),
+    Work("earth mover distance, exact", 1.2, cal.earth_mover_distance, check_earth_mover),
+    Work("smooth error, 2^16 cells", 0.1, smooth_in_cells, check_cells),
+    Work("binned error, 15 bins", 0.04, cal.binned_calibration_error, check_binned),
+    Work("expected error, exact", 0.5, exact_ece, check_ece),
+    Work("cutoff error, exact", 0.5, cal.cutoff_calibration_error, check_cutoff),
+)

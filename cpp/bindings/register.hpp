@@ -1,0 +1,10 @@
+#pragma once
+
+#include "arrays.hpp"
+
+namespace calibrant::bindings {
+
+void register_rows(nb::module_& m);
+void register_laws(nb::module_& m);
+
+}  // namespace calibrant::bindings

@@ -1,0 +1,95 @@
+#include "calibrant/bins.hpp"
+#include "calibrant/levels.hpp"
+#include "register.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+namespace calibrant::bindings {
+
+using namespace nb::literals;
+
+// prediction, weight, positives, rows, weight squares, bad rows, binary
+using Sums = std::tuple<Output, Output, Output, std::optional<Output>, std::optional<Output>,
+                        std::size_t, bool>;
+
+template <class Outcome>
+Sums levels(Input<double> prediction, Input<Outcome> outcome, Weights weight) {
+    const Rows<Outcome> rows = rows_of(prediction, outcome, weight);
+    Levels result;
+    {
+        const nb::gil_scoped_release unlocked;
+        result = levels_of(rows);
+    }
+    const std::size_t count = result.count;
+    std::optional<Output> row_counts;
+    std::optional<Output> squares;
+    if (weight) {
+        row_counts = hand_over(std::move(result.rows), count);
+        squares = hand_over(std::move(result.weight_squares), count);
+    }
+    return {hand_over(std::move(result.prediction), count),
+            hand_over(std::move(result.weight), count),
+            hand_over(std::move(result.positives), count),
+            std::move(row_counts),
+            std::move(squares),
+            result.bad_rows,
+            result.binary};
+}
+
+template <class Find, class Outcome>
+Sums binned(const Find& find, const Rows<Outcome>& rows) {
+    BinSums result;
+    {
+        const nb::gil_scoped_release unlocked;
+        result = bin_sums(rows, find);
+    }
+    std::optional<Output> row_counts;
+    std::optional<Output> squares;
+    if (rows.weight != nullptr) {
+        row_counts = hand_over(result.rows);
+        squares = hand_over(result.weight_squares);
+    }
+    return {hand_over(result.prediction),
+            hand_over(result.weight),
+            hand_over(result.positives),
+            std::move(row_counts),
+            std::move(squares),
+            result.bad_rows,
+            result.binary};
+}
+
+template <class Outcome>
+Sums bins(Input<double> prediction, Input<Outcome> outcome, Weights weight, Input<double> edges,
+          bool closed_left) {
+    if (edges.size() < 2) throw std::invalid_argument("bins need two edges");
+    const Rows<Outcome> rows = rows_of(prediction, outcome, weight);
+    std::vector<double> ends = bin_ends(edges.data(), edges.size(), closed_left);
+    return UniformEdges::fit(edges.data(), edges.size())
+               ? binned(UniformEdges(std::move(ends)), rows)
+               : binned(AnyEdges(std::move(ends)), rows);
+}
+
+template <class Outcome>
+Sums cells(Input<double> prediction, Input<Outcome> outcome, Weights weight, std::size_t count) {
+    if (count == 0) throw std::invalid_argument("at least one cell");
+    return binned(Cells(count), rows_of(prediction, outcome, weight));
+}
+
+template <class Outcome>
+void register_outcome(nb::module_& m) {
+    m.def("levels", &levels<Outcome>, "prediction"_a.noconvert(), "outcome"_a.noconvert(),
+          "weight"_a.noconvert().none());
+    m.def("bins", &bins<Outcome>, "prediction"_a.noconvert(), "outcome"_a.noconvert(),
+          "weight"_a.noconvert().none(), "edges"_a.noconvert(), "closed_left"_a.noconvert());
+    m.def("cells", &cells<Outcome>, "prediction"_a.noconvert(), "outcome"_a.noconvert(),
+          "weight"_a.noconvert().none(), "count"_a.noconvert());
+}
+
+void register_rows(nb::module_& m) {
+    register_outcome<std::uint8_t>(m);
+    register_outcome<std::int64_t>(m);
+    register_outcome<double>(m);
+}
+
+}  // namespace calibrant::bindings

@@ -1,0 +1,226 @@
+// Sums of rows over intervals of predictions, in one pass and without a sort.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "rows.hpp"
+
+namespace calibrant {
+
+// A finder tells the bin of a prediction in two steps: `slot`, a product that vectorises, and
+// `bin`, which makes it exact. What is summed is `part` of the prediction; `whole` gives back the
+// sum of predictions. Converting to a signed 32-bit number is one instruction; to an unsigned one
+// it is many.
+using Slot = std::int32_t;
+
+// Intervals between increasing edges from 0 to 1. With `closed_left` they are [a, b) and the last
+// one holds its end; otherwise (a, b] and the first one holds its start. Comparison with the edges
+// is exact: 0.3 is in [0.3, 0.4) when the edge is the double 0.3.
+inline std::vector<double> bin_ends(const double* edges, std::size_t count, bool closed_left) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    std::vector<double> ends(edges + 1, edges + count);
+    if (!closed_left)
+        for (double& end : ends) end = std::nextafter(end, infinity);
+    ends.back() = infinity;
+    return ends;
+}
+
+// Edges j / k: the product, taken a little too small, is the bin or the one before it.
+class UniformEdges {
+public:
+    explicit UniformEdges(std::vector<double> ends)
+        : ends_(std::move(ends)), scale_(static_cast<double>(ends_.size()) * (1.0 - 0x1p-50)) {}
+    static bool fit(const double* edges, std::size_t count) {
+        const std::size_t bins = count - 1;
+        for (std::size_t j = 0; j < count; ++j)
+            if (edges[j] != static_cast<double>(j) / static_cast<double>(bins)) return false;
+        return bins <= max_bins;
+    }
+    std::size_t size() const { return ends_.size(); }
+    Slot slot(double prediction) const { return static_cast<Slot>(prediction * scale_); }
+    std::size_t bin(Slot slot, double prediction) const {
+        const auto guess = static_cast<std::uint32_t>(slot);
+        return guess + static_cast<std::size_t>(prediction >= ends_[guess]);
+    }
+    static double part(double prediction, std::size_t) { return prediction; }
+    static double whole(double sum, double, std::size_t) { return sum; }
+
+private:
+    static constexpr std::size_t max_bins = std::size_t{1} << 26;
+    std::vector<double> ends_;
+    double scale_;
+};
+
+class AnyEdges {
+public:
+    explicit AnyEdges(std::vector<double> ends) : ends_(std::move(ends)) {
+        std::size_t bin = 0;
+        for (std::size_t slot = 0; slot <= slots; ++slot) {
+            while (static_cast<double>(slot) / slots >= ends_[bin]) ++bin;
+            first_[slot] = static_cast<std::uint32_t>(bin);
+        }
+    }
+    std::size_t size() const { return ends_.size(); }
+    Slot slot(double prediction) const { return static_cast<Slot>(prediction * slots); }
+    std::size_t bin(Slot slot, double prediction) const {
+        std::size_t bin = first_[static_cast<std::uint32_t>(slot)];
+        while (prediction >= ends_[bin]) ++bin;
+        return bin;
+    }
+    static double part(double prediction, std::size_t) { return prediction; }
+    static double whole(double sum, double, std::size_t) { return sum; }
+
+private:
+    static constexpr int slots = 4096;
+    std::vector<double> ends_;
+    std::array<std::uint32_t, slots + 1> first_;  // the bin at the start of each slot
+};
+
+// Cells [j/k, (j+1)/k), the last one closed, for k a power of two: the product is exact. Only the
+// place inside the cell is summed, so that rounding errors shrink with the cell.
+class Cells {
+public:
+    explicit Cells(std::size_t count) : last_(count - 1), scale_(static_cast<double>(count)) {}
+    std::size_t size() const { return last_ + 1; }
+    Slot slot(double prediction) const { return static_cast<Slot>(prediction * scale_); }
+    std::size_t bin(Slot slot, double) const {
+        return std::min<std::size_t>(static_cast<std::uint32_t>(slot), last_);
+    }
+    double part(double prediction, std::size_t bin) const {
+        return prediction * scale_ - static_cast<double>(static_cast<Slot>(bin));
+    }
+    double whole(double sum, double weight, std::size_t bin) const {
+        return (sum + weight * static_cast<double>(bin)) / scale_;
+    }
+
+private:
+    std::size_t last_;
+    double scale_;
+};
+
+struct BinSums {
+    std::vector<double> prediction;  // weight times prediction, summed
+    std::vector<double> weight;
+    std::vector<double> positives;
+    std::vector<double> rows;            // empty when every row weighs one
+    std::vector<double> weight_squares;  // likewise
+    std::size_t bad_rows = 0;
+    bool binary = true;
+};
+
+// Sixteen bytes a bin, so that 2^16 of them stay in the second-level cache, and two numbers that
+// one vector instruction adds: both counts share a double, exactly for up to 2^26 rows.
+struct alignas(16) CoinTally {
+    static constexpr double positive = 0x1p26;
+    double prediction = 0.0;
+    double counts = 0.0;
+
+    template <class Outcome>
+    void add(const Rows<Outcome>& from, std::size_t i, double part) {
+        static constexpr double count_of[] = {1.0, 1.0 + positive};
+        prediction += part;
+        counts += count_of[static_cast<std::size_t>(from.outcome[i])];
+    }
+    double positives() const { return std::floor(counts / positive); }
+    double rows() const { return counts - positives() * positive; }
+};
+
+struct WeightedTally {
+    double prediction = 0.0;
+    double weight = 0.0;
+    double positives = 0.0;
+    double weight_squares = 0.0;
+    double rows = 0.0;
+
+    template <class Outcome>
+    void add(const Rows<Outcome>& from, std::size_t i, double part) {
+        const double w = from.weight == nullptr ? 1.0 : from.weight[i];
+        if (w == 0.0) return;
+        prediction += w * part;
+        weight += w;
+        positives += w * static_cast<double>(from.outcome[i]);
+        weight_squares += w * w;
+        rows += 1.0;
+    }
+};
+
+// Several lanes break the chain of additions into one crowded bin; emptying them after every
+// few blocks keeps the rounding error of a sum independent of the number of rows.
+template <class Tally, std::size_t lanes, class Find, class Outcome, class Flush>
+std::size_t tally_lanes(const Rows<Outcome>& rows, const Find& find, Flush flush) {
+    constexpr std::size_t block = std::size_t{1} << 10;
+    constexpr std::size_t rows_per_flush = lanes > 1 ? std::size_t{1} << 16 : std::size_t{1} << 26;
+    const std::size_t bins = find.size();
+    std::vector<Tally> tallies(bins * lanes);
+    Tally* const tally = tallies.data();
+    std::array<Slot, block> slots;
+    std::size_t bad = 0;
+    for (std::size_t start = 0; start < rows.count; start += block) {
+        const std::size_t end = std::min(rows.count, start + block);
+        bad += count_bad(rows, start, end);
+        if (bad > 0) continue;  // the sums will not be used: go on counting
+        const double* prediction = rows.prediction + start;
+        const std::size_t count = end - start;
+        for (std::size_t i = 0; i < count; ++i) slots[i] = find.slot(prediction[i]);
+        const auto add = [&](std::size_t i, std::size_t lane) {
+            const std::size_t bin = find.bin(slots[i], prediction[i]);
+            tally[bin * lanes + lane].add(rows, start + i, find.part(prediction[i], bin));
+        };
+        std::size_t i = 0;
+        for (; i + lanes <= count; i += lanes)
+            for (std::size_t lane = 0; lane < lanes; ++lane) add(i + lane, lane);
+        for (; i < count; ++i) add(i, 0);
+        if (end < rows.count && end % rows_per_flush != 0) continue;
+        for (std::size_t cell = 0; cell < tallies.size(); ++cell) flush(cell / lanes, tallies[cell]);
+        std::fill(tallies.begin(), tallies.end(), Tally{});
+    }
+    return bad;
+}
+
+template <class Tally, class Find, class Outcome, class Flush>
+std::size_t tally_rows(const Rows<Outcome>& rows, const Find& find, Flush flush) {
+    constexpr std::size_t few_bins = 1024;
+    return find.size() <= few_bins ? tally_lanes<Tally, 4>(rows, find, flush)
+                                   : tally_lanes<Tally, 1>(rows, find, flush);
+}
+
+template <class Find, class Outcome>
+BinSums bin_sums(const Rows<Outcome>& rows, const Find& find) {
+    if (rows.count > max_rows) throw std::length_error(too_many_rows);
+    const std::size_t bins = find.size();
+    BinSums sums;
+    for (auto* column : {&sums.prediction, &sums.weight, &sums.positives}) column->resize(bins);
+    if (rows.weight != nullptr)
+        for (auto* column : {&sums.rows, &sums.weight_squares}) column->resize(bins);
+    sums.binary = all_whole(rows);
+    if (rows.weight == nullptr && sums.binary) {
+        sums.bad_rows = tally_rows<CoinTally>(rows, find, [&](std::size_t b, const CoinTally& t) {
+            sums.prediction[b] += t.prediction;
+            sums.weight[b] += t.rows();
+            sums.positives[b] += t.positives();
+        });
+    } else {
+        sums.bad_rows =
+            tally_rows<WeightedTally>(rows, find, [&](std::size_t b, const WeightedTally& t) {
+                sums.prediction[b] += t.prediction;
+                sums.weight[b] += t.weight;
+                sums.positives[b] += t.positives;
+                if (rows.weight == nullptr) return;
+                sums.rows[b] += t.rows;
+                sums.weight_squares[b] += t.weight_squares;
+            });
+    }
+    for (std::size_t b = 0; b < bins; ++b)
+        sums.prediction[b] = find.whole(sums.prediction[b], sums.weight[b], b);
+    return sums;
+}
+
+}  // namespace calibrant

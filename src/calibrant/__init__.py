@@ -1,0 +1,35 @@
+"""How far predicted probabilities can be trusted."""
+
+from calibrant import datasets, errors, pooling
+from calibrant.catalogue import CATALOGUE
+from calibrant.inference import CalibrationTest, calibration_test
+from calibrant.joint import Joint
+from calibrant.measurement import Measurement
+from calibrant.measures import (
+    binned_calibration_error,
+    cutoff_calibration_error,
+    earth_mover_distance,
+    expected_calibration_error,
+    smooth_calibration_error,
+)
+from calibrant.report import Audit, audit
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CATALOGUE",
+    "Audit",
+    "CalibrationTest",
+    "Joint",
+    "Measurement",
+    "audit",
+    "binned_calibration_error",
+    "calibration_test",
+    "cutoff_calibration_error",
+    "datasets",
+    "earth_mover_distance",
+    "errors",
+    "expected_calibration_error",
+    "pooling",
+    "smooth_calibration_error",
+]

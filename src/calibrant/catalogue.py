@@ -1,0 +1,146 @@
+"""The only description of each measure; laws, command line, report and docs read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from calibrant.errors import InvalidOptionError
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.measurement import Measurement
+from calibrant.measures.binned import binned_calibration_error
+from calibrant.measures.cutoff import cutoff_calibration_error
+from calibrant.measures.expected import expected_calibration_error
+from calibrant.measures.smooth import (
+    earth_mover_distance,
+    smooth_calibration_error,
+    smooth_values,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What there is to know about a measure without running it."""
+
+    function: Callable[..., Measurement]
+    asks: str
+    """The question it answers, in plain words."""
+    flaw: str
+    """What a user must know before trusting it."""
+    section: str
+    """Where the survey defines it."""
+    continuous: float | None
+    """How much it moves per unit of E|p - p'|; None if it can jump."""
+    faithful: bool
+    """Whether it is zero only for calibrated predictions."""
+    symmetric: bool
+    """Whether swapping outcomes (y to 1 - y, p to 1 - p) leaves it unchanged."""
+    needs: str
+    """What the gate must prepare: sorted "levels", or "cells" that need no sort."""
+    decisions: str
+    """What a small value promises a decision maker."""
+    cost: str
+    """Growth of the time with the number of rows."""
+    multiclass: bool = False
+    """Whether it works beyond two outcomes."""
+    interval: bool = False
+    """Whether a confidence interval is offered."""
+    range: tuple[float, float] = (0.0, 1.0)
+    """Smallest and largest possible value."""
+    values: Callable[[Joint, Floats], Floats] | None = None
+    """The measure of many outcomes on the same levels at once, for null draws."""
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return self.function.__name__
+
+    @property
+    def title(self) -> str:
+        """Name in words."""
+        return self.name.replace("_", " ")
+
+
+_MEASURES = (
+    Measure(
+        smooth_calibration_error,
+        asks="How large a bias can a smooth test of the predictions find?",
+        flaw="errors that change sign over a short stretch of predictions count little",
+        section="3, Definition 3.2",
+        continuous=2.0,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="small regret for decisions that change smoothly with the forecast",
+        cost="n log n",
+        values=smooth_values,
+    ),
+    Measure(
+        earth_mover_distance,
+        asks="How much work turns the outcomes into coins of the predicted bias?",
+        flaw="the smooth error on another scale, between one and two times as large",
+        section="3, Lemma 3.4",
+        continuous=3.0,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="as the smooth error",
+        cost="n log n",
+        values=lambda joint, positives: smooth_values(joint, positives, 2.0),
+    ),
+    Measure(
+        cutoff_calibration_error,
+        asks="Over which interval of predictions is the bias largest?",
+        flaw="not continuous: a small change can move predictions across a cut",
+        section="4, further notions",
+        continuous=None,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="bounds the regret of thresholds against monotone corrections",
+        cost="n log n",
+    ),
+    Measure(
+        expected_calibration_error,
+        asks="How far are predictions from the frequencies they had, level by level?",
+        flaw="meaningless when most predictions occur once; not continuous",
+        section="2, Definition 2.1",
+        continuous=None,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="bounds the loss of every decision maker by twice its value",
+        cost="n log n",
+    ),
+    Measure(
+        binned_calibration_error,
+        asks="How far are mean predictions from frequencies, bin by bin?",
+        flaw="depends on the bins; biases inside a bin cancel; not continuous",
+        section="2, bucketed ECE",
+        continuous=None,
+        faithful=False,
+        symmetric=False,
+        needs="cells",
+        decisions="none",
+        cost="n",
+    ),
+)
+
+CATALOGUE: dict[str, Measure] = {measure.name: measure for measure in _MEASURES}
+
+
+def find_measure(measure: str | Callable[..., Measurement]) -> Measure:
+    """Look a measure up by its name or its function.
+
+    Examples
+    --------
+    >>> find_measure("earth_mover_distance").continuous
+    3.0
+    """
+    name = measure if isinstance(measure, str) else getattr(measure, "__name__", repr(measure))
+    if name not in CATALOGUE:
+        raise InvalidOptionError(
+            "measure must be in the catalogue", name, f"one of {', '.join(CATALOGUE)}"
+        )
+    return CATALOGUE[name]

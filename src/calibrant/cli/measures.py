@@ -1,0 +1,19 @@
+"""`calibrant measures`: what can be measured."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from calibrant.catalogue import CATALOGUE
+
+
+def measures() -> None:
+    """List what can be measured, what each measure asks, and its known flaw."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("measure", no_wrap=True)
+    for heading in ("asks", "known flaw", "survey"):
+        table.add_column(heading)
+    for measure in CATALOGUE.values():
+        table.add_row(measure.name, measure.asks, measure.flaw, measure.section)
+    Console().print(table)

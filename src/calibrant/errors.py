@@ -1,0 +1,46 @@
+"""Everything calibrant raises or warns of on purpose: what is wrong, what was got, a hint."""
+
+from __future__ import annotations
+
+
+class CalibrantError(Exception):
+    """Base of all errors raised on purpose.
+
+    Parameters
+    ----------
+    what : str
+        What must hold, in one clause.
+    got : str, optional
+        What was given instead.
+    hint : str, optional
+        The likely cure.
+    """
+
+    def __init__(self, what: str, got: str = "", hint: str = "") -> None:
+        self.what, self.got, self.hint = what, got, hint
+        super().__init__(what, got, hint)
+
+    def __str__(self) -> str:
+        got = f", got {self.got}" if self.got else ""
+        hint = f" Hint: {self.hint}." if self.hint else ""
+        return f"{self.what}{got}.{hint}"
+
+
+class InvalidForecastsError(CalibrantError, ValueError):
+    """Predictions, outcomes or weights that cannot be what they claim to be."""
+
+
+class InvalidOptionError(CalibrantError, ValueError):
+    """An option outside what a function understands."""
+
+
+class InferenceRefusedError(CalibrantError, ValueError):
+    """A p-value, noise floor or interval that the data at hand cannot support."""
+
+
+class MissingPackageError(CalibrantError, ImportError):
+    """An optional package that this call needs is not installed."""
+
+
+class CalibrantWarning(UserWarning):
+    """A number that is right but easily misread."""

@@ -1,0 +1,6 @@
+"""The gate and the Joint: from rows in any container to the law of (prediction, outcome)."""
+
+from calibrant.joint.gate import Rows
+from calibrant.joint.law import Joint
+
+__all__ = ["Joint", "Rows"]

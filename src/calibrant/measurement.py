@@ -1,0 +1,202 @@
+"""Measurement: a float that knows its name, settings, numerical bounds and witness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from calibrant.errors import InvalidForecastsError
+from calibrant.joint import Joint, Rows
+from calibrant.joint.gate import Floats
+
+
+class Witness(Protocol):
+    """The best distinguisher a measure found: a function of the prediction."""
+
+    @property
+    def sentence(self) -> str:
+        """What it found, in words."""
+        ...
+
+    def __call__(self, prediction: object) -> Floats:
+        """Value of the distinguisher at each prediction."""
+        ...
+
+    def advantage(self, joint: Joint) -> float:
+        """E[w(p) (y - p)]: how well it tells the outcomes from coins of the predicted bias."""
+        ...
+
+
+def _advantage(values: Floats, joint: Joint) -> float:
+    return float(np.sum(values * joint.mass * joint.residual))
+
+
+@dataclass(frozen=True, slots=True)
+class LinearWitness:
+    """A piecewise linear function, constant beyond its first and last knot."""
+
+    knot: Floats
+    value: Floats
+    sentence: str
+
+    def __call__(self, prediction: object) -> Floats:
+        """Interpolate between the knots."""
+        return np.interp(np.asarray(prediction, dtype=np.float64), self.knot, self.value)
+
+    def advantage(self, joint: Joint) -> float:
+        """E[w(p) (y - p)]."""
+        return _advantage(self(joint.prediction), joint)
+
+
+@dataclass(frozen=True, slots=True)
+class StepWitness:
+    """A function with one value on each of some disjoint closed intervals, zero elsewhere."""
+
+    low: Floats
+    high: Floats
+    value: Floats
+    sentence: str
+
+    def __call__(self, prediction: object) -> Floats:
+        """Value of the interval that holds each prediction."""
+        at = np.asarray(prediction, dtype=np.float64)
+        index = np.maximum(np.searchsorted(self.low, at, side="right") - 1, 0)
+        inside = (at >= self.low[index]) & (at <= self.high[index])
+        return np.where(inside, self.value[index], 0.0)
+
+    def advantage(self, joint: Joint) -> float:
+        """E[w(p) (y - p)]."""
+        return _advantage(self(joint.prediction), joint)
+
+
+class Measurement(float):
+    """The value of a measure on a sample.
+
+    It is a float; arithmetic gives plain floats. `repr` is the number, `str` the sentence.
+    """
+
+    name: str
+    """Name of the measure."""
+    settings: Mapping[str, Any]
+    """Options that the value depends on, and whatever else must be named beside it."""
+    bounds: tuple[float, float]
+    """Numerical certificate for the exact value on this sample; not a confidence interval."""
+    _find_witness: Callable[[], Witness]
+    _witness: Witness | None
+    _table: dict[str, Floats] | None
+
+    def __new__(
+        cls,
+        value: float,
+        name: str,
+        settings: Mapping[str, Any],
+        find_witness: Callable[[], Witness],
+        *,
+        bounds: tuple[float, float] | None = None,
+        table: dict[str, Floats] | None = None,
+    ) -> Self:
+        """Keep the value and all that belongs beside it."""
+        self = super().__new__(cls, value)
+        self.name = name
+        self.settings = MappingProxyType(dict(settings))
+        self.bounds = bounds or (value, value)
+        self._find_witness = find_witness
+        self._witness = None
+        self._table = table
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (
+            float(self),
+            self.name,
+            dict(self.settings),
+            self._find_witness,
+            self.bounds,
+            self._table,
+        )
+
+    def __repr__(self) -> str:
+        return float.__repr__(self)
+
+    def __str__(self) -> str:
+        settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        described = f" ({settings})" if settings else ""
+        low, high = self.bounds
+        between = "" if low == high else f", certified between {low:.6g} and {high:.6g}"
+        name = self.name.replace("_", " ")
+        return f"{name} {float(self):.6g}{described}{between}: {self.witness.sentence}"
+
+    @property
+    def witness(self) -> Witness:
+        """The distinguisher that attains the value, found when first asked for."""
+        if self._witness is None:
+            self._witness = self._find_witness()
+        return self._witness
+
+    @property
+    def table(self) -> dict[str, Floats]:
+        """The bins behind a binned value, as columns."""
+        if self._table is None:
+            raise AttributeError(f"{self.name} is not made of bins and has no table")
+        return self._table
+
+
+def _restored(
+    value: float,
+    name: str,
+    settings: dict[str, Any],
+    find_witness: Callable[[], Witness],
+    bounds: tuple[float, float],
+    table: dict[str, Floats] | None,
+) -> Measurement:
+    return Measurement(value, name, settings, find_witness, bounds=bounds, table=table)
+
+
+def read_source(
+    y_true: object, y_proba: object, sample_weight: object, pos_label: object
+) -> Joint | Rows:
+    """Let a measure take a Joint, or outcomes and predictions."""
+    if not isinstance(y_true, Joint):
+        if y_proba is None:
+            raise InvalidForecastsError(
+                "a measure takes a Joint, or outcomes and predictions",
+                f"one argument of type {type(y_true).__name__}",
+                "call it as measure(y_true, y_proba)",
+            )
+        return Rows.read(y_true, y_proba, sample_weight, pos_label)
+    given = {"y_proba": y_proba, "sample_weight": sample_weight, "pos_label": pos_label}
+    beside = [name for name, value in given.items() if value is not None]
+    if beside:
+        raise InvalidForecastsError(
+            "a Joint already holds predictions, outcomes and weights",
+            f"a Joint together with {', '.join(beside)}",
+        )
+    return y_true
+
+
+def as_joint(
+    y_true: object, y_proba: object = None, sample_weight: object = None, pos_label: object = None
+) -> Joint:
+    """Return the Joint that was given, or the exact Joint of the rows."""
+    source = read_source(y_true, y_proba, sample_weight, pos_label)
+    return source if isinstance(source, Joint) else Joint.from_rows(source)
+
+
+def rounding_settings(joint: Joint) -> dict[str, Any]:
+    """Name what belongs beside a value of a Joint that is not exact, or was clipped."""
+    said: dict[str, Any] = {}
+    if joint.resolution is not None:
+        said["cells"] = joint.resolution
+    if joint.clipped:
+        said["clipped"] = joint.clipped
+    return said
+
+
+def rounding_bounds(joint: Joint, value: float, constant: float) -> tuple[float, float]:
+    """Where the exact value lies, for a measure that moves by at most `constant` x rounding."""
+    reach = constant * joint.rounding
+    return max(0.0, value - reach), value + reach

@@ -1,0 +1,14 @@
+"""The measures: functions of a Joint that return a Measurement."""
+
+from calibrant.measures.binned import binned_calibration_error
+from calibrant.measures.cutoff import cutoff_calibration_error
+from calibrant.measures.expected import expected_calibration_error
+from calibrant.measures.smooth import earth_mover_distance, smooth_calibration_error
+
+__all__ = [
+    "binned_calibration_error",
+    "cutoff_calibration_error",
+    "earth_mover_distance",
+    "expected_calibration_error",
+    "smooth_calibration_error",
+]

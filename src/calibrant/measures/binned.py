@@ -1,0 +1,165 @@
+"""Binned (bucketed) calibration error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import InvalidOptionError
+from calibrant.joint import Joint, Rows
+from calibrant.joint.gate import Floats
+from calibrant.measurement import Measurement, read_source, rounding_settings
+from calibrant.measures.expected import mean_distance, norm_witness
+from calibrant.pooling import Pooling, bins_between, quantile_bins, uniform_bins
+
+
+def binned_calibration_error(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    n_bins: int = 15,
+    strategy: str | npt.ArrayLike = "uniform",
+    closed: str = "left",
+    order: float = 1,
+    form: str = "residual",
+    debias: bool = False,
+) -> Measurement:
+    r"""Average distance between mean prediction and frequency over bins: the usual "ECE".
+
+    Smaller is better. It depends on the bins: never compare two values with different settings,
+    and do not expect 0 from a perfect forecaster (its value grows with bins and falls with rows).
+
+    Parameters
+    ----------
+    y_true : Joint, or array-like of shape (n,)
+        A Joint, or the outcomes.
+    y_proba : array-like of shape (n,) or (n, 2), optional
+        Predicted probabilities of outcome 1; left out with a Joint.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    n_bins : int, default=15
+        Number of bins.
+    strategy : {"uniform", "quantile"} or array-like, default="uniform"
+        Bins of equal width, bins of about equal weight (ties are never split), or edges that
+        increase from 0 to 1.
+    closed : {"left", "right"}, default="left"
+        Whether bins are [a, b), the last one closed, or (a, b], the first one closed.
+    order : float, default=1
+        Order q of the mean over bins, at least 1, or `numpy.inf`.
+    form : {"residual", "midpoint"}, default="residual"
+        Compare the frequency with the mean prediction of the bin, or with the middle of the bin
+        as if predictions had been rounded to it.
+    debias : bool, default=False
+        Subtract what sampling alone adds; for order 2 the squared error becomes unbiased (its raw
+        value, which may be negative, is in `settings`), for order 1 approximately so.
+
+    Returns
+    -------
+    Measurement
+        `.table` holds the bins as columns: low, high, rows, weight, prediction, outcome.
+
+    Notes
+    -----
+    :math:`\sum_b |E[(y - p) 1(p \in b)]|` in the residual form of order 1. Not continuous, and not
+    faithful: errors of opposite sign inside a bin cancel, so that shifting two predictions by
+    0.01 can move the value from 0 to 1/2 with the parity of `n_bins`.
+
+    References
+    ----------
+    Naeini, Cooper, Hauskrecht (2015), Obtaining well calibrated probabilities using Bayesian
+    binning, AAAI. Broecker (2012), Estimating reliability and resolution of probability
+    forecasts through decomposition of the empirical score, Climate Dynamics 39. Kumar, Liang, Ma
+    (2019), Verified uncertainty calibration, NeurIPS.
+
+    Examples
+    --------
+    >>> error = binned_calibration_error([0, 1, 1, 0], [0.1, 0.9, 0.8, 0.3], n_bins=2)
+    >>> error
+    0.175
+    >>> error.table["rows"]
+    array([2., 2.])
+    """
+    source = read_source(y_true, y_proba, sample_weight, pos_label)
+    if not order >= 1:
+        raise InvalidOptionError("order must be at least 1", repr(order))
+    pooling, bins = _pool(source, n_bins, strategy, closed)
+    joint = _rounded_to_middle(pooling, form)
+    settings: dict[str, Any] = {"order": order, **bins, "form": form, "debias": debias}
+    if isinstance(source, Joint):
+        settings |= rounding_settings(source)
+    elif pooling.joint.clipped:
+        settings["clipped"] = pooling.joint.clipped
+    if debias:
+        value, extra = _debiased(joint, order)
+        settings |= extra
+    else:
+        value = mean_distance(joint, order)
+    ends = np.append(pooling.start[1:], 2.0)
+    high = np.nextafter(ends, 0.0)[pooling.occupied]
+    return Measurement(
+        value,
+        "binned_calibration_error",
+        settings,
+        partial(norm_witness, joint, order, pooling.start[pooling.occupied], high),
+        table=pooling.table,
+    )
+
+
+def _pool(
+    source: Joint | Rows, n_bins: int, strategy: str | npt.ArrayLike, closed: str
+) -> tuple[Pooling, dict[str, Any]]:
+    if not isinstance(strategy, str):
+        pooling = bins_between(source, strategy, closed=closed)
+        return pooling, {"bins": len(pooling), "strategy": "edges", "closed": closed}
+    if strategy == "uniform":
+        pooling = uniform_bins(source, n_bins, closed=closed)
+        return pooling, {"bins": n_bins, "strategy": strategy, "closed": closed}
+    if strategy == "quantile":
+        joint = source if isinstance(source, Joint) else Joint.from_rows(source)
+        return quantile_bins(joint, n_bins), {"bins": n_bins, "strategy": strategy}
+    raise InvalidOptionError(
+        "strategy must be 'uniform', 'quantile' or edges from 0 to 1", repr(strategy)
+    )
+
+
+def _rounded_to_middle(pooling: Pooling, form: str) -> Joint:
+    if form == "residual":
+        return pooling.joint
+    if form == "midpoint":
+        middle: Floats = ((pooling.low + pooling.high) / 2)[pooling.occupied]
+        to_middle: Callable[[Floats], Floats] = lambda _: middle  # noqa: E731
+        return pooling.joint.apply(to_middle)
+    raise InvalidOptionError("form must be 'residual' or 'midpoint'", repr(form))
+
+
+def _debiased(joint: Joint, order: float) -> tuple[float, dict[str, Any]]:
+    """Subtract the sampling variance of the frequencies; weights count by their squares."""
+    effective = joint.weight**2 / joint.weight_squares
+    several = joint.rows > 1
+    variance = np.zeros(len(joint))
+    spread = joint.outcome * (1 - joint.outcome)
+    variance[several] = spread[several] / (effective[several] - 1)
+    alone = {"single_row_bins": int((~several).sum())} if not several.all() else {}
+    mass = np.where(several, joint.mass, 0.0)
+    if order == 2:
+        squared = float(np.sum(mass * (joint.residual**2 - variance)))
+        return float(np.sqrt(max(0.0, squared))), {"squared": squared, **alone}
+    if order == 1:
+        from scipy.special import ndtr
+
+        gap, deviation = np.abs(joint.residual), np.sqrt(spread / effective)
+        ratio = np.divide(gap, deviation, out=np.full_like(gap, np.inf), where=deviation > 0)
+        # E|N(gap, deviation^2)| (Kumar, Liang, Ma 2019, appendix)
+        folded = deviation * np.sqrt(2 / np.pi) * np.exp(-(ratio**2) / 2) + gap * (
+            1 - 2 * ndtr(-ratio)
+        )
+        return max(0.0, float(np.sum(mass * (2 * gap - folded)))), alone
+    raise InvalidOptionError("debias works for order 1 and order 2", f"order {order}")

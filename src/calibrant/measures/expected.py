@@ -1,0 +1,120 @@
+"""Expected calibration error of the exact levels."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+
+import numpy as np
+
+from calibrant.errors import CalibrantWarning, InvalidOptionError
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.measurement import Measurement, StepWitness, as_joint, rounding_settings
+from calibrant.words import region_sentence
+
+
+def expected_calibration_error(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    order: float = 1,
+) -> Measurement:
+    r"""Average distance between predictions and the frequencies they had.
+
+    Smaller is better; 0 if and only if every level is right on average. Only for forecasts with
+    few distinct values: with a different prediction on every row each frequency is 0 or 1 and the
+    value says nothing about calibration (a warning says so).
+
+    Parameters
+    ----------
+    y_true : Joint, or array-like of shape (n,)
+        A Joint, or the outcomes.
+    y_proba : array-like of shape (n,) or (n, 2), optional
+        Predicted probabilities of outcome 1; left out with a Joint.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    order : float, default=1
+        Order q of the mean, at least 1; `numpy.inf` gives the largest distance.
+
+    Returns
+    -------
+    Measurement
+        In [0, 1]; non-decreasing in `order`. The witness is the sign of the bias of each level.
+
+    Notes
+    -----
+    :math:`(E |E[y|p] - p|^q)^{1/q}`; for order 1 the total variation distance between the law of
+    (prediction, outcome) and the law in which each outcome is a coin of the predicted bias.
+    Not continuous: an arbitrarily small change of the predictions can change it from 0 to 1/2.
+
+    References
+    ----------
+    Gopalan, Hu (2025), Calibration through the lens of indistinguishability, section 2.
+
+    Examples
+    --------
+    >>> expected_calibration_error([0, 1, 1, 0], [0.2, 0.8, 0.8, 0.8])
+    0.15
+    """
+    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
+    if not order >= 1:
+        raise InvalidOptionError("order must be at least 1", repr(order))
+    single = float((joint.rows == 1).mean())
+    if joint.binary and single > 0.5 and len(joint) > 2:
+        warnings.warn(
+            f"{single:.0%} of the distinct predictions occur once, so their frequency is 0 or 1 "
+            "and this error says nothing about calibration; use smooth_calibration_error, or "
+            "binned_calibration_error",
+            CalibrantWarning,
+            stacklevel=2,
+        )
+    return Measurement(
+        mean_distance(joint, order),
+        "expected_calibration_error",
+        {"order": order, **rounding_settings(joint)},
+        partial(norm_witness, joint, order),
+    )
+
+
+def mean_distance(joint: Joint, order: float) -> float:
+    """Return the mean of order q of the distances |outcome - prediction|."""
+    distance = np.abs(joint.residual)
+    if order == 1:
+        return float(np.sum(distance * joint.mass))
+    largest = float(distance.max())
+    if order == np.inf or largest == 0:
+        return largest
+    # Dividing by the largest distance keeps high powers from vanishing.
+    return largest * float(np.sum(joint.mass * (distance / largest) ** order) ** (1 / order))
+
+
+def norm_witness(
+    joint: Joint, order: float, low: Floats | None = None, high: Floats | None = None
+) -> StepWitness:
+    """Find the function that attains the mean distance; for order 1 the sign of each bias.
+
+    For order q it has norm one in the dual order, so it may exceed 1 in absolute value.
+    """
+    residual = joint.residual
+    distance = np.abs(residual)
+    largest = float(distance.max())
+    if largest == 0:
+        value = np.zeros_like(residual)
+    elif order == np.inf:
+        worst = int(np.argmax(distance))
+        value = np.zeros_like(residual)
+        value[worst] = np.sign(residual[worst]) / joint.mass[worst]
+    else:
+        scale = largest / mean_distance(joint, order)
+        value = np.sign(residual) * (distance / largest * scale) ** (order - 1)
+    return StepWitness(
+        joint.prediction if low is None else low,
+        joint.prediction if high is None else high,
+        value,
+        region_sentence(joint, value),
+    )

@@ -1,0 +1,150 @@
+"""Smooth calibration error and the earth mover's distance between J* and J^p."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+import calibrant._kernels as kernels
+from calibrant.errors import InvalidOptionError
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.measurement import (
+    LinearWitness,
+    Measurement,
+    as_joint,
+    rounding_bounds,
+    rounding_settings,
+)
+from calibrant.words import region_sentence
+
+
+def smooth_calibration_error(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    lipschitz: float = 1.0,
+) -> Measurement:
+    r"""Largest bias that a smooth test of the predictions can find: the measure to use first.
+
+    Smaller is better; 0 if and only if calibrated. No bins, no bandwidth, exact, and robust: if
+    every prediction moves by at most d, the value moves by at most 2 d.
+
+    Parameters
+    ----------
+    y_true : Joint, or array-like of shape (n,)
+        A Joint, or the outcomes.
+    y_proba : array-like of shape (n,) or (n, 2), optional
+        Predicted probabilities of outcome 1; left out with a Joint.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    lipschitz : float, default=1.0
+        How fast the test may change with the prediction.
+
+    Returns
+    -------
+    Measurement
+        In [0, 1]. The witness is the test itself: positive where forecasts are too low.
+
+    Notes
+    -----
+    :math:`\max_w E[w(p)(y - p)]` over functions with :math:`|w| \le 1` and Lipschitz constant
+    `lipschitz`. Within a factor of two of the distance to the nearest calibrated forecaster.
+    Solved exactly through its dual, a flow on a path, in O(n log n).
+    Known flaw: errors that change sign within a short stretch of predictions count little, and a
+    sample with few rows never scores 0; compare with `calibration_test`.
+
+    References
+    ----------
+    Kakade, Foster (2008), Deterministic calibration and Nash equilibrium, JCSS 74. Blasiok,
+    Gopalan, Hu, Nakkiran (2023), A unifying theory of distance from calibration, STOC. Hu,
+    Jambulapati, Tian, Yang (2024), Testing calibration in nearly-linear time, NeurIPS.
+
+    Examples
+    --------
+    >>> smooth_calibration_error([0, 1, 1, 0], [0.2, 0.8, 0.8, 0.8])
+    0.15
+    >>> print(smooth_calibration_error([1, 1, 0, 1], [0.3, 0.3, 0.3, 0.3]))
+    smooth calibration error 0.45 (lipschitz 1.0): forecasts of 0.30 are too low: they say 0.30 on
+    average and 0.75 happened (4 rows)
+    """
+    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
+    if not 0 < lipschitz < np.inf:
+        raise InvalidOptionError("lipschitz must be positive and finite", repr(lipschitz))
+    return _smooth(joint, "smooth_calibration_error", float(lipschitz), {"lipschitz": lipschitz})
+
+
+def earth_mover_distance(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+) -> Measurement:
+    r"""Least work that turns the outcomes into coins of the predicted bias.
+
+    Smaller is better; 0 if and only if calibrated. Between one and two times the smooth error.
+
+    Parameters
+    ----------
+    y_true : Joint, or array-like of shape (n,)
+        A Joint, or the outcomes.
+    y_proba : array-like of shape (n,) or (n, 2), optional
+        Predicted probabilities of outcome 1; left out with a Joint.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+
+    Returns
+    -------
+    Measurement
+        In [0, 1]. With its witness w, the function f(p, y) = w(p) (y - 1/2) is an optimal
+        potential of the transport problem.
+
+    Notes
+    -----
+    Earth mover's (Wasserstein) distance between the law of (prediction, outcome) and the law in
+    which each outcome is a coin of the predicted bias, for the metric |p - p'| + |y - y'|. Equal
+    to the smooth error with Lipschitz constant 2: f(p, y) = w(p) (y - 1/2) is 1-Lipschitz for
+    every such w with |w| <= 1, and every 1-Lipschitz f gives one as f(p, 1) - f(p, 0).
+
+    References
+    ----------
+    Gopalan, Hu (2025), Calibration through the lens of indistinguishability, Lemma 3.4.
+
+    Examples
+    --------
+    >>> earth_mover_distance([0, 1], [0.4, 0.6])
+    0.08
+    """
+    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
+    return _smooth(joint, "earth_mover_distance", 2.0, {})
+
+
+def smooth_values(joint: Joint, positives: Floats, lipschitz: float = 1.0) -> Floats:
+    """Smooth errors of many outcomes (one row of `positives` each) on the levels of a Joint."""
+    errors = kernels.smooth_errors(joint.prediction, joint.weight, positives, lipschitz)
+    return errors / joint.total
+
+
+def _smooth(joint: Joint, name: str, lipschitz: float, settings: dict[str, object]) -> Measurement:
+    error = kernels.smooth_error(joint.prediction, joint.weight, joint.positives, lipschitz)
+    value = error / joint.total
+    return Measurement(
+        value,
+        name,
+        {**settings, **rounding_settings(joint)},
+        partial(_smooth_witness, joint, lipschitz),
+        bounds=rounding_bounds(joint, value, lipschitz),
+    )
+
+
+def _smooth_witness(joint: Joint, lipschitz: float) -> LinearWitness:
+    value = kernels.smooth_witness(joint.prediction, joint.weight, joint.positives, lipschitz)
+    return LinearWitness(joint.prediction, value, region_sentence(joint, value))

@@ -1,0 +1,125 @@
+"""Bins of equal width, of equal mass, or between given edges."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import InvalidOptionError
+from calibrant.joint import Joint, Rows
+from calibrant.joint import sums as row_sums
+from calibrant.joint.gate import Floats
+from calibrant.pooling.pools import Pooling, pooling_of
+
+
+def uniform_bins(source: Joint | Rows, n_bins: int = 15, *, closed: str = "left") -> Pooling:
+    """Cut [0, 1] into bins of equal width.
+
+    Parameters
+    ----------
+    source : Joint or Rows
+        What to pool; rows from the gate are summed in one pass, without a sort.
+    n_bins : int, default=15
+        Number of bins.
+    closed : {"left", "right"}, default="left"
+        Which end belongs to a bin: [a, b) with 1 in the last bin, or (a, b] with 0 in the first.
+        Edges are the doubles nearest to j / n_bins, so that 0.3 is on the edge of ten bins.
+
+    Returns
+    -------
+    Pooling
+
+    Examples
+    --------
+    >>> joint = Joint.from_samples([0, 1, 1], [0.0, 0.3, 1.0])
+    >>> uniform_bins(joint, 10).table["rows"]
+    array([1., 0., 0., 1., 0., 0., 0., 0., 0., 1.])
+    """
+    return bins_between(source, np.arange(_count(n_bins) + 1) / n_bins, closed=closed)
+
+
+def bins_between(source: Joint | Rows, edges: npt.ArrayLike, *, closed: str = "left") -> Pooling:
+    """Cut [0, 1] at given edges.
+
+    Parameters
+    ----------
+    source : Joint or Rows
+        What to pool.
+    edges : array-like
+        Increasing edges from 0 to 1.
+    closed : {"left", "right"}, default="left"
+        Which end belongs to a bin; see `uniform_bins`.
+
+    Returns
+    -------
+    Pooling
+
+    Examples
+    --------
+    >>> joint = Joint.from_samples([0, 1, 1], [0.1, 0.3, 0.9])
+    >>> bins_between(joint, [0, 0.5, 1]).joint.prediction
+    array([0.2, 0.9])
+    """
+    cuts = _edges(edges)
+    if closed not in {"left", "right"}:
+        raise InvalidOptionError("closed must be 'left' or 'right'", repr(closed))
+    start = cuts[:-1] if closed == "left" else np.nextafter(cuts[:-1], 2.0)
+    start = np.concatenate([[0.0], start[1:]])
+    if isinstance(source, Rows):
+        sums = row_sums.bins(source, cuts, closed_left=closed == "left")
+    else:
+        sums = source.summed_by(np.searchsorted(start, source.prediction, "right") - 1, start.size)
+    return pooling_of(sums, cuts[:-1], cuts[1:], start)
+
+
+def quantile_bins(source: Joint, n_bins: int = 15) -> Pooling:
+    """Cut the levels into bins of about equal weight.
+
+    A level goes to the bin in which the middle of its weight falls, so equal predictions are
+    never split; a bin may stay empty when one level is heavier than a bin.
+
+    Parameters
+    ----------
+    source : Joint
+        What to pool.
+    n_bins : int, default=15
+        Number of bins, at most.
+
+    Returns
+    -------
+    Pooling
+
+    Examples
+    --------
+    >>> joint = Joint.from_samples([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4])
+    >>> quantile_bins(joint, 2).joint.prediction
+    array([0.15, 0.35])
+    """
+    middle = (np.cumsum(source.weight) - source.weight / 2) / source.total
+    bins = np.minimum((middle * _count(n_bins)).astype(np.intp), n_bins - 1)
+    first = np.flatnonzero(np.diff(bins, prepend=-1))
+    return pooling_at(source, first)
+
+
+def pooling_at(source: Joint, first: npt.NDArray[np.intp]) -> Pooling:
+    """Pool runs of levels, given the first level of each run."""
+    start = source.prediction[first]
+    last = np.append(first[1:], len(source)) - 1
+    of_level = np.repeat(np.arange(first.size), np.diff(np.append(first, len(source))))
+    return pooling_of(source.summed_by(of_level, first.size), start, source.prediction[last], start)
+
+
+def _count(n_bins: int) -> int:
+    if n_bins < 1 or n_bins != int(n_bins):
+        raise InvalidOptionError("n_bins must be a whole number, at least 1", repr(n_bins))
+    return int(n_bins)
+
+
+def _edges(edges: npt.ArrayLike) -> Floats:
+    cuts = np.array(edges, dtype=np.float64)
+    increasing = cuts.ndim == 1 and cuts.size >= 2 and bool((np.diff(cuts) > 0).all())
+    if not increasing or cuts[0] != 0 or cuts[-1] != 1:
+        raise InvalidOptionError(
+            "edges must increase from 0 to 1", np.array2string(cuts, threshold=6)
+        )
+    return cuts

@@ -1,0 +1,30 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import pytest
+
+import programs
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--leave-nothing-out",
+        action="store_true",
+        help="a test whose program is missing is an error, not left out",
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    for item in items:
+        missing = [
+            name
+            for mark in item.iter_markers("needs")
+            for name in mark.args
+            if programs.is_missing(name)
+        ]
+        if not missing:
+            continue
+        if config.getoption("--leave-nothing-out"):
+            raise pytest.UsageError(f"{item.nodeid} needs {missing[0]}, which is not installed")
+        item.add_marker(pytest.mark.skip(reason=f"left out: {missing[0]} is not installed"))

@@ -1,0 +1,208 @@
+"""Laws that every measure of the catalogue obeys; exceptions are fields of the catalogue."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+import calibrant as cal
+from oracles.strategies import joint_of, joints, predictions, rows, universal, weighted_rows
+
+pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
+
+MEASURES = cal.CATALOGUE.values()
+every_measure = pytest.mark.parametrize("measure", MEASURES, ids=cal.CATALOGUE)
+continuous = pytest.mark.parametrize(
+    "measure", [m for m in MEASURES if m.continuous is not None], ids=lambda m: m.name
+)
+symmetric = pytest.mark.parametrize(
+    "measure", [m for m in MEASURES if m.symmetric], ids=lambda m: m.name
+)
+faithful = pytest.mark.parametrize(
+    "measure", [m for m in MEASURES if m.faithful], ids=lambda m: m.name
+)
+
+
+def close(value: float) -> object:
+    return pytest.approx(float(value), rel=1e-12, abs=1e-13)
+
+
+@every_measure
+@universal
+@given(data=rows(), seed=st.integers(0, 99))
+def test_order_of_rows_does_not_matter(measure, data, seed):
+    y, p = data
+    order = np.random.default_rng(seed).permutation(y.size)
+    assert measure.function(y[order], p[order]) == close(measure.function(y, p))
+
+
+@every_measure
+@universal
+@given(data=rows())
+def test_no_weights_means_weights_of_one(measure, data):
+    y, p = data
+    plain = measure.function(y, p)
+    assert measure.function(y, p, sample_weight=np.ones(y.size)) == close(plain)
+
+
+@every_measure
+@universal
+@given(data=rows(max_size=20), seed=st.integers(0, 99))
+def test_weight_k_means_k_repeats_and_zero_means_removal(measure, data, seed):
+    y, p = data
+    weight = np.random.default_rng(seed).integers(0, 4, y.size)
+    weight[0] = 1
+    repeated = measure.function(np.repeat(y, weight), np.repeat(p, weight))
+    assert measure.function(y, p, sample_weight=weight) == close(repeated)
+
+
+@every_measure
+@universal
+@given(data=weighted_rows(), scale=st.sampled_from([1e-6, 0.3, 7.0, 1e9]))
+def test_scale_of_weights_does_not_matter(measure, data, scale):
+    y, p, w = data
+    plain = measure.function(y, p, sample_weight=w)
+    assert measure.function(y, p, sample_weight=w * scale) == close(plain)
+
+
+@symmetric
+@universal
+@given(data=rows())
+def test_swapping_the_outcomes_does_not_matter(measure, data):
+    y, p = data
+    q = 1 - p
+    p = 1 - q  # exactly what 1 - (1 - p) is in doubles
+    assert measure.function(1 - y, q) == pytest.approx(measure.function(y, p), abs=1e-12)
+
+
+@every_measure
+@universal
+@given(law=joints())
+def test_value_is_in_its_range(measure, law):
+    low, high = measure.range
+    assert low <= measure.function(joint_of(law)) <= high + 1e-12
+
+
+@every_measure
+@universal
+@given(law=joints())
+def test_a_calibrated_law_scores_zero(measure, law):
+    assert measure.function(joint_of(law).recalibrated()) == pytest.approx(0, abs=1e-12)
+
+
+@every_measure
+@universal
+@given(data=rows())
+def test_the_constant_base_rate_scores_zero(measure, data):
+    y, _ = data
+    assert measure.function(y, np.full(y.size, y.mean())) == pytest.approx(0, abs=1e-15)
+
+
+@faithful
+@universal
+@given(law=joints())
+def test_a_faithful_measure_is_zero_only_without_residuals(measure, law):
+    joint = joint_of(law)
+    off = np.abs(joint.residual) > 1e-6
+    # One level that is off by d with mass m, at distance g from its neighbours: a smooth test
+    # can gain at least min(1, g) m d there, so the value cannot be zero to rounding.
+    gaps = np.diff(joint.prediction, prepend=-1, append=2)
+    room = np.minimum(np.minimum(gaps[:-1], gaps[1:]), 1.0)
+    gain = float(np.max(joint.mass * np.abs(joint.residual) * room * off, initial=0.0)) / 2
+    value = measure.function(joint)
+    assert value >= gain * (1 - 1e-9)
+    if not joint.residual.any():
+        assert value == 0
+
+
+@continuous
+@universal
+@given(data=rows(), seed=st.integers(0, 99), scale=st.sampled_from([1e-6, 1e-2, 0.3]))
+def test_a_continuous_measure_moves_no_faster_than_its_constant(measure, data, seed, scale):
+    y, p = data
+    q = np.clip(p + scale * np.random.default_rng(seed).normal(size=p.size), 0, 1)
+    moved = abs(measure.function(y, p) - measure.function(y, q))
+    assert moved <= measure.continuous * np.abs(p - q).mean() + 1e-12
+
+
+@every_measure
+@universal
+@given(data=weighted_rows(), cut=st.integers(0, 60))
+def test_chunks_merged_equal_the_whole(measure, data, cut):
+    y, p, w = data
+    parts = [slice(0, cut), slice(cut, None)]
+    chunks = [
+        cal.Joint.from_samples(y[part], p[part], sample_weight=w[part])
+        for part in parts
+        if w[part].any()
+    ]
+    merged = chunks[0] if len(chunks) == 1 else chunks[0] + chunks[1]
+    assert measure.function(merged) == close(measure.function(y, p, sample_weight=w))
+
+
+@every_measure
+@universal
+@given(law=joints())
+def test_the_witness_attains_the_value(measure, law):
+    joint = joint_of(law)
+    value = measure.function(joint)
+    assert value.witness.advantage(joint) == pytest.approx(value, abs=1e-12)
+    assert value.witness.sentence
+
+
+@continuous
+@universal
+@given(data=rows(), resolution=st.sampled_from([1, 2, 8, 64, 2**16]))
+def test_cells_certify_the_exact_value(measure, data, resolution):
+    y, p = data
+    exact = float(measure.function(y, p))
+    cells = cal.Joint.from_samples(y, p, resolution=resolution)
+    low, high = measure.function(cells).bounds
+    assert low - 1e-12 <= exact <= high + 1e-12
+
+
+@every_measure
+@universal
+@given(data=rows(max_size=20), seed=st.integers(0, 99))
+def test_values_of_many_outcomes_agree_with_the_measure(measure, data, seed):
+    if measure.values is None:
+        return
+    joint = cal.Joint.from_samples(*data)
+    rng = np.random.default_rng(seed)
+    drawn = [joint.simulated(rng) for _ in range(3)]
+    together = measure.values(joint, np.array([draw.positives for draw in drawn]))
+    assert together == pytest.approx([float(measure.function(d)) for d in drawn], abs=1e-14)
+
+
+@every_measure
+@universal
+@given(data=rows(max_size=10))
+def test_a_measurement_is_a_float_that_pickles(measure, data):
+    value = measure.function(*data)
+    again = pickle.loads(pickle.dumps(value))  # noqa: S301
+    assert isinstance(value, float)
+    assert type(value + 1) is float
+    assert (float(again), again.name, again.settings, again.bounds) == (
+        float(value),
+        value.name,
+        value.settings,
+        value.bounds,
+    )
+    assert str(again) == str(value)
+    assert repr(value) == repr(float(value))
+
+
+@every_measure
+@universal
+@given(p=predictions, count=st.integers(1, 5))
+def test_one_level_scores_its_distance(measure, p, count):
+    y = np.zeros(count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing to warn of
+        value = measure.function(y, np.full(count, p))
+    assert value == pytest.approx(p, abs=1e-15)

@@ -1,0 +1,61 @@
+"""Programs beyond Python's packages that some tests need, and how Debian provides them.
+
+A test that needs one is marked ``@pytest.mark.needs("chromium")``. Run as a script this installs
+what the marked tests need, as root on Debian; elsewhere it does nothing, and pytest leaves those
+tests out and says so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+COMMANDS = {"java": "java", "chromium": "chromium", "postgres": "initdb"}
+DEBIAN_PACKAGES = {
+    "java": "default-jre-headless",
+    "chromium": "chromium",
+    "postgres": "postgresql",
+}
+
+
+def needed(folder: Path) -> set[str]:
+    """Programs named by the markers of the tests in a folder."""
+    marker = re.compile(r"mark\.needs\(\"(\w+)\"\)")
+    return {
+        name
+        for file in folder.rglob("test_*.py")
+        for name in marker.findall(file.read_text(encoding="utf-8"))
+    }
+
+
+def is_missing(program: str) -> bool:
+    """Whether a program is not to be found; Debian keeps PostgreSQL's outside the path."""
+    places = [os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))]
+    return shutil.which(COMMANDS[program], path=os.pathsep.join(places)) is None
+
+
+def can_install() -> bool:
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
+def install(programs: set[str]) -> None:
+    packages = sorted(DEBIAN_PACKAGES[program] for program in programs)
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    subprocess.run(["apt-get", "update", "-qq"], check=True, env=environment)
+    subprocess.run(["apt-get", "install", "-y", "-qq", *packages], check=True, env=environment)
+
+
+def main() -> None:
+    missing = {program for program in needed(Path(__file__).parent) if is_missing(program)}
+    if missing and can_install():
+        install(missing)
+    elif missing:
+        print(f"tests that need {', '.join(sorted(missing))} will be left out", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

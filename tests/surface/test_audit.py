@@ -1,0 +1,94 @@
+"""The audit: its sentence, its numbers, its notes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import words
+
+
+def biased(n: int, shift: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return rng.random(n) < np.clip(p + shift * (p > 0.5), 0, 1), p
+
+
+def test_an_audit_names_where_forecasts_are_off():
+    audit = cal.audit(*biased(4000, -0.2))
+    assert audit.sentence.startswith("The forecasts are not calibrated: forecasts between 0.5")
+    assert "too high" in audit.sentence
+    assert audit.test.pvalue == 1 / 200
+    assert audit.measures.keys() == cal.CATALOGUE.keys()
+    assert audit.sentence in str(audit)
+
+
+def test_an_audit_of_a_perfect_forecaster_claims_nothing():
+    audit = cal.audit(*biased(4000, 0.0))
+    assert audit.test.pvalue > 0.05
+    assert "does not prove there is none" in audit.sentence
+
+
+def test_an_audit_says_the_same_again_and_another_seed_does_not():
+    data = biased(500, 0.1)
+    assert str(cal.audit(*data)) == str(cal.audit(*data))
+    assert cal.audit(*data, rng=1).test.noise_floor != cal.audit(*data).test.noise_floor
+
+
+def test_every_measure_stands_beside_what_a_perfect_forecaster_gets():
+    """The exact expected error of rows that hardly repeat is nearly all noise, and shows it."""
+    y, p = biased(3000, 0.0)
+    audit = cal.audit(y, p.round(3))
+    floors = audit.summary.noise_floors
+    assert floors.keys() == cal.CATALOGUE.keys()
+    ratio = audit.measures["expected_calibration_error"] / floors["expected_calibration_error"]
+    assert ratio == pytest.approx(1, abs=0.1)
+    assert floors["smooth_calibration_error"] == audit.test.noise_floor
+
+
+def test_an_audit_takes_a_joint():
+    data = biased(300, 0.1)
+    assert str(cal.audit(cal.Joint.from_samples(*data))) == str(cal.audit(*data))
+
+
+def test_notes_say_what_to_know():
+    y, p = biased(5000, 0.1)
+    many_levels = str(cal.audit(y, p))
+    assert "note: 100% of the distinct predictions occur once" in many_levels
+    assert "rounded to 4096 cells" in many_levels
+    clipped = str(cal.audit([0, 1, 1], [-1e-10, 0.5, 1.0]))
+    assert "1 prediction outside [0, 1] by a rounding error" in clipped
+    weighted = str(cal.audit(y[:100], p[:100].round(1), sample_weight=p[:100] + 0.1))
+    assert "approximate" in weighted
+
+
+def test_one_row_is_enough():
+    assert str(cal.audit([1], [0.5])).startswith("1 forecast with 1 different value: on average")
+
+
+def test_flights_load():
+    columns = cal.datasets.flights()
+    assert set(columns) == {"prediction", "outcome", "carrier", "origin", "month", "day"}
+    assert columns["prediction"].size == 166_668
+    assert cal.smooth_calibration_error(columns["outcome"], columns["prediction"]) == pytest.approx(
+        0.0258, abs=5e-5
+    )
+    assert sorted(set(columns["origin"].tolist())) == ["EWR", "JFK", "LGA"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (1.0, "1"), (0.5, "0.50"), (0.034, "0.03"), (0.0042, "0.0042"),
+     (0.9981, "0.9981"), (1e-9, "1.0e-09"), (1 - 2.0**-30, "1 - 9.3e-10")],
+)  # fmt: skip
+def test_probabilities_get_the_digits_they_need(value, text):
+    assert words.probability_text(value) == text
+
+
+def test_two_numbers_are_written_so_that_they_differ():
+    assert words.distinct_texts(0.2587, 0.2332) == ("0.26", "0.23")
+    assert words.distinct_texts(0.2511, 0.2514) == ("0.2511", "0.2514")
+    assert words.distinct_texts(0.14, 0.14 + 1e-9) == ("0.14", "0.14")
+    assert words.count_text(1, "row") == "1 row"
+    assert words.count_text(1234567, "row") == "1 234 567 rows"

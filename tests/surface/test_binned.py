@@ -1,0 +1,92 @@
+"""Binned error: settings beside every number, the bins as data, options that mean something."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+
+P = np.array([0.05, 0.3, 0.3, 0.65, 0.7, 1.0])
+Y = np.array([0, 0, 1, 1, 0, 1])
+
+
+def test_settings_name_norm_bins_edge_rule_and_debiasing():
+    assert dict(cal.binned_calibration_error(Y, P).settings) == {
+        "order": 1,
+        "bins": 15,
+        "strategy": "uniform",
+        "closed": "left",
+        "form": "residual",
+        "debias": False,
+    }
+    edges = cal.binned_calibration_error(Y, P, strategy=[0, 0.5, 1], closed="right")
+    assert edges.settings["strategy"] == "edges"
+    assert edges.settings["bins"] == 2
+    assert cal.binned_calibration_error(Y, P, strategy="quantile").settings["bins"] == 15
+
+
+def test_the_table_is_the_number():
+    error = cal.binned_calibration_error(Y, P, n_bins=4)
+    table = error.table
+    held = table["rows"] > 0
+    gap = np.abs(table["outcome"] - table["prediction"])[held]
+    assert error == pytest.approx(float((gap * table["weight"][held]).sum() / Y.size))
+    assert table["low"].tolist() == [0, 0.25, 0.5, 0.75]
+    assert table["rows"].tolist() == [1, 2, 2, 1]
+
+
+def test_other_measures_have_no_table():
+    with pytest.raises(AttributeError, match="not made of bins"):
+        _ = cal.smooth_calibration_error(Y, P).table
+
+
+@pytest.mark.parametrize("order", [1, 2, np.inf])
+@pytest.mark.parametrize("form", ["residual", "midpoint"])
+def test_rows_and_joint_agree(order, form):
+    for strategy in ("uniform", "quantile", [0, 0.2, 0.9, 1]):
+        options = {"order": order, "form": form, "strategy": strategy, "n_bins": 3}
+        from_rows = cal.binned_calibration_error(Y, P, **options)
+        from_joint = cal.binned_calibration_error(cal.Joint.from_samples(Y, P), **options)
+        assert from_rows == pytest.approx(float(from_joint))
+
+
+def test_debiasing_counts_rows_not_weights():
+    rng = np.random.default_rng(3)
+    p = rng.random(400)
+    y = rng.random(400) < p
+    plain = cal.binned_calibration_error(y, p, order=2, debias=True)
+    heavy = cal.binned_calibration_error(
+        y, p, order=2, debias=True, sample_weight=np.full(400, 9.0)
+    )
+    assert heavy.settings["squared"] == pytest.approx(plain.settings["squared"])
+    repeats = cal.binned_calibration_error(np.repeat(y, 9), np.repeat(p, 9), order=2, debias=True)
+    assert repeats.settings["squared"] > plain.settings["squared"]
+
+
+def test_debiasing_says_how_many_bins_it_cannot_judge():
+    error = cal.binned_calibration_error(Y, P, order=2, debias=True, n_bins=4)
+    assert error.settings["single_row_bins"] == 2
+
+
+def test_debiased_order_one_is_smaller_and_not_negative():
+    rng = np.random.default_rng(4)
+    p = rng.random(1000)
+    y = rng.random(1000) < p
+    plain = cal.binned_calibration_error(y, p)
+    debiased = cal.binned_calibration_error(y, p, debias=True)
+    assert 0 <= debiased < plain
+
+
+def test_few_distinct_values_fall_on_edges_exactly():
+    """Ten confidences that are multiples of a tenth: one bin each, whatever the closure."""
+    p = np.repeat(np.arange(1, 11) / 10, 50)
+    y = np.arange(p.size) % 3 == 0
+    by_value = float(cal.expected_calibration_error(y, p))
+    assert cal.binned_calibration_error(y, p, n_bins=10, closed="right") == pytest.approx(by_value)
+    assert cal.binned_calibration_error(y, p, n_bins=20) == pytest.approx(by_value)
+
+
+def test_exact_error_warns_when_most_levels_hold_one_row():
+    with pytest.warns(cal.errors.CalibrantWarning, match="occur once"):
+        cal.expected_calibration_error([0, 1, 1], [0.1, 0.2, 0.3])

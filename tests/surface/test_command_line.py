@@ -1,0 +1,154 @@
+"""The commands, as a user meets them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calibrant as cal
+
+Y = [0, 1, 1, 0, 1, 1, 0, 1]
+P = [0.1, 0.6, 0.9, 0.3, 0.5, 0.8, 0.2, 0.7]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from calibrant.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    return pd.DataFrame({"prediction": P, "outcome": Y, "w": [1, 2, 1, 1, 0.5, 1, 1, 3]})
+
+
+def test_demo_audits_the_forecasts_that_ship():
+    done = run("demo")
+    assert done.returncode == 0, done.stderr
+    assert "166 668 forecasts" in done.stdout
+    assert "The forecasts are not calibrated" in done.stdout
+    assert "are too high" in done.stdout
+    for measure in cal.CATALOGUE.values():
+        assert measure.title in done.stdout
+
+
+def test_audit_reads_every_kind_of_file(frame, tmp_path):
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    frame.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
+    texts = [run("audit", str(tmp_path / f"rows.{kind}")) for kind in ("csv", "parquet", "jsonl")]
+    assert [done.returncode for done in texts] == [0, 0, 0], texts[0].stderr
+    assert texts[0].stdout == texts[1].stdout == texts[2].stdout
+    assert f"{float(cal.smooth_calibration_error(Y, P)):.4f}" in texts[0].stdout
+
+
+def test_audit_takes_globs_and_several_files(frame, tmp_path):
+    frame[:4].to_csv(tmp_path / "a.csv", index=False)
+    frame[4:].to_csv(tmp_path / "b.csv", index=False)
+    whole = run("audit", str(tmp_path / "*.csv")).stdout
+    assert whole.startswith("8 forecasts")
+    assert run("audit", str(tmp_path / "a.csv"), str(tmp_path / "b.csv")).stdout == whole
+
+
+def test_audit_options(frame, tmp_path):
+    path = str(tmp_path / "rows.csv")
+    renamed = pd.DataFrame(
+        {"p": np.array(P) * 100, "y": np.where(frame["outcome"] == 1, "rain", "dry"), "w": frame.w}
+    )
+    renamed.to_csv(path, index=False)
+    done = run("audit", path, "--prediction", "p", "--outcome", "y", "--weight", "w",
+               "--pos-label", "rain", "--scale", "percent")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    expected = cal.smooth_calibration_error(Y, P, sample_weight=frame["w"])
+    assert f"{float(expected):.4f}" in done.stdout
+
+
+def test_numeric_labels(frame, tmp_path):
+    path = str(tmp_path / "rows.csv")
+    frame.assign(outcome=frame.outcome + 1).to_csv(path, index=False)
+    assert run("audit", path).returncode == 2
+    assert run("audit", path, "--pos-label", "2").returncode == 0
+    assert run("audit", path, "--pos-label", "two").returncode == 2
+
+
+def test_missing_values_are_refused_or_dropped(frame, tmp_path):
+    path = str(tmp_path / "rows.csv")
+    frame.assign(prediction=[None, *P[1:]], outcome=[*Y[:-1], None]).to_csv(path, index=False)
+    refused = run("audit", path)
+    assert refused.returncode == 2
+    assert "missing" in refused.stderr
+    dropped = run("audit", path, "--na", "drop")
+    assert dropped.returncode == 0
+    assert dropped.stdout.startswith("6 forecasts")
+    assert "2 rows with a missing value were dropped" in dropped.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "arguments", "message"),
+    [
+        ("prediction,outcome\n10,0\n90,1\n", "a.csv", [], "--scale percent"),
+        ("p,outcome\n0.1,0\n", "a.csv", [], "column 'prediction', got columns p, outcome"),
+        ("prediction,outcome\n", "a.csv", [], "at least one row"),
+        ("prediction,outcome\nx,0\ny,1\n", "a.csv", [], "numbers"),
+        ("prediction,outcome\n0.1,dry\n0.4,rain\n", "a.csv", [], "pos_label"),
+        ("not parquet", "a.parquet", [], "readable"),
+        ("prediction,outcome\n0.1,0\n", "a.xlsx", [], "must all end in one of"),
+        ("prediction,outcome\n,0\n", "a.csv", ["--na", "drop"], "without missing values"),
+    ],
+    ids=["percent", "column", "empty", "text", "labels", "broken", "kind", "all missing"],
+)
+def test_wrong_data_ends_with_one_message_and_exit_code_2(
+    tmp_path, content, name, arguments, message
+):
+    (tmp_path / name).write_text(content)
+    done = run("audit", str(tmp_path / name), *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("calibrant: ")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_missing_file_is_named(tmp_path):
+    done = run("audit", str(tmp_path / "nothing.csv"))
+    assert done.returncode == 2
+    assert "nothing.csv" in done.stderr
+
+
+def test_an_unknown_option_is_exit_code_2():
+    assert run("audit", "x.csv", "--no-such-option").returncode == 2
+
+
+def test_measures_lists_the_catalogue():
+    done = run("measures")
+    assert done.returncode == 0
+    for name, measure in cal.CATALOGUE.items():
+        assert name in done.stdout
+        assert measure.section.split(",")[0] in done.stdout
+
+
+def test_help_names_the_commands():
+    done = run("--help")
+    assert done.returncode == 0
+    for command in ("demo", "audit", "measures"):
+        assert command in done.stdout
+
+
+def test_the_same_rows_give_the_same_words(frame, tmp_path):
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    first = run("audit", str(tmp_path / "rows.csv"))
+    assert run("audit", str(tmp_path / "rows.csv")).stdout == first.stdout
+
+
+def test_the_readme_shows_what_the_demo_prints():
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    printed = run("demo").stdout
+    assert printed in readme

@@ -1,0 +1,175 @@
+"""Bad input: the message names the argument, what was got, and the likely cure."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import calibrant as cal
+from calibrant.errors import CalibrantError, InvalidForecastsError, InvalidOptionError
+
+Y = [0, 1, 1, 0]
+P = [0.1, 0.6, 0.9, 0.3]
+
+REFUSED = {
+    "percent": (Y, [10, 60, 90, 30], "y_proba must be probabilities.*percent"),
+    "log-odds": (Y, [-1.5, 0.2, 2.0, -0.3], "log-odds"),
+    "above one": (Y, [0.1, 0.6, 1.1, 0.3], "1 of 4 outside, from 0.1 to 1.1, first rows 2"),
+    "swapped": ([0.1, 0.6, 0.9, 0.3], [0, 1, 1, 0], "swapped"),
+    "swapped labels": ([0.1, 0.6, 0.9, 0.3], [1, 2, 2, 1], "swapped"),
+    "swapped names": (["a", "b", "b", "a"], [0, 1, 1, 0], "swapped"),
+    "nan prediction": (Y, [0.1, np.nan, 0.9, np.nan], "y_proba.*missing.*2 of 4, first rows 1, 3"),
+    "nan outcome": ([0, np.nan, 1, 0], P, "y_true.*missing.*1 of 4.*not a 0"),
+    "none outcome": ([0, None, 1, 0], P, "y_true.*missing"),
+    "none prediction": (Y, [0.1, None, 0.9, 0.3], "y_proba.*missing"),
+    "infinite": (Y, [0.1, np.inf, 0.9, 0.3], "y_proba must be probabilities"),
+    "labels 1 and 2": ([1, 2, 2, 1], P, "pos_label=2"),
+    "labels -1 and 1": ([-1, 1, 1, -1], P, "pos_label=1"),
+    "strings": (["no", "yes", "yes", "no"], P, "labels 'no', 'yes'.*pos_label"),
+    "text predictions": (Y, ["10%", "60%", "90%", "30%"], "numbers"),
+    "lengths": (Y, P[:3], "same length, got 4 and 3"),
+    "empty": ([], [], "at least one row"),
+    "three classes": (Y, np.full((4, 3), 1 / 3), "one probability per row.*pos_label"),
+    "two columns": (Y, np.array([P, P]).T, "sum to one.*first row 0"),
+    "cube": (Y, np.zeros((4, 1, 1)), "one column"),
+    "ragged": (Y, [[0.1], [0.2, 0.3], [0.1], [0.1]], "rectangular"),
+    "a word": (Y, "probabilities", "an array, a list"),
+    "a dict": (Y, {"p": P}, "an array, a list"),
+    "a number": (Y, 0.5, "one column"),
+}
+
+
+@pytest.mark.parametrize(("y_true", "y_proba", "message"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("measure", cal.CATALOGUE.values(), ids=cal.CATALOGUE)
+def test_bad_input_is_refused_with_a_cure(measure, y_true, y_proba, message):
+    with pytest.raises(InvalidForecastsError, match=f"(?s){message}"):
+        measure.function(y_true, y_proba)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1, 1, -1, 1], "not negative, got 1 rows that are not, first row 2: -1"),
+        ([0, 0, 0, 0], "positive, finite sum"),
+        ([1, np.nan, 1, 1], "sample_weight.*missing"),
+        ([1, np.inf, 1, 1], "finite"),
+        ([1, 1], "2 for 4 rows"),
+        ([1e308, 1e308, 1e308, 1e308], "positive, finite sum"),
+    ],
+)
+def test_bad_weights_are_refused(weight, message):
+    with pytest.raises(InvalidForecastsError, match=message):
+        cal.smooth_calibration_error(Y, P, sample_weight=weight)
+
+
+def test_missing_values_of_frames_are_refused():
+    for series in (
+        pd.Series([0.1, None, 0.9, 0.3]),
+        pd.Series([0.1, None, 0.9, 0.3], dtype="Float64"),
+        pl.Series([0.1, None, 0.9, 0.3]),
+        np.ma.masked_array(P, mask=[0, 1, 0, 0]),
+    ):
+        with pytest.raises(InvalidForecastsError, match="missing"):
+            cal.smooth_calibration_error(Y, series)
+    for labels in (pd.Series(["no", None, "yes", "no"]), pl.Series(["no", None, "yes", "no"])):
+        with pytest.raises(InvalidForecastsError, match="missing"):
+            cal.smooth_calibration_error(labels, P, pos_label="yes")
+
+
+def test_an_unknown_pos_label_is_refused():
+    with pytest.raises(InvalidForecastsError, match="pos_label 'YES' must be one of the labels"):
+        cal.smooth_calibration_error(["no", "yes", "yes", "no"], P, pos_label="YES")
+
+
+def test_a_slice_with_one_class_is_fine():
+    assert cal.smooth_calibration_error(["no"] * 4, P, pos_label="yes") == pytest.approx(0.475)
+
+
+def test_errors_are_value_errors_too():
+    with pytest.raises(ValueError, match="at least one row") as caught:
+        cal.smooth_calibration_error([], [])
+    assert isinstance(caught.value, CalibrantError)
+
+
+@pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
+@pytest.mark.parametrize(("dtype", "off"), [(np.float64, 5e-10), (np.float32, 5e-7)])
+def test_rounding_errors_are_clipped_and_counted(dtype, off):
+    scores = np.array([0.0, 1.0, 0.5], dtype=dtype) + np.array([-off, off, 0], dtype=dtype)
+    joint = cal.Joint.from_samples([0, 1, 1], scores)
+    assert joint.prediction.tolist() == [0.0, 0.5, 1.0]
+    assert joint.clipped == 2
+    for measure in cal.CATALOGUE.values():
+        assert measure.function([0, 1, 1], scores).settings["clipped"] == 2
+
+
+def test_beyond_rounding_is_refused():
+    for off in (2e-9, 1e-3):
+        with pytest.raises(InvalidForecastsError):
+            cal.Joint.from_samples([0, 1], [-off, 0.5])
+
+
+def test_extreme_doubles_are_levels_of_their_own():
+    tiny = [-0.0, 0.0, 5e-324, 1e-310, 2.3e-308, np.nextafter(1, 0), 1.0, 1 - 1e-17]
+    joint = cal.Joint.from_samples([0] * 8, tiny)
+    assert joint.prediction.tolist() == [0.0, 5e-324, 1e-310, 2.3e-308, np.nextafter(1, 0), 1.0]
+    assert not np.signbit(joint.prediction[0])
+    assert joint.rows.tolist() == [2, 1, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
+def test_one_and_two_rows_are_enough(rows):
+    for measure in cal.CATALOGUE.values():
+        value = measure.function(Y[:rows], P[:rows])
+        assert np.isfinite(value)
+        assert value.witness.sentence
+
+
+def test_a_joint_takes_no_arrays_beside_it():
+    joint = cal.Joint.from_samples(Y, P)
+    for extra in ({"y_proba": P}, {"sample_weight": P}, {"pos_label": 1}):
+        with pytest.raises(InvalidForecastsError, match=next(iter(extra))):
+            cal.smooth_calibration_error(joint, **extra)
+
+
+def test_one_array_alone_is_refused():
+    with pytest.raises(InvalidForecastsError, match="measure\\(y_true, y_proba\\)"):
+        cal.smooth_calibration_error(Y)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda j: cal.expected_calibration_error(j, order=0.5),
+        lambda j: cal.expected_calibration_error(j, order=np.nan),
+        lambda j: cal.binned_calibration_error(j, order=0),
+        lambda j: cal.binned_calibration_error(j, n_bins=0),
+        lambda j: cal.binned_calibration_error(j, n_bins=2.5),
+        lambda j: cal.binned_calibration_error(j, strategy="equal"),
+        lambda j: cal.binned_calibration_error(j, strategy=[0, 0.5]),
+        lambda j: cal.binned_calibration_error(j, strategy=[0, 0.5, 0.5, 1]),
+        lambda j: cal.binned_calibration_error(j, closed="both"),
+        lambda j: cal.binned_calibration_error(j, form="centre"),
+        lambda j: cal.binned_calibration_error(j, order=3, debias=True),
+        lambda j: cal.smooth_calibration_error(j, lipschitz=0),
+        lambda j: cal.smooth_calibration_error(j, lipschitz=np.inf),
+        lambda j: cal.smooth_calibration_error(j, lipschitz=np.nan),
+        lambda j: cal.cutoff_calibration_error(j, sets="points"),
+        lambda j: cal.calibration_test(j, draws=0),
+        lambda j: cal.calibration_test(j, measure="nothing"),
+        lambda j: j.rounded(3),
+        lambda j: j.rounded(0),
+        lambda j: cal.Joint.from_samples(Y, P, resolution=1000),
+        lambda j: cal.Joint.from_counts([0.5], [1], [0], width=2),
+        lambda j: j.apply(lambda p: p + 1),
+        lambda j: j.apply(lambda p: p[:1]),
+    ],
+    ids=itertools.count(),
+)
+def test_bad_options_are_refused(call):
+    with pytest.raises(InvalidOptionError):
+        call(cal.Joint.from_samples(Y, P))
