@@ -152,32 +152,49 @@ struct WeightedTally {
     }
 };
 
+// Asks for memory that may lie beyond the end of an array; integers, as pointers must not.
+template <class T>
+void prefetch([[maybe_unused]] const T* base, [[maybe_unused]] std::size_t index) {
+#if defined(__GNUC__)
+    const auto address = reinterpret_cast<std::uintptr_t>(base) + index * sizeof(T);
+    __builtin_prefetch(reinterpret_cast<const void*>(address));
+#endif
+}
+
+// `restrict` lets the compiler keep everything else in registers between two additions.
+template <std::size_t lanes, class Tally, class Find, class Outcome>
+void tally_block(const Rows<Outcome> rows, const Find& find, const Slot* slots, std::size_t start,
+                 std::size_t end, Tally* __restrict tally) {
+    const auto add = [&](std::size_t i, std::size_t lane) {
+        const double prediction = rows.prediction[i];
+        const std::size_t bin = find.bin(slots[i - start], prediction);
+        tally[bin * lanes + lane].add(rows, i, find.part(prediction, bin));
+    };
+    std::size_t i = start;
+    for (; i + lanes <= end; i += lanes) {
+        const std::size_t in_next_block = i + (end - start);
+        prefetch(rows.prediction, in_next_block);
+        prefetch(rows.outcome, in_next_block);
+        for (std::size_t lane = 0; lane < lanes; ++lane) add(i + lane, lane);
+    }
+    for (; i < end; ++i) add(i, 0);
+}
+
 // Several lanes break the chain of additions into one crowded bin; emptying them after every
 // few blocks keeps the rounding error of a sum independent of the number of rows.
 template <class Tally, std::size_t lanes, class Find, class Outcome, class Flush>
 std::size_t tally_lanes(const Rows<Outcome>& rows, const Find& find, Flush flush) {
     constexpr std::size_t block = std::size_t{1} << 10;
     constexpr std::size_t rows_per_flush = lanes > 1 ? std::size_t{1} << 16 : std::size_t{1} << 26;
-    const std::size_t bins = find.size();
-    std::vector<Tally> tallies(bins * lanes);
-    Tally* const tally = tallies.data();
+    std::vector<Tally> tallies(find.size() * lanes);
     std::array<Slot, block> slots;
     std::size_t bad = 0;
     for (std::size_t start = 0; start < rows.count; start += block) {
         const std::size_t end = std::min(rows.count, start + block);
         bad += count_bad(rows, start, end);
         if (bad > 0) continue;  // the sums will not be used: go on counting
-        const double* prediction = rows.prediction + start;
-        const std::size_t count = end - start;
-        for (std::size_t i = 0; i < count; ++i) slots[i] = find.slot(prediction[i]);
-        const auto add = [&](std::size_t i, std::size_t lane) {
-            const std::size_t bin = find.bin(slots[i], prediction[i]);
-            tally[bin * lanes + lane].add(rows, start + i, find.part(prediction[i], bin));
-        };
-        std::size_t i = 0;
-        for (; i + lanes <= count; i += lanes)
-            for (std::size_t lane = 0; lane < lanes; ++lane) add(i + lane, lane);
-        for (; i < count; ++i) add(i, 0);
+        for (std::size_t i = start; i < end; ++i) slots[i - start] = find.slot(rows.prediction[i]);
+        tally_block<lanes>(rows, find, slots.data(), start, end, tallies.data());
         if (end < rows.count && end % rows_per_flush != 0) continue;
         for (std::size_t cell = 0; cell < tallies.size(); ++cell) flush(cell / lanes, tallies[cell]);
         std::fill(tallies.begin(), tallies.end(), Tally{});

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import hypothesis.strategies as st
@@ -210,6 +211,25 @@ def test_arrow_tables_of_others_are_refused():
 
     with pytest.raises(InvalidForecastsError, match=r"calibrant\.schema"):
         cal.Joint.from_arrow(pa.table({"prediction": [0.5]}))
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("prediction", [0.7, 0.2]),
+        ("prediction", [0.2, np.nan]),
+        ("prediction", [0.2, 1.5]),
+        ("weight", [1.0, 0.0]),
+        ("rows", [1.0, -1.0]),
+        ("positives", [0.0, np.inf]),
+    ],
+    ids=itertools.count(),
+)
+def test_arrow_tables_that_were_changed_are_refused(column, values):
+    table = cal.Joint.from_samples([0, 1], [0.2, 0.7]).to_arrow()
+    changed = table.set_column(table.column_names.index(column), column, [values])
+    with pytest.raises(InvalidForecastsError, match="stored Joint"):
+        cal.Joint.from_arrow(changed)
 
 
 def test_a_joint_cannot_be_changed():

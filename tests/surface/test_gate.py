@@ -59,6 +59,8 @@ def test_bad_input_is_refused_with_a_cure(measure, y_true, y_proba, message):
         ([1, np.inf, 1, 1], "finite"),
         ([1, 1], "2 for 4 rows"),
         ([1e308, 1e308, 1e308, 1e308], "positive, finite sum"),
+        ([1e200, 1, 1, 1], "squares of the weights.*divide"),
+        ([1e-200, 1, 1, 1], "squares of the weights.*divide"),
     ],
 )
 def test_bad_weights_are_refused(weight, message):

@@ -63,9 +63,16 @@ class Joint:
     ) -> None:
         with np.errstate(over="ignore"):
             total = float(levels.weight.sum())
+            squares = float(levels.weight_squares.sum())
         if not 0 < total < np.inf:
             raise InvalidForecastsError(
                 "the weights must have a positive, finite sum", f"a sum of {total:g}"
+            )
+        if squares == np.inf or not levels.weight_squares.all():
+            raise InvalidForecastsError(
+                "the squares of the weights must be representable",
+                f"weights from {levels.weight.min():g} to {levels.weight.max():g}",
+                "divide the weights by their mean",
             )
         for name, column in levels.columns().items():
             column.setflags(write=False)
@@ -371,12 +378,14 @@ class Joint:
         columns = {
             name: np.array(table.column(name), dtype=np.float64) for name in table.column_names
         }
+        levels = Sums(
+            **columns,
+            binary=metadata["calibrant.binary"] == "1",
+            clipped=int(metadata["calibrant.clipped"]),
+        )
+        _check_levels(levels)
         return cls(
-            Sums(
-                **columns,
-                binary=metadata["calibrant.binary"] == "1",
-                clipped=int(metadata["calibrant.clipped"]),
-            ),
+            levels,
             resolution=int(metadata["calibrant.resolution"]) or None,
             inherited_rounding=float(metadata["calibrant.inherited_rounding"]),
         )
@@ -444,6 +453,27 @@ def _check_counts(prediction: Floats, counts: Floats, positives: Floats) -> None
     if (positives > counts).any():
         raise InvalidForecastsError(
             "positives must not exceed count", f"{int((positives > counts).sum())} rows that do"
+        )
+
+
+def _check_levels(levels: Sums) -> None:
+    """Refuse a stored table that somebody changed: kernels trust what a Joint holds."""
+    prediction = levels.prediction
+    sound = (
+        prediction.size > 0
+        and prediction[0] >= 0
+        and prediction[-1] <= 1
+        and bool((np.diff(prediction) > 0).all())
+        and bool(np.isfinite(levels.positives).all())
+        and all(
+            bool(((column > 0) & (column < np.inf)).all())
+            for column in (levels.weight, levels.rows, levels.weight_squares)
+        )
+    )
+    if not sound:
+        raise InvalidForecastsError(
+            "a stored Joint must hold increasing predictions in [0, 1] and positive weights",
+            f"a table of {prediction.size} levels that does not",
         )
 
 

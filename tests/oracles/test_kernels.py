@@ -1,0 +1,142 @@
+"""The kernels themselves: nothing is converted, bad rows are counted, nothing crashes."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+import calibrant._kernels as kernels
+
+P = np.array([0.1, 0.5, 0.9])
+Y = np.array([0, 1, 1])
+W = np.array([1.0, 2.0, 3.0])
+EDGES = np.array([0.0, 0.5, 1.0])
+
+ROW_KERNELS = {
+    "levels": kernels.levels,
+    "bins": lambda p, y, w: kernels.bins(p, y, w, EDGES, True),
+    "any bins": lambda p, y, w: kernels.bins(p, y, w, np.array([0, 0.3, 1.0]), False),
+    "cells": lambda p, y, w: kernels.cells(p, y, w, 8),
+}
+every_row_kernel = pytest.mark.parametrize("kernel", ROW_KERNELS.values(), ids=ROW_KERNELS)
+
+
+@every_row_kernel
+def test_types_and_strides_are_never_converted(kernel):
+    for p in (P.astype(np.float32), np.repeat(P, 2)[::2], P.astype(">f8"), P.tolist()):
+        with pytest.raises(TypeError):
+            kernel(p, Y, None)
+    for y in (Y.astype(np.int32), Y.astype(bool), np.repeat(Y, 2)[::2]):
+        with pytest.raises(TypeError):
+            kernel(P, y, None)
+    with pytest.raises(TypeError):
+        kernel(P, Y, W.astype(np.float32))
+
+
+@every_row_kernel
+def test_lengths_must_agree(kernel):
+    with pytest.raises(ValueError, match="different lengths"):
+        kernel(P, Y[:2], None)
+    with pytest.raises(ValueError, match="different lengths"):
+        kernel(P, Y, W[:2])
+
+
+@every_row_kernel
+def test_no_rows_are_no_rows(kernel):
+    _, weight, positives, rows, squares, bad, binary = kernel(P[:0], Y[:0], W[:0])
+    assert weight.sum() == positives.sum() == rows.sum() == squares.sum() == 0
+    assert (bad, binary) == (0, True)
+
+
+HOSTILE = [np.nan, np.inf, -np.inf, -1e-300, -1.0, 1 + 2**-52, 2.0, 1e308, -np.nan]
+
+
+@every_row_kernel
+@pytest.mark.parametrize("size", [1, 2, 5, 3000])
+def test_every_bad_row_is_counted(kernel, size):
+    rng = np.random.default_rng(size)
+    good = rng.random(size)
+    for bad in HOSTILE:
+        p, w = good.copy(), good + 1
+        y = (good > 0.5).astype(np.float64)
+        where = rng.random(size) < 0.3
+        where[0] = True
+        p[where] = bad
+        assert kernel(p, y, None)[5] == where.sum()
+        y[where] = bad
+        assert kernel(good, y, None)[5] == where.sum()
+        if not bad >= 0 or np.isinf(bad):
+            w[where] = bad
+            assert kernel(good, (good > 0.5).astype(np.uint8), w)[5] == where.sum()
+    for label in (-1, 2, 2**62, -(2**63)):
+        y = np.zeros(size, dtype=np.int64)
+        y[-1] = label
+        assert kernel(good, y, None)[5] == 1
+
+
+def test_edges_out_of_place_are_an_error():
+    with pytest.raises(ValueError, match="two edges"):
+        kernels.bins(P, Y, None, np.array([0.0]), True)
+    with pytest.raises(ValueError, match="one cell"):
+        kernels.cells(P, Y, None, 0)
+
+
+def test_law_kernels_refuse_empty_and_ragged_laws():
+    for kernel in (
+        lambda *law: kernels.smooth_error(*law, 1.0),
+        lambda *law: kernels.smooth_witness(*law, 1.0),
+        kernels.cumulative_residuals,
+    ):
+        with pytest.raises(ValueError, match="at least one level"):
+            kernel(P[:0], W[:0], W[:0])
+        with pytest.raises(ValueError, match="different lengths"):
+            kernel(P, W[:2], W)
+        with pytest.raises(TypeError):
+            kernel(P.astype(np.float32), W, W)
+    with pytest.raises(ValueError, match="different lengths"):
+        kernels.smooth_errors(P, W, np.zeros((2, 2)), 1.0)
+
+
+@pytest.mark.parametrize(
+    "p",
+    [
+        np.zeros(50),
+        np.ones(50),
+        np.full(50, 5e-324),
+        np.linspace(0, 5e-322, 50),
+        np.linspace(0, 1, 50) ** 300,
+        1 - np.linspace(0, 1, 50) ** 300,
+        np.tile([0.0, -0.0], 25),
+        np.linspace(0.5, 0.5 + 1e-15, 50),
+    ],
+    ids=["zeros", "ones", "denormal", "denormals", "powers", "near one", "minus zero", "close"],
+)
+@pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
+def test_extreme_laws_are_solved(p):
+    rng = np.random.default_rng(0)
+    for weight in (None, 10.0 ** rng.uniform(-100, 100, 50), np.full(50, 1e-150)):
+        joint = cal.Joint.from_samples(rng.random(50) < 0.5, p, sample_weight=weight)
+        for measure in cal.CATALOGUE.values():
+            value = measure.function(joint)
+            assert 0 <= value <= 1 + 1e-9
+            assert value.witness.advantage(joint) == pytest.approx(float(value), abs=1e-9)
+
+
+def test_kernels_run_in_threads_with_the_same_answers():
+    rng = np.random.default_rng(1)
+    p = rng.random(200_000)
+    y = rng.random(200_000) < p
+    expected = float(cal.smooth_calibration_error(y, p))
+    found: list[float] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(float(cal.smooth_calibration_error(y, p))))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Build the kernels with the address and undefined-behaviour sanitizers and run on them the tests
+# that feed them random, adversarial and hostile input.
+set -eu
+python=.venv/bin/python
+place=build/sanitized
+rm -rf "$place"
+$python -m pip install --quiet --disable-pip-version-check --no-deps --target "$place" \
+    -C build-dir=build/sanitized-objects -C cmake.define.CALIBRANT_SANITIZE=ON .
+# The sanitizer must find the C++ runtime when it starts, to follow exceptions.
+LD_PRELOAD="$(c++ -print-file-name=libasan.so) $(c++ -print-file-name=libstdc++.so)" \
+    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+    PYTHONPATH="$place" PYTHONMALLOC=malloc \
+    $python -m pytest -q -p no:cacheprovider --capture=sys \
+    tests/oracles tests/laws tests/surface/test_gate.py
