@@ -38,7 +38,7 @@ Sums levels(Input<double> prediction, Input<Outcome> outcome, Weights weight) {
 }
 
 template <class Find, class Outcome>
-Sums binned(const Find& find, const Rows<Outcome>& rows) {
+Sums binned(Find find, const Rows<Outcome>& rows) {
     BinSums result;
     {
         const nb::gil_scoped_release unlocked;
@@ -64,15 +64,15 @@ Sums bins(Input<double> prediction, Input<Outcome> outcome, Weights weight, Inpu
           bool closed_left) {
     if (edges.size() < 2) throw std::invalid_argument("bins need two edges");
     const Rows<Outcome> rows = rows_of(prediction, outcome, weight);
-    std::vector<double> ends = bin_ends(edges.data(), edges.size(), closed_left);
-    return UniformEdges::fit(edges.data(), edges.size())
-               ? binned(UniformEdges(std::move(ends)), rows)
-               : binned(AnyEdges(std::move(ends)), rows);
+    const std::vector<double> ends = bin_ends(edges.data(), edges.size(), closed_left);
+    if (UniformEdges::fit(edges.data(), edges.size())) return binned(UniformEdges(ends), rows);
+    const std::vector<std::uint32_t> first = AnyEdges::first_bins(ends);
+    return binned(AnyEdges(ends, first), rows);
 }
 
 template <class Outcome>
 Sums cells(Input<double> prediction, Input<Outcome> outcome, Weights weight, std::size_t count) {
-    if (count == 0) throw std::invalid_argument("at least one cell");
+    if (count == 0 || count > max_cells) throw std::invalid_argument("one to 2^26 cells");
     return binned(Cells(count), rows_of(prediction, outcome, weight));
 }
 

@@ -15,15 +15,17 @@
 
 namespace calibrant {
 
-// A finder tells the bin of a prediction in two steps: `slot`, a product that vectorises, and
-// `bin`, which makes it exact. What is summed is `part` of the prediction; `whole` gives back the
-// sum of predictions. Converting to a signed 32-bit number is one instruction; to an unsigned one
-// it is many.
+// A finder tells the bin of a prediction in two steps: a slot, the whole part of `scale` times the
+// prediction, which vectorises, and `bin`, which makes it exact. What is summed is `part` of the
+// prediction; `whole` gives back the sum of predictions. Finders are views, passed by value so that
+// the compiler keeps them in registers. Converting to a signed 32-bit number is one instruction; to
+// an unsigned one it is many.
 using Slot = std::int32_t;
+inline constexpr std::size_t max_cells = std::size_t{1} << 26;
 
-// Intervals between increasing edges from 0 to 1. With `closed_left` they are [a, b) and the last
-// one holds its end; otherwise (a, b] and the first one holds its start. Comparison with the edges
-// is exact: 0.3 is in [0.3, 0.4) when the edge is the double 0.3.
+// Upper ends of the intervals between increasing edges from 0 to 1. With `closed_left` they are
+// [a, b) and the last one holds its end; otherwise (a, b] and the first one holds its start.
+// Comparison with the edges is exact: 0.3 is in [0.3, 0.4) when the edge is the double 0.3.
 inline std::vector<double> bin_ends(const double* edges, std::size_t count, bool closed_left) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     std::vector<double> ends(edges + 1, edges + count);
@@ -33,77 +35,76 @@ inline std::vector<double> bin_ends(const double* edges, std::size_t count, bool
     return ends;
 }
 
-// Edges j / k: the product, taken a little too small, is the bin or the one before it.
-class UniformEdges {
-public:
-    explicit UniformEdges(std::vector<double> ends)
-        : ends_(std::move(ends)), scale_(static_cast<double>(ends_.size()) * (1.0 - 0x1p-50)) {}
+// Predictions are summed as they are.
+struct Whole {
+    static double part(double prediction, std::size_t) { return prediction; }
+    static double whole(double sum, double, std::size_t) { return sum; }
+};
+
+// Edges j / k: the slot, taken a little too small, is the bin or the one before it.
+struct UniformEdges : Whole {
+    const double* ends;
+    std::size_t bins;
+    double scale;
+
+    explicit UniformEdges(const std::vector<double>& bin_ends)
+        : ends(bin_ends.data()),
+          bins(bin_ends.size()),
+          scale(static_cast<double>(bins) * (1.0 - 0x1p-50)) {}
     static bool fit(const double* edges, std::size_t count) {
         const std::size_t bins = count - 1;
         for (std::size_t j = 0; j < count; ++j)
             if (edges[j] != static_cast<double>(j) / static_cast<double>(bins)) return false;
-        return bins <= max_bins;
+        return bins <= max_cells;
     }
-    std::size_t size() const { return ends_.size(); }
-    Slot slot(double prediction) const { return static_cast<Slot>(prediction * scale_); }
     std::size_t bin(Slot slot, double prediction) const {
         const auto guess = static_cast<std::uint32_t>(slot);
-        return guess + static_cast<std::size_t>(prediction >= ends_[guess]);
+        return guess + static_cast<std::size_t>(prediction >= ends[guess]);
     }
-    static double part(double prediction, std::size_t) { return prediction; }
-    static double whole(double sum, double, std::size_t) { return sum; }
-
-private:
-    static constexpr std::size_t max_bins = std::size_t{1} << 26;
-    std::vector<double> ends_;
-    double scale_;
 };
 
-class AnyEdges {
-public:
-    explicit AnyEdges(std::vector<double> ends) : ends_(std::move(ends)) {
-        std::size_t bin = 0;
-        for (std::size_t slot = 0; slot <= slots; ++slot) {
-            while (static_cast<double>(slot) / slots >= ends_[bin]) ++bin;
-            first_[slot] = static_cast<std::uint32_t>(bin);
-        }
-    }
-    std::size_t size() const { return ends_.size(); }
-    Slot slot(double prediction) const { return static_cast<Slot>(prediction * slots); }
-    std::size_t bin(Slot slot, double prediction) const {
-        std::size_t bin = first_[static_cast<std::uint32_t>(slot)];
-        while (prediction >= ends_[bin]) ++bin;
-        return bin;
-    }
-    static double part(double prediction, std::size_t) { return prediction; }
-    static double whole(double sum, double, std::size_t) { return sum; }
+// Any edges: a table has the bin at the start of each slot.
+struct AnyEdges : Whole {
+    static constexpr std::size_t slots = 4096;
+    const double* ends;
+    const std::uint32_t* first;
+    std::size_t bins;
+    double scale = slots;
 
-private:
-    static constexpr int slots = 4096;
-    std::vector<double> ends_;
-    std::array<std::uint32_t, slots + 1> first_;  // the bin at the start of each slot
+    AnyEdges(const std::vector<double>& bin_ends, const std::vector<std::uint32_t>& first_bins)
+        : ends(bin_ends.data()), first(first_bins.data()), bins(bin_ends.size()) {}
+    static std::vector<std::uint32_t> first_bins(const std::vector<double>& ends) {
+        std::vector<std::uint32_t> first(slots + 1);
+        std::uint32_t bin = 0;
+        for (std::size_t slot = 0; slot <= slots; ++slot) {
+            while (static_cast<double>(slot) / static_cast<double>(slots) >= ends[bin]) ++bin;
+            first[slot] = bin;
+        }
+        return first;
+    }
+    std::size_t bin(Slot slot, double prediction) const {
+        std::size_t found = first[static_cast<std::uint32_t>(slot)];
+        while (prediction >= ends[found]) ++found;
+        return found;
+    }
 };
 
 // Cells [j/k, (j+1)/k), the last one closed, for k a power of two: the product is exact. Only the
 // place inside the cell is summed, so that rounding errors shrink with the cell.
-class Cells {
-public:
-    explicit Cells(std::size_t count) : last_(count - 1), scale_(static_cast<double>(count)) {}
-    std::size_t size() const { return last_ + 1; }
-    Slot slot(double prediction) const { return static_cast<Slot>(prediction * scale_); }
+struct Cells {
+    std::size_t bins;
+    double scale;
+
+    explicit Cells(std::size_t count) : bins(count), scale(static_cast<double>(count)) {}
     std::size_t bin(Slot slot, double) const {
-        return std::min<std::size_t>(static_cast<std::uint32_t>(slot), last_);
+        return std::min<std::size_t>(static_cast<std::uint32_t>(slot), bins - 1);
     }
     double part(double prediction, std::size_t bin) const {
-        return prediction * scale_ - static_cast<double>(static_cast<Slot>(bin));
+        return prediction * scale - static_cast<double>(static_cast<Slot>(bin));
     }
     double whole(double sum, double weight, std::size_t bin) const {
-        return (sum + weight * static_cast<double>(bin)) / scale_;
+        return (sum + weight * static_cast<double>(bin)) / scale;
     }
-
-private:
-    std::size_t last_;
-    double scale_;
 };
 
 struct BinSums {
@@ -161,9 +162,14 @@ void prefetch([[maybe_unused]] const T* base, [[maybe_unused]] std::size_t index
 #endif
 }
 
+inline void find_slots(double scale, const double* prediction, std::size_t count,
+                       Slot* __restrict slots) {
+    for (std::size_t i = 0; i < count; ++i) slots[i] = static_cast<Slot>(prediction[i] * scale);
+}
+
 // `restrict` lets the compiler keep everything else in registers between two additions.
 template <std::size_t lanes, class Tally, class Find, class Outcome>
-void tally_block(const Rows<Outcome> rows, const Find& find, const Slot* slots, std::size_t start,
+void tally_block(const Rows<Outcome> rows, const Find find, const Slot* slots, std::size_t start,
                  std::size_t end, Tally* __restrict tally) {
     const auto add = [&](std::size_t i, std::size_t lane) {
         const double prediction = rows.prediction[i];
@@ -183,17 +189,17 @@ void tally_block(const Rows<Outcome> rows, const Find& find, const Slot* slots, 
 // Several lanes break the chain of additions into one crowded bin; emptying them after every
 // few blocks keeps the rounding error of a sum independent of the number of rows.
 template <class Tally, std::size_t lanes, class Find, class Outcome, class Flush>
-std::size_t tally_lanes(const Rows<Outcome>& rows, const Find& find, Flush flush) {
+std::size_t tally_lanes(const Rows<Outcome>& rows, Find find, Flush flush) {
     constexpr std::size_t block = std::size_t{1} << 10;
     constexpr std::size_t rows_per_flush = lanes > 1 ? std::size_t{1} << 16 : std::size_t{1} << 26;
-    std::vector<Tally> tallies(find.size() * lanes);
+    std::vector<Tally> tallies(find.bins * lanes);
     std::array<Slot, block> slots;
     std::size_t bad = 0;
     for (std::size_t start = 0; start < rows.count; start += block) {
         const std::size_t end = std::min(rows.count, start + block);
         bad += count_bad(rows, start, end);
         if (bad > 0) continue;  // the sums will not be used: go on counting
-        for (std::size_t i = start; i < end; ++i) slots[i - start] = find.slot(rows.prediction[i]);
+        find_slots(find.scale, rows.prediction + start, end - start, slots.data());
         tally_block<lanes>(rows, find, slots.data(), start, end, tallies.data());
         if (end < rows.count && end % rows_per_flush != 0) continue;
         for (std::size_t cell = 0; cell < tallies.size(); ++cell) flush(cell / lanes, tallies[cell]);
@@ -203,16 +209,16 @@ std::size_t tally_lanes(const Rows<Outcome>& rows, const Find& find, Flush flush
 }
 
 template <class Tally, class Find, class Outcome, class Flush>
-std::size_t tally_rows(const Rows<Outcome>& rows, const Find& find, Flush flush) {
+std::size_t tally_rows(const Rows<Outcome>& rows, Find find, Flush flush) {
     constexpr std::size_t few_bins = 1024;
-    return find.size() <= few_bins ? tally_lanes<Tally, 4>(rows, find, flush)
+    return find.bins <= few_bins ? tally_lanes<Tally, 4>(rows, find, flush)
                                    : tally_lanes<Tally, 1>(rows, find, flush);
 }
 
 template <class Find, class Outcome>
-BinSums bin_sums(const Rows<Outcome>& rows, const Find& find) {
+BinSums bin_sums(const Rows<Outcome>& rows, Find find) {
     if (rows.count > max_rows) throw std::length_error(too_many_rows);
-    const std::size_t bins = find.size();
+    const std::size_t bins = find.bins;
     BinSums sums;
     for (auto* column : {&sums.prediction, &sums.weight, &sums.positives}) column->resize(bins);
     if (rows.weight != nullptr)

@@ -130,17 +130,16 @@ _MEASURES = (
 CATALOGUE: dict[str, Measure] = {measure.name: measure for measure in _MEASURES}
 
 
-def find_measure(measure: str | Callable[..., Measurement]) -> Measure:
-    """Look a measure up by its name or its function.
+def find_measure(name: str) -> Measure:
+    """Look a measure up by its name.
 
     Examples
     --------
     >>> find_measure("earth_mover_distance").continuous
     3.0
     """
-    name = measure if isinstance(measure, str) else getattr(measure, "__name__", repr(measure))
     if name not in CATALOGUE:
         raise InvalidOptionError(
-            "measure must be in the catalogue", name, f"one of {', '.join(CATALOGUE)}"
+            "measure must be in the catalogue", repr(name), f"one of {', '.join(CATALOGUE)}"
         )
     return CATALOGUE[name]

@@ -80,8 +80,9 @@ def test_every_bad_row_is_counted(kernel, size):
 def test_edges_out_of_place_are_an_error():
     with pytest.raises(ValueError, match="two edges"):
         kernels.bins(P, Y, None, np.array([0.0]), True)
-    with pytest.raises(ValueError, match="one cell"):
-        kernels.cells(P, Y, None, 0)
+    for count in (0, 2**27, 2**40):
+        with pytest.raises(ValueError, match="cells"):
+            kernels.cells(P, Y, None, count)
 
 
 def test_law_kernels_refuse_empty_and_ragged_laws():

@@ -63,6 +63,11 @@ def test_notes_say_what_to_know():
     assert "approximate" in weighted
 
 
+def test_forecasts_that_are_all_certain_are_called_so():
+    assert "every forecast is 0 or 1" in str(cal.audit([0, 1, 1, 0], [1, 1, 1, 1]))
+    assert "every forecast is 0 or 1" not in str(cal.audit([0, 1, 1, 0], [1, 1, 0.5, 1]))
+
+
 def test_one_row_is_enough():
     assert str(cal.audit([1], [0.5])).startswith("1 forecast with 1 different value: on average")
 

@@ -16,9 +16,10 @@ Y = [0, 1, 1, 0, 1, 1, 0, 1]
 P = [0.1, 0.6, 0.9, 0.3, 0.5, 0.8, 0.2, 0.7]
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", "from calibrant.cli import main; main()", *arguments],
+        input=stdin,
         capture_output=True,
         text=True,
         check=False,
@@ -48,6 +49,13 @@ def test_audit_reads_every_kind_of_file(frame, tmp_path):
     assert [done.returncode for done in texts] == [0, 0, 0], texts[0].stderr
     assert texts[0].stdout == texts[1].stdout == texts[2].stdout
     assert f"{float(cal.smooth_calibration_error(Y, P)):.4f}" in texts[0].stdout
+
+
+def test_audit_reads_standard_input(frame, tmp_path):
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    done = run("audit", "-", stdin=frame.to_csv(index=False))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == run("audit", str(tmp_path / "rows.csv")).stdout
 
 
 def test_audit_takes_globs_and_several_files(frame, tmp_path):

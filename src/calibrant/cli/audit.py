@@ -28,7 +28,10 @@ class Missing(StrEnum):
 
 
 def audit(
-    files: Annotated[list[str], typer.Argument(help="CSV, Parquet or JSON lines files, or globs.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(help="CSV, Parquet or JSON lines files, globs, or - for CSV on stdin."),
+    ],
     prediction: Annotated[str, typer.Option(help="Column of predictions.")] = "prediction",
     outcome: Annotated[str, typer.Option(help="Column of outcomes.")] = "outcome",
     weight: Annotated[str | None, typer.Option(help="Column of weights.")] = None,

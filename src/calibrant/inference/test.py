@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.catalogue import CATALOGUE
+from calibrant.catalogue import CATALOGUE, find_measure
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.draws import exact_levels, null_parts, refuse_mean_outcomes
@@ -123,15 +123,11 @@ def calibration_test(
 
 def _values_of(measure: str | AnyMeasure) -> tuple[str, Callable[[Joint, Floats], Floats]]:
     """Name of a measure, and its values for many outcomes on the same levels."""
-    name = measure if isinstance(measure, str) else getattr(measure, "__name__", "measure")
+    function = find_measure(measure).function if isinstance(measure, str) else measure
+    name = getattr(function, "__name__", "measure")
     entry = CATALOGUE.get(name)
-    if isinstance(measure, str) and entry is None:
-        raise InvalidOptionError(
-            "measure must be in the catalogue", measure, f"one of {', '.join(CATALOGUE)}"
-        )
-    if entry is not None and entry.values is not None:
+    if entry is not None and entry.function is function and entry.values is not None:
         return name, entry.values
-    function: AnyMeasure = entry.function if entry is not None else measure  # type: ignore[assignment]
 
     def one_by_one(joint: Joint, positives: Floats) -> Floats:
         return np.array([function(joint.with_positives(row)) for row in positives])

@@ -20,6 +20,8 @@ READERS = {
     ".ndjson": "read_json",
 }
 
+STANDARD_INPUT = "/dev/stdin"
+
 
 def read_columns(
     paths: Sequence[str | Path], columns: Sequence[str]
@@ -29,7 +31,7 @@ def read_columns(
     Parameters
     ----------
     paths : sequence of str or Path
-        CSV, Parquet or JSON lines files, or globs of them.
+        CSV, Parquet or JSON lines files, or globs of them; "-" is CSV on standard input.
     columns : sequence of str
         Names of the columns to read.
 
@@ -40,7 +42,7 @@ def read_columns(
     """
     import duckdb
 
-    names = [str(path) for path in paths]
+    names = [STANDARD_INPUT if str(path) == "-" else str(path) for path in paths]
     with duckdb.connect() as connection:
         try:
             relation = connection.from_query(
@@ -57,6 +59,8 @@ def read_columns(
 
 
 def _reader(names: Sequence[str]) -> str:
+    if names == [STANDARD_INPUT]:
+        return "read_csv"
     suffixes = {Path(name).suffix.lower() for name in names}
     if len(suffixes) != 1 or suffixes.isdisjoint(READERS):
         raise InvalidForecastsError(

@@ -212,11 +212,6 @@ class Joint:
         return float(self.weight @ self.prediction) / self._total
 
     @property
-    def weighted(self) -> bool:
-        """Whether rows had weights other than one."""
-        return self.weight is not self.rows and not np.array_equal(self.weight, self.rows)
-
-    @property
     def rounding(self) -> float:
         """Bound on the mean distance that rounding to cells moved predictions; 0 when exact.
 

@@ -25,7 +25,6 @@ class Summary:
     mean_prediction: float
     base_rate: float
     clipped: int
-    weighted: bool
     test: CalibrationTest
     """The smooth error beside what a perfect forecaster would have scored."""
     measures: dict[str, Measurement]
@@ -56,12 +55,19 @@ def summarise(joint: Joint, draws: int, rng: np.random.Generator | int | None) -
         mean_prediction=joint.mean_prediction,
         base_rate=joint.base_rate,
         clipped=joint.clipped,
-        weighted=joint.weighted,
         test=tests["smooth_calibration_error"],
         measures=measures,
         noise_floors=floors,
-        cautions=tuple(dict.fromkeys(cautions)),
+        cautions=(*dict.fromkeys(cautions), *_about_the_data(joint)),
     )
+
+
+def _about_the_data(joint: Joint) -> Iterator[str]:
+    if np.isin(joint.prediction, (0.0, 1.0)).all():
+        yield (
+            "every forecast is 0 or 1: such answers carry no probability to judge, "
+            "only how often they are wrong"
+        )
 
 
 @contextmanager
