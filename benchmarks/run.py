@@ -31,13 +31,14 @@ IMPORT_BAR = 0.06
 GROWTH_BAR = 2.5
 
 
-def best_time(call: Callable[[], object], repeats: int) -> float:
-    best = float("inf")
-    for _ in range(repeats):
+def best_time(call: Callable[[], object], repeats: int, at_least: float = 0.3) -> float:
+    """Shortest of several runs; short calls are repeated until some time has passed."""
+    runs: list[float] = []
+    while len(runs) < repeats or sum(runs) < at_least:
         start = time.perf_counter()
         call()
-        best = min(best, time.perf_counter() - start)
-    return best
+        runs.append(time.perf_counter() - start)
+    return min(runs)
 
 
 def ratios(n: int, repeats: int) -> dict[tuple[str, str], float]:

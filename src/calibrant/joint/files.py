@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,8 +22,6 @@ READERS = {
     ".jsonl": "read_json",
     ".ndjson": "read_json",
 }
-
-STANDARD_INPUT = "/dev/stdin"
 
 
 def read_columns(
@@ -40,9 +41,17 @@ def read_columns(
     dict of str to array
         Numbers as numpy arrays; columns with missing values as masked arrays.
     """
+    if [str(path) for path in paths] != ["-"]:
+        return _read([str(path) for path in paths], columns)
+    with tempfile.NamedTemporaryFile(suffix=".csv") as copy:  # DuckDB reads a file twice
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.flush()
+        return _read([copy.name], columns)
+
+
+def _read(names: list[str], columns: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     import duckdb
 
-    names = [STANDARD_INPUT if str(path) == "-" else str(path) for path in paths]
     with duckdb.connect() as connection:
         try:
             relation = connection.from_query(
@@ -59,8 +68,6 @@ def read_columns(
 
 
 def _reader(names: Sequence[str]) -> str:
-    if names == [STANDARD_INPUT]:
-        return "read_csv"
     suffixes = {Path(name).suffix.lower() for name in names}
     if len(suffixes) != 1 or suffixes.isdisjoint(READERS):
         raise InvalidForecastsError(
