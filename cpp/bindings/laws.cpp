@@ -1,4 +1,6 @@
 #include "calibrant/cutoff.hpp"
+#include "calibrant/laplace.hpp"
+#include "calibrant/moments.hpp"
 #include "calibrant/smooth.hpp"
 #include "register.hpp"
 
@@ -28,23 +30,68 @@ Output smooth_witness(Input<double> prediction, Input<double> weight, Input<doub
     return hand_over(std::move(witness), law.count);
 }
 
-Output smooth_errors(Input<double> prediction, Input<double> weight, Table positives,
-                     double lipschitz) {
+// Applies a functional of a law to many outcomes on the same levels, one row of `positives` each.
+template <class Functional>
+Output for_each_outcome(const Input<double>& prediction, const Input<double>& weight,
+                        const Table& positives, Functional functional) {
     same_length(prediction.size(), positives.shape(1));
-    const std::size_t draws = positives.shape(0);
-    Buffer<double> errors = allocate<double>(draws);
     same_length(prediction.size(), weight.size());
     if (prediction.size() == 0) throw std::invalid_argument("a law has at least one level");
+    const std::size_t draws = positives.shape(0);
+    Buffer<double> values = allocate<double>(draws);
     {
         const nb::gil_scoped_release unlocked;
-        SmoothSolver solver;
-        for (std::size_t b = 0; b < draws; ++b) {
-            const Law law{prediction.data(), weight.data(),
-                          positives.data() + b * prediction.size(), prediction.size()};
-            errors[b] = solver.solve(law, lipschitz);
-        }
+        for (std::size_t b = 0; b < draws; ++b)
+            values[b] = functional(Law{prediction.data(), weight.data(),
+                                       positives.data() + b * prediction.size(),
+                                       prediction.size()});
     }
-    return hand_over(std::move(errors), draws);
+    return hand_over(std::move(values), draws);
+}
+
+Output smooth_errors(Input<double> prediction, Input<double> weight, Table positives,
+                     double lipschitz) {
+    SmoothSolver solver;
+    return for_each_outcome(prediction, weight, positives,
+                            [&](const Law& law) { return solver.solve(law, lipschitz); });
+}
+
+double laplace_form(Input<double> prediction, Input<double> weight, Input<double> positives,
+                    double bandwidth) {
+    const Law law = law_of(prediction, weight, positives);
+    const nb::gil_scoped_release unlocked;
+    return calibrant::laplace_form(law, bandwidth);
+}
+
+Output laplace_forms(Input<double> prediction, Input<double> weight, Table positives,
+                     double bandwidth) {
+    return for_each_outcome(prediction, weight, positives, [=](const Law& law) {
+        return calibrant::laplace_form(law, bandwidth);
+    });
+}
+
+std::tuple<Output, Output> laplace_sides(Input<double> prediction, Input<double> weight,
+                                         Input<double> positives, double bandwidth) {
+    const Law law = law_of(prediction, weight, positives);
+    Buffer<double> below = allocate<double>(law.count);
+    Buffer<double> above = allocate<double>(law.count);
+    {
+        const nb::gil_scoped_release unlocked;
+        calibrant::laplace_sides(law, bandwidth, below.get(), above.get());
+    }
+    return {hand_over(std::move(below), law.count), hand_over(std::move(above), law.count)};
+}
+
+template <Basis basis>
+Output moments(Input<double> prediction, Input<double> weight, Input<double> positives,
+               std::size_t count) {
+    const Law law = law_of(prediction, weight, positives);
+    Buffer<double> result = allocate<double>(count);
+    {
+        const nb::gil_scoped_release unlocked;
+        residual_moments(law, basis, count, result.get());
+    }
+    return hand_over(std::move(result), count);
 }
 
 // lowest at, highest at, lowest, highest, total
@@ -63,6 +110,16 @@ void register_laws(nb::module_& m) {
           "positives"_a.noconvert(), "lipschitz"_a.noconvert());
     m.def("smooth_errors", &smooth_errors, "prediction"_a.noconvert(), "weight"_a.noconvert(),
           "positives"_a.noconvert(), "lipschitz"_a.noconvert());
+    m.def("laplace_form", &laplace_form, "prediction"_a.noconvert(), "weight"_a.noconvert(),
+          "positives"_a.noconvert(), "bandwidth"_a.noconvert());
+    m.def("laplace_forms", &laplace_forms, "prediction"_a.noconvert(), "weight"_a.noconvert(),
+          "positives"_a.noconvert(), "bandwidth"_a.noconvert());
+    m.def("laplace_sides", &laplace_sides, "prediction"_a.noconvert(), "weight"_a.noconvert(),
+          "positives"_a.noconvert(), "bandwidth"_a.noconvert());
+    m.def("chebyshev_moments", &moments<Basis::chebyshev>, "prediction"_a.noconvert(),
+          "weight"_a.noconvert(), "positives"_a.noconvert(), "count"_a.noconvert());
+    m.def("power_moments", &moments<Basis::powers>, "prediction"_a.noconvert(),
+          "weight"_a.noconvert(), "positives"_a.noconvert(), "count"_a.noconvert());
     m.def("cumulative_residuals", &cumulative_residuals, "prediction"_a.noconvert(),
           "weight"_a.noconvert(), "positives"_a.noconvert());
 }

@@ -10,6 +10,8 @@ from calibrant.measures import (
     cutoff_calibration_error,
     earth_mover_distance,
     expected_calibration_error,
+    kernel_calibration_error,
+    low_degree_calibration_error,
     smooth_calibration_error,
 )
 from calibrant.report import Audit, audit
@@ -30,6 +32,8 @@ __all__ = [
     "earth_mover_distance",
     "errors",
     "expected_calibration_error",
+    "kernel_calibration_error",
+    "low_degree_calibration_error",
     "pooling",
     "smooth_calibration_error",
 ]

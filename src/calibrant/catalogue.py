@@ -12,6 +12,8 @@ from calibrant.measurement import Measurement
 from calibrant.measures.binned import binned_calibration_error
 from calibrant.measures.cutoff import cutoff_calibration_error
 from calibrant.measures.expected import expected_calibration_error
+from calibrant.measures.kernel import kernel_calibration_error, laplace_values
+from calibrant.measures.low_degree import low_degree_calibration_error, low_degree_values
 from calibrant.measures.smooth import (
     earth_mover_distance,
     smooth_calibration_error,
@@ -30,8 +32,8 @@ class Measure:
     """What a user must know before trusting it."""
     section: str
     """Where the survey defines it."""
-    continuous: float | None
-    """How much it moves per unit of E|p - p'|; None if it can jump."""
+    modulus: Callable[[float], float] | None
+    """How far it can move when predictions move by that much on average; None if it can jump."""
     faithful: bool
     """Whether it is zero only for calibrated predictions."""
     symmetric: bool
@@ -52,6 +54,11 @@ class Measure:
     """The measure of many outcomes on the same levels at once, for null draws."""
 
     @property
+    def continuous(self) -> bool:
+        """Whether a small change of the predictions changes it little."""
+        return self.modulus is not None
+
+    @property
     def name(self) -> str:
         """Name of the function."""
         return self.function.__name__
@@ -68,7 +75,7 @@ _MEASURES = (
         asks="How large a bias can a smooth test of the predictions find?",
         flaw="errors that change sign over a short stretch of predictions count little",
         section="3, Definition 3.2",
-        continuous=2.0,
+        modulus=lambda moved: 2 * moved,
         faithful=True,
         symmetric=True,
         needs="levels",
@@ -81,7 +88,7 @@ _MEASURES = (
         asks="How much work turns the outcomes into coins of the predicted bias?",
         flaw="the smooth error on another scale, between one and two times as large",
         section="3, Lemma 3.4",
-        continuous=3.0,
+        modulus=lambda moved: 3 * moved,
         faithful=True,
         symmetric=True,
         needs="levels",
@@ -90,11 +97,39 @@ _MEASURES = (
         values=lambda joint, positives: smooth_values(joint, positives, 2.0),
     ),
     Measure(
+        kernel_calibration_error,
+        asks="How large a bias can a test of norm one in a space of smooth functions find?",
+        flaw="its scale depends on kernel and bandwidth; the Gaussian kernel can miss much",
+        section="3, kernels",
+        # A test of norm one varies by at most sqrt(2 |u - v|), and is at most 1.
+        modulus=lambda moved: (2 * moved) ** 0.5 + moved,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="as the smooth error, up to the root of two",
+        cost="n log n",
+        values=laplace_values,
+    ),
+    Measure(
+        low_degree_calibration_error,
+        asks="How large a bias can a polynomial test of low degree find?",
+        flaw="blind to errors that change sign more often than the degree",
+        section="3, low degree",
+        # A polynomial of degree 2 bounded by 1 has slope at most 8.
+        modulus=lambda moved: 9 * moved,
+        faithful=False,
+        symmetric=True,
+        needs="cells",
+        decisions="none",
+        cost="n",
+        values=low_degree_values,
+    ),
+    Measure(
         cutoff_calibration_error,
         asks="Over which interval of predictions is the bias largest?",
         flaw="not continuous: a small change can move predictions across a cut",
         section="4, further notions",
-        continuous=None,
+        modulus=None,
         faithful=True,
         symmetric=True,
         needs="levels",
@@ -106,7 +141,7 @@ _MEASURES = (
         asks="How far are predictions from the frequencies they had, level by level?",
         flaw="meaningless when most predictions occur once; not continuous",
         section="2, Definition 2.1",
-        continuous=None,
+        modulus=None,
         faithful=True,
         symmetric=True,
         needs="levels",
@@ -118,7 +153,7 @@ _MEASURES = (
         asks="How far are mean predictions from frequencies, bin by bin?",
         flaw="depends on the bins; biases inside a bin cancel; not continuous",
         section="2, bucketed ECE",
-        continuous=None,
+        modulus=None,
         faithful=False,
         symmetric=False,
         needs="cells",
@@ -135,8 +170,8 @@ def find_measure(name: str) -> Measure:
 
     Examples
     --------
-    >>> find_measure("earth_mover_distance").continuous
-    3.0
+    >>> find_measure("earth_mover_distance").modulus(0.01)
+    0.03
     """
     if name not in CATALOGUE:
         raise InvalidOptionError(

@@ -3,74 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol, Self
-
-import numpy as np
+from typing import Any, Self
 
 from calibrant.errors import InvalidForecastsError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats
-
-
-class Witness(Protocol):
-    """The best distinguisher a measure found: a function of the prediction."""
-
-    @property
-    def sentence(self) -> str:
-        """What it found, in words."""
-        ...
-
-    def __call__(self, prediction: object) -> Floats:
-        """Value of the distinguisher at each prediction."""
-        ...
-
-    def advantage(self, joint: Joint) -> float:
-        """E[w(p) (y - p)]: how well it tells the outcomes from coins of the predicted bias."""
-        ...
-
-
-def _advantage(values: Floats, joint: Joint) -> float:
-    return float(np.sum(values * joint.mass * joint.residual))
-
-
-@dataclass(frozen=True, slots=True)
-class LinearWitness:
-    """A piecewise linear function, constant beyond its first and last knot."""
-
-    knot: Floats
-    value: Floats
-    sentence: str
-
-    def __call__(self, prediction: object) -> Floats:
-        """Interpolate between the knots."""
-        return np.interp(np.asarray(prediction, dtype=np.float64), self.knot, self.value)
-
-    def advantage(self, joint: Joint) -> float:
-        """E[w(p) (y - p)]."""
-        return _advantage(self(joint.prediction), joint)
-
-
-@dataclass(frozen=True, slots=True)
-class StepWitness:
-    """A function with one value on each of some disjoint closed intervals, zero elsewhere."""
-
-    low: Floats
-    high: Floats
-    value: Floats
-    sentence: str
-
-    def __call__(self, prediction: object) -> Floats:
-        """Value of the interval that holds each prediction."""
-        at = np.asarray(prediction, dtype=np.float64)
-        index = np.maximum(np.searchsorted(self.low, at, side="right") - 1, 0)
-        inside = (at >= self.low[index]) & (at <= self.high[index])
-        return np.where(inside, self.value[index], 0.0)
-
-    def advantage(self, joint: Joint) -> float:
-        """E[w(p) (y - p)]."""
-        return _advantage(self(joint.prediction), joint)
+from calibrant.witness import Witness
 
 
 class Measurement(float):

@@ -3,6 +3,8 @@
 from calibrant.measures.binned import binned_calibration_error
 from calibrant.measures.cutoff import cutoff_calibration_error
 from calibrant.measures.expected import expected_calibration_error
+from calibrant.measures.kernel import kernel_calibration_error
+from calibrant.measures.low_degree import low_degree_calibration_error
 from calibrant.measures.smooth import earth_mover_distance, smooth_calibration_error
 
 __all__ = [
@@ -10,5 +12,7 @@ __all__ = [
     "cutoff_calibration_error",
     "earth_mover_distance",
     "expected_calibration_error",
+    "kernel_calibration_error",
+    "low_degree_calibration_error",
     "smooth_calibration_error",
 ]

@@ -9,7 +9,8 @@ import numpy as np
 import calibrant._kernels as kernels
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, StepWitness, as_joint, rounding_settings
+from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.witness import StepWitness
 from calibrant.words import region_between
 
 

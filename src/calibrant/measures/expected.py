@@ -10,7 +10,8 @@ import numpy as np
 from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
-from calibrant.measurement import Measurement, StepWitness, as_joint, rounding_settings
+from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.witness import StepWitness
 from calibrant.words import region_sentence
 
 

@@ -11,12 +11,12 @@ from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
 from calibrant.measurement import (
-    LinearWitness,
     Measurement,
     as_joint,
     rounding_bounds,
     rounding_settings,
 )
+from calibrant.witness import LinearWitness
 from calibrant.words import region_sentence
 
 

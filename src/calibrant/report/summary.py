@@ -43,7 +43,7 @@ def summarise(joint: Joint, draws: int, rng: np.random.Generator | int | None) -
         tests = {
             name: calibration_test(joint, measure=name, draws=draws, rng=generator)
             for name, measure in CATALOGUE.items()
-            if measure.continuous is not None
+            if measure.continuous
         }
         # Rounding to cells would change what the other measures measure.
         jumping = [name for name in CATALOGUE if name not in tests]

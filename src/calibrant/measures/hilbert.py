@@ -1,0 +1,248 @@
+"""Reproducing kernels: quadratic form, best test of norm one, and what rounding may change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+import calibrant._kernels as kernels
+from calibrant.errors import InvalidOptionError
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.witness import DecayWitness, PairedWitness, SeriesWitness, Witness
+from calibrant.words import region_sentence
+
+# A kernel without a fast form compares all pairs of levels.
+MOST_PAIRED_LEVELS = 4096
+# Narrower Gaussian kernels would need more polynomials than this.
+MOST_POLYNOMIALS = 4096
+
+
+class Kernel(Protocol):
+    """What the kernel calibration error needs to know of a kernel."""
+
+    def square(self, joint: Joint) -> tuple[float, float]:
+        """Squared error, and a bound on how far it is from exact."""
+        ...
+
+    def witness(self, joint: Joint) -> Witness:
+        """Best test of norm one."""
+        ...
+
+    def diagonal(self, prediction: Floats) -> Floats:
+        """K(v, v)."""
+        ...
+
+    def moved_by(self, rounding: float) -> float:
+        """Bound on the change of the error when cell means replace predictions."""
+        ...
+
+
+def _residual_mass(joint: Joint) -> Floats:
+    return joint.mass * joint.residual
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceKernel:
+    """exp(-|u - v| / bandwidth)."""
+
+    bandwidth: float
+
+    def square(self, joint: Joint) -> tuple[float, float]:
+        """Squared error, exact."""
+        form = kernels.laplace_form(joint.prediction, joint.weight, joint.positives, self.bandwidth)
+        return form / joint.total**2, 0.0
+
+    def values(self, joint: Joint, positives: Floats) -> Floats:
+        """Errors of many outcomes on the same levels."""
+        forms = kernels.laplace_forms(joint.prediction, joint.weight, positives, self.bandwidth)
+        return np.sqrt(forms) / joint.total
+
+    def witness(self, joint: Joint) -> DecayWitness:
+        """Sum of kernels at the levels: it decays from both sides between two of them."""
+        below, above = kernels.laplace_sides(
+            joint.prediction, joint.weight, joint.positives, self.bandwidth
+        )
+        scale = np.sqrt(self.square(joint)[0]) * joint.total or 1.0
+        at_levels = (below + above) / scale - _residual_mass(joint) * joint.total / scale
+        return DecayWitness(
+            joint.prediction,
+            below / scale,
+            above / scale,
+            self.bandwidth,
+            region_sentence(joint, at_levels),
+        )
+
+    def diagonal(self, prediction: Floats) -> Floats:
+        """K(v, v) = 1."""
+        return np.ones_like(prediction)
+
+    def moved_by(self, rounding: float) -> float:
+        """Bound the change: tests of norm one vary by at most sqrt(2 |u - v| / bandwidth)."""
+        return float(np.sqrt(2 * rounding / self.bandwidth))
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianKernel:
+    """exp(-(u - v)^2 / (2 bandwidth^2)), interpolated in Chebyshev polynomials."""
+
+    bandwidth: float
+
+    def square(self, joint: Joint) -> tuple[float, float]:
+        """Squared error through the Chebyshev moments of the residuals, with its error."""
+        nodes, error = self._nodes()
+        charge = _charges(joint, nodes.size)
+        square = float(charge @ self(nodes[:, np.newaxis], nodes) @ charge)
+        size = float(np.abs(_residual_mass(joint)).sum())
+        return square, (error + _rounding_error(nodes.size)) * size**2
+
+    def __call__(self, first: Floats, second: Floats) -> Floats:
+        """Evaluate the kernel."""
+        return np.exp(-((first - second) ** 2) / (2 * self.bandwidth**2))
+
+    def witness(self, joint: Joint) -> SeriesWitness:
+        """Sum of kernels at the levels, as a Chebyshev series."""
+        nodes, _ = self._nodes()
+        at_nodes = self(nodes[:, np.newaxis], nodes) @ _charges(joint, nodes.size)
+        scale = np.sqrt(max(0.0, self.square(joint)[0])) or 1.0
+        series = _chebyshev_at(nodes) @ at_nodes * (2 / nodes.size)
+        series[0] /= 2
+        return SeriesWitness.describe(joint, series / scale)
+
+    def diagonal(self, prediction: Floats) -> Floats:
+        """K(v, v) = 1."""
+        return np.ones_like(prediction)
+
+    def moved_by(self, rounding: float) -> float:
+        """Bound the change: tests of norm one have slope at most 1 / bandwidth."""
+        return rounding / self.bandwidth
+
+    def _nodes(self) -> tuple[Floats, float]:
+        """Chebyshev nodes on [0, 1] that interpolate the kernel to rounding, and the error.
+
+        In the Bernstein ellipse with parameter r the kernel is at most exp(b^2 / (8 bandwidth^2))
+        with b = (r - 1/r) / 2, so interpolation of degree N in one variable errs by at most
+        4 exp(...) r^-N / (r - 1) (Trefethen 2013, Theorem 8.2), and in both by that times one
+        plus the Lebesgue constant.
+        """
+        r = 1 + np.geomspace(1e-3, 1e3, 400)
+        growth = (r - 1 / r) ** 2 / (32 * self.bandwidth**2)
+        for count in (16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048, MOST_POLYNOMIALS):
+            one_variable = 4 * np.exp(np.min(growth - (count - 1) * np.log(r) - np.log(r - 1)))
+            error = float(one_variable * (2 + _lebesgue_constant(count)))
+            if error <= 1e-15:
+                angles = (np.arange(count) + 0.5) * np.pi / count
+                return (1 + np.cos(angles)) / 2, error
+        raise InvalidOptionError(
+            "the Gaussian kernel is too narrow for this method",
+            f"bandwidth {self.bandwidth}",
+            "use the Laplace kernel, or a bandwidth of 0.002 or more",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PolynomialKernel:
+    """The sum of (u v)^j for j up to the degree: coefficients of norm one in the powers."""
+
+    degree: int
+
+    def square(self, joint: Joint) -> tuple[float, float]:
+        """Sum of squared moments, exact."""
+        moments = self._moments(joint)
+        return float(moments @ moments), 0.0
+
+    def witness(self, joint: Joint) -> SeriesWitness:
+        """Polynomial with coefficients proportional to the moments."""
+        moments = self._moments(joint)
+        scale = np.linalg.norm(moments) or 1.0
+        return SeriesWitness.describe(joint, moments / scale, basis="powers")
+
+    def diagonal(self, prediction: Floats) -> Floats:
+        """K(v, v)."""
+        return np.asarray(np.polynomial.polynomial.polyval(prediction**2, np.ones(self.degree + 1)))
+
+    def moved_by(self, rounding: float) -> float:
+        """Bound the change: coefficients of norm one give slope at most sqrt(sum j^2)."""
+        return rounding * float(np.linalg.norm(np.arange(self.degree + 1)))
+
+    def _moments(self, joint: Joint) -> Floats:
+        return power_moments(joint, self.degree)
+
+
+@dataclass(frozen=True, slots=True)
+class PairedKernel:
+    """Any kernel, by all pairs of levels."""
+
+    function: Callable[[Floats, Floats], Floats]
+
+    def square(self, joint: Joint) -> tuple[float, float]:
+        """Squared error over all pairs."""
+        if len(joint) > MOST_PAIRED_LEVELS:
+            raise InvalidOptionError(
+                f"a kernel given as a function takes at most {MOST_PAIRED_LEVELS} levels",
+                f"{len(joint)}",
+                "round the predictions first: Joint.rounded(4096)",
+            )
+        residual = _residual_mass(joint)
+        square = float(residual @ self._between(joint.prediction, joint.prediction) @ residual)
+        return max(0.0, square), 0.0
+
+    def witness(self, joint: Joint) -> PairedWitness:
+        """Sum of kernels at the levels."""
+        scale = np.sqrt(self.square(joint)[0]) or 1.0
+        residual = _residual_mass(joint) / scale
+        at_levels = self._between(joint.prediction, joint.prediction) @ residual
+        return PairedWitness(
+            joint.prediction, residual, self.function, region_sentence(joint, at_levels)
+        )
+
+    def diagonal(self, prediction: Floats) -> Floats:
+        """K(v, v)."""
+        return np.asarray(self.function(prediction, prediction), dtype=np.float64)
+
+    def moved_by(self, rounding: float) -> float:
+        """Nothing is known of a kernel given as a function."""
+        return 0.0 if rounding == 0 else np.inf
+
+    def _between(self, first: Floats, second: Floats) -> Floats:
+        return np.asarray(self.function(first[:, np.newaxis], second), dtype=np.float64)
+
+
+def power_moments(joint: Joint, degree: int) -> Floats:
+    """E[p^j (y - p)] for j = 0 .. degree."""
+    moments = kernels.power_moments(joint.prediction, joint.weight, joint.positives, degree + 1)
+    return moments / joint.total
+
+
+def chebyshev_moments(joint: Joint, degree: int) -> Floats:
+    """E[T_k(2 p - 1) (y - p)] for k = 0 .. degree."""
+    moments = kernels.chebyshev_moments(joint.prediction, joint.weight, joint.positives, degree + 1)
+    return moments / joint.total
+
+
+def _chebyshev_at(nodes: Floats) -> Floats:
+    """Chebyshev polynomials of degree below the number of nodes (rows) at the nodes (columns)."""
+    return np.asarray(np.polynomial.chebyshev.chebvander(2 * nodes - 1, nodes.size - 1).T, float)
+
+
+def _charges(joint: Joint, count: int) -> Floats:
+    """Residual at each Chebyshev node after interpolation in `count` nodes."""
+    moments = chebyshev_moments(joint, count - 1) * (2 / count)
+    moments[0] /= 2
+    angles = (np.arange(count) + 0.5) * np.pi / count
+    return np.asarray(moments @ _chebyshev_at((1 + np.cos(angles)) / 2))
+
+
+def _lebesgue_constant(count: int) -> float:
+    """Bound for Chebyshev nodes."""
+    return float(1 + 2 / np.pi * np.log(count))
+
+
+def _rounding_error(count: int) -> float:
+    """Bound on what rounding of the moments adds to the form, per squared mass of residuals."""
+    unit = 2.0**-53
+    moment = (512 + 4 * count) * unit
+    return 4 * _lebesgue_constant(count) * count * moment
