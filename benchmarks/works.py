@@ -75,6 +75,16 @@ def check_cutoff(y: Floats, p: Floats, value: float) -> None:
     assert abs(value - (walk.max() - walk.min())) <= 1e-10
 
 
+def check_smoothed(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    """Assert that the smoothed residuals at the width found integrate to that width."""
+    low, high = value.bounds
+    assert low <= value <= high
+    assert high - low <= 1e-4
+    curve = cal.smoothed_curve(y, p, bandwidth=float(value))
+    integral = np.trapezoid(np.abs(curve["residual"]), curve["prediction"])
+    assert abs(integral - value) <= 1e-5
+
+
 def check_kernel(y: Floats, p: Floats, value: cal.Measurement) -> None:
     """Assert that the best test gains the value on the rows, and that another gains no more."""
     assert abs(float(np.mean(value.witness(p) * (y - p))) - value) <= 1e-10
@@ -86,6 +96,7 @@ WORKS = (
     Work("earth mover distance, exact", 1.2, cal.earth_mover_distance, check_earth_mover),
     Work("smooth error, 2^16 cells", 0.1, smooth_in_cells, check_cells),
     Work("binned error, 15 bins", 0.04, cal.binned_calibration_error, check_binned),
+    Work("smECE, certified", 0.1, cal.kernel_smoothed_calibration_error, check_smoothed),
     Work("expected error, exact", 0.5, exact_ece, check_ece),
     Work("Laplace kernel error, exact", 0.5, cal.kernel_calibration_error, check_kernel),
     Work("cutoff error, exact", 0.5, cal.cutoff_calibration_error, check_cutoff),

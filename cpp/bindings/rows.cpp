@@ -76,6 +76,21 @@ Sums cells(Input<double> prediction, Input<Outcome> outcome, Weights weight, std
     return binned(Cells(count), rows_of(prediction, outcome, weight));
 }
 
+// charge of the nodes, bad rows, binary
+template <class Outcome>
+std::tuple<Output, std::size_t, bool> node_charges(Input<double> prediction,
+                                                   Input<Outcome> outcome, Weights weight,
+                                                   std::size_t count) {
+    if (count == 0 || count > max_cells) throw std::invalid_argument("one to 2^26 cells");
+    const Rows<Outcome> rows = rows_of(prediction, outcome, weight);
+    NodeSums result;
+    {
+        const nb::gil_scoped_release unlocked;
+        result = node_sums(rows, count);
+    }
+    return {hand_over(result.charge), result.bad_rows, result.binary};
+}
+
 template <class Outcome>
 void register_outcome(nb::module_& m) {
     m.def("levels", &levels<Outcome>, "prediction"_a.noconvert(), "outcome"_a.noconvert(),
@@ -84,6 +99,8 @@ void register_outcome(nb::module_& m) {
           "weight"_a.noconvert().none(), "edges"_a.noconvert(), "closed_left"_a.noconvert());
     m.def("cells", &cells<Outcome>, "prediction"_a.noconvert(), "outcome"_a.noconvert(),
           "weight"_a.noconvert().none(), "count"_a.noconvert());
+    m.def("node_charges", &node_charges<Outcome>, "prediction"_a.noconvert(),
+          "outcome"_a.noconvert(), "weight"_a.noconvert().none(), "count"_a.noconvert());
 }
 
 void register_rows(nb::module_& m) {

@@ -153,6 +153,31 @@ struct WeightedTally {
     }
 };
 
+// Residuals of a cell, and the same times the place inside the cell: what linear interpolation
+// between the ends of the cell needs.
+template <bool weighted>
+struct alignas(16) ResidualTally {
+    double residual = 0.0;
+    double leaning = 0.0;
+
+    template <class Outcome>
+    void add(const Rows<Outcome>& from, std::size_t i, double part) {
+        double r = number(from.outcome[i]) - from.prediction[i];
+        if constexpr (weighted) r *= from.weight[i];
+        residual += r;
+        leaning += r * part;
+    }
+
+private:
+    // A table is faster than the conversion of a 64-bit integer.
+    template <class Outcome>
+    static double number(Outcome outcome) {
+        static constexpr double numbers[] = {0.0, 1.0};
+        if constexpr (std::is_integral_v<Outcome>) return numbers[static_cast<std::size_t>(outcome)];
+        else return outcome;
+    }
+};
+
 // Asks for memory that may lie beyond the end of an array; integers, as pointers must not.
 template <class T>
 void prefetch([[maybe_unused]] const T* base, [[maybe_unused]] std::size_t index) {
@@ -213,6 +238,29 @@ std::size_t tally_rows(const Rows<Outcome>& rows, Find find, Flush flush) {
     constexpr std::size_t few_bins = 1024;
     return find.bins <= few_bins ? tally_lanes<Tally, 4>(rows, find, flush)
                                    : tally_lanes<Tally, 1>(rows, find, flush);
+}
+
+struct NodeSums {
+    std::vector<double> charge;  // residuals shared out between the nodes 0, 1/k, ..., 1
+    std::size_t bad_rows = 0;
+    bool binary = true;
+};
+
+// Each row gives its residual to the two nodes around its prediction, the nearer the more.
+template <class Outcome>
+NodeSums node_sums(const Rows<Outcome>& rows, std::size_t cells) {
+    if (rows.count > max_rows) throw std::length_error(too_many_rows);
+    NodeSums sums;
+    sums.charge.resize(cells + 1);
+    sums.binary = all_whole(rows);
+    const auto share_out = [&](std::size_t b, const auto& tally) {
+        sums.charge[b] += tally.residual - tally.leaning;
+        sums.charge[b + 1] += tally.leaning;
+    };
+    sums.bad_rows = rows.weight == nullptr
+                        ? tally_rows<ResidualTally<false>>(rows, Cells(cells), share_out)
+                        : tally_rows<ResidualTally<true>>(rows, Cells(cells), share_out);
+    return sums;
 }
 
 template <class Find, class Outcome>

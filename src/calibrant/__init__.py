@@ -11,8 +11,10 @@ from calibrant.measures import (
     earth_mover_distance,
     expected_calibration_error,
     kernel_calibration_error,
+    kernel_smoothed_calibration_error,
     low_degree_calibration_error,
     smooth_calibration_error,
+    smoothed_curve,
 )
 from calibrant.report import Audit, audit
 
@@ -33,7 +35,9 @@ __all__ = [
     "errors",
     "expected_calibration_error",
     "kernel_calibration_error",
+    "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
     "pooling",
     "smooth_calibration_error",
+    "smoothed_curve",
 ]

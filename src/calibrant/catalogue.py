@@ -13,6 +13,7 @@ from calibrant.measures.binned import binned_calibration_error
 from calibrant.measures.cutoff import cutoff_calibration_error
 from calibrant.measures.expected import expected_calibration_error
 from calibrant.measures.kernel import kernel_calibration_error, laplace_values
+from calibrant.measures.kernel_smoothed import kernel_smoothed_calibration_error
 from calibrant.measures.low_degree import low_degree_calibration_error, low_degree_values
 from calibrant.measures.smooth import (
     earth_mover_distance,
@@ -109,6 +110,19 @@ _MEASURES = (
         decisions="as the smooth error, up to the root of two",
         cost="n log n",
         values=laplace_values,
+    ),
+    Measure(
+        kernel_smoothed_calibration_error,
+        asks="How much bias remains after smoothing, at the width that equals it?",
+        flaw="on a scale of its own: errors that change sign score the root of their size",
+        section="3, kernels",
+        # Fixed points of curves that differ by at most sqrt(2/pi) moved / width + moved.
+        modulus=lambda moved: (moved * 0.7978845608028654) ** 0.5 + moved,
+        faithful=True,
+        symmetric=True,
+        needs="cells",
+        decisions="as the smooth error, with a root",
+        cost="n",
     ),
     Measure(
         low_degree_calibration_error,

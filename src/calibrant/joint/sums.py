@@ -92,14 +92,27 @@ def cells(rows: Rows, count: int) -> Sums:
     return _checked(rows, kernels.cells, count)
 
 
-def _checked(rows: Rows, kernel: Callable[..., Any], *arguments: object) -> Sums:
-    *sums, bad, binary = kernel(rows.prediction, rows.outcome, rows.weight, *arguments)
+def node_charges(rows: Rows, count: int) -> tuple[Floats, Rows]:
+    """Share residuals times weight out between the nodes 0, 1/count, ..., 1; the rows, cured."""
+    (charge,), _, rows = _passed(rows, kernels.node_charges, count)
+    return np.asarray(charge), rows
+
+
+def _passed(rows: Rows, kernel: Callable[..., Any], *arguments: object) -> Any:
+    """Run a pass over rows; cure the rows and run it again if it counts bad ones."""
+    *result, bad, binary = kernel(rows.prediction, rows.outcome, rows.weight, *arguments)
     if bad:
         rows = rows.cure()
-        *sums, bad, binary = kernel(rows.prediction, rows.outcome, rows.weight, *arguments)
+        *result, bad, binary = kernel(rows.prediction, rows.outcome, rows.weight, *arguments)
     if not binary:
         refuse_swap(rows)
-    prediction, weight, positives, counts, squares = sums
+    return result, binary, rows
+
+
+def _checked(rows: Rows, kernel: Callable[..., Any], *arguments: object) -> Sums:
+    (prediction, weight, positives, counts, squares), binary, rows = _passed(
+        rows, kernel, *arguments
+    )
     return Sums(
         prediction,
         weight,

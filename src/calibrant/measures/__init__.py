@@ -4,6 +4,10 @@ from calibrant.measures.binned import binned_calibration_error
 from calibrant.measures.cutoff import cutoff_calibration_error
 from calibrant.measures.expected import expected_calibration_error
 from calibrant.measures.kernel import kernel_calibration_error
+from calibrant.measures.kernel_smoothed import (
+    kernel_smoothed_calibration_error,
+    smoothed_curve,
+)
 from calibrant.measures.low_degree import low_degree_calibration_error
 from calibrant.measures.smooth import earth_mover_distance, smooth_calibration_error
 
@@ -13,6 +17,8 @@ __all__ = [
     "earth_mover_distance",
     "expected_calibration_error",
     "kernel_calibration_error",
+    "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
     "smooth_calibration_error",
+    "smoothed_curve",
 ]

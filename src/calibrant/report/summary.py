@@ -15,6 +15,8 @@ from calibrant.inference import CalibrationTest, calibration_test, noise_floors
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement
 
+DRAWS_FOR_A_MEAN = 39
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -43,11 +45,11 @@ def summarise(joint: Joint, draws: int, rng: np.random.Generator | int | None) -
         tests = {
             name: calibration_test(joint, measure=name, draws=draws, rng=generator)
             for name, measure in CATALOGUE.items()
-            if measure.continuous
+            if measure.continuous and measure.values is not None
         }
-        # Rounding to cells would change what the other measures measure.
-        jumping = [name for name in CATALOGUE if name not in tests]
-        floors = noise_floors(joint, jumping, draws, generator)
+        # Rounding to cells would change what jumping measures measure, and a mean needs few draws.
+        others = [name for name in CATALOGUE if name not in tests]
+        floors = noise_floors(joint, others, min(draws, DRAWS_FOR_A_MEAN), generator)
     floors |= {name: test.noise_floor for name, test in tests.items()}
     return Summary(
         rows=joint.row_count,

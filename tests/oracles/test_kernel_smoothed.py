@@ -1,0 +1,149 @@
+"""The kernel-smoothed error against its definition, with kernels as sums of mirror images."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+import calibrant as cal
+from calibrant.errors import InvalidOptionError
+from oracles.strategies import MAKERS, joint_of, joints, laws, rows, universal, weighted_rows
+
+pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
+
+GRID = np.linspace(0, 1, 4001)
+
+
+def smoothed(law, width: float) -> np.ndarray:
+    """Residuals smoothed by a Gaussian whose mass beyond 0 and 1 is folded back."""
+    v, m, r = law
+    images = np.concatenate([v + 2 * n for n in range(-2, 3)] + [2 * n - v for n in range(-2, 3)])
+    return norm.pdf(GRID[:, None], images, width) @ np.tile(m * (r - v), 10)
+
+
+def smoothed_error(law, width: float) -> float:
+    return float(np.trapezoid(np.abs(smoothed(law, width)), GRID))
+
+
+def fixed_point(law) -> float:
+    return brentq(lambda s: smoothed_error(law, s) - s, 2e-3, 1.0, xtol=1e-12)
+
+
+@pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
+def test_the_value_is_the_fixed_point_of_the_definition(maker):
+    compared = 0
+    for law in laws(maker, 12, most=20):
+        # The grid of this oracle carries widths above 0.02 to about 1e-5.
+        if smoothed_error(law, 0.02) <= 0.02:
+            continue
+        compared += 1
+        expected = fixed_point(law)
+        measured = cal.kernel_smoothed_calibration_error(joint_of(law))
+        assert measured == pytest.approx(expected, abs=2e-5)
+        low, high = measured.bounds
+        assert low <= measured <= high
+        assert high - low <= 1e-6
+    assert compared > 3
+
+
+@pytest.mark.parametrize(
+    ("law", "value"),
+    [
+        (([0.3], [1], [0.6]), 0.3),
+        (([0.4, 0.6], [0.5, 0.5], [0, 1]), 0.17389739116),
+        (([0.2, 0.5, 0.9], [0.25, 0.5, 0.25], [0.4, 0.5, 0.7]), 0.09995375415),
+        (([0.375, 0.625], [0.5, 0.5], [0.5, 0.5]), 0.09910143098),
+        (([0.9], [1], [1]), 0.1),
+        (([0.96, 0.98], [0.02, 0.98], [0, 1]), 0.01708101824),
+        (([0.1, 0.3, 0.6, 0.8], [0.25] * 4, [0.3, 0.1, 0.8, 0.6]), 0.10997197356),
+    ],
+    ids=["D1", "D2", "D3", "D4", "D5", "D6", "D7"],
+)
+def test_golden_values(law, value):
+    """Adaptive quadrature between the zeros of the smoothed residuals, to 1e-11."""
+    v, m, r = law
+    joint = cal.Joint.from_samples(np.array(r, float), v, sample_weight=m)
+    measured = cal.kernel_smoothed_calibration_error(joint)
+    assert measured == pytest.approx(value, abs=5e-9)
+    low, high = measured.bounds
+    assert low - 1e-11 <= value <= high + 1e-11
+
+
+def test_residuals_of_one_sign_give_the_expected_error():
+    """Smoothing moves residuals but cancels none."""
+    v, r = np.array([0.1, 0.4, 0.8]), np.array([0.2, 0.5, 0.95])
+    joint = cal.Joint.from_samples(r, v)
+    expected = float(cal.expected_calibration_error(joint))
+    assert cal.kernel_smoothed_calibration_error(joint) == pytest.approx(expected, abs=1e-9)
+
+
+def test_smoothing_more_leaves_less():
+    law = next(laws(MAKERS[0], 1))
+    widths = [0.02, 0.05, 0.1, 0.3, 1.0]
+    errors = [
+        float(np.abs(cal.smoothed_curve(joint_of(law), bandwidth=s)["residual"]).mean())
+        for s in widths
+    ]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[2] == pytest.approx(smoothed_error(law, 0.1), abs=1e-3)
+
+
+@universal
+@given(weighted_rows())
+def test_rows_and_joint_agree_within_their_bounds(sample):
+    y, p, w = sample
+    from_rows = cal.kernel_smoothed_calibration_error(y, p, sample_weight=w)
+    from_joint = cal.kernel_smoothed_calibration_error(
+        cal.Joint.from_samples(y, p, sample_weight=w)
+    )
+    assert from_rows.bounds[0] - 1e-12 <= from_joint.bounds[1]
+    assert from_joint.bounds[0] - 1e-12 <= from_rows.bounds[1]
+    assert from_rows == pytest.approx(float(from_joint), abs=1e-6)
+
+
+@universal
+@given(joints())
+def test_value_lies_between_the_mean_bias_and_the_expected_error(law):
+    joint = joint_of(law)
+    value = cal.kernel_smoothed_calibration_error(joint)
+    low, high = value.bounds
+    assert high >= abs(joint.base_rate - joint.mean_prediction) - 1e-12
+    assert low <= cal.expected_calibration_error(joint) + 1e-12
+
+
+def test_the_curve_is_the_value_and_the_frequency():
+    rng = np.random.default_rng(0)
+    p = rng.random(20_000)
+    y = rng.random(20_000) < np.clip(p + 0.1, 0, 1)
+    curve = cal.smoothed_curve(y, p)
+    error = cal.kernel_smoothed_calibration_error(y, p)
+    integral = np.trapezoid(np.abs(curve["residual"]), curve["prediction"])
+    assert integral == pytest.approx(float(error), abs=1e-5)
+    assert np.trapezoid(curve["density"], curve["prediction"]) == pytest.approx(1, abs=1e-9)
+    middle = (curve["prediction"] > 0.3) & (curve["prediction"] < 0.6)
+    assert curve["outcome"][middle] == pytest.approx(curve["prediction"][middle] + 0.1, abs=0.03)
+
+
+def test_a_gap_in_the_predictions_has_no_frequency():
+    curve = cal.smoothed_curve([0, 1, 0, 1], [0.1, 0.1, 0.9, 0.9], bandwidth=0.01)
+    assert np.isnan(curve["outcome"][2048])
+    assert curve["outcome"][410] == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize("bandwidth", [0.0, 1e-5, -1.0, np.inf, np.nan])
+def test_a_curve_needs_a_width_that_can_be_drawn(bandwidth):
+    with pytest.raises(InvalidOptionError, match="bandwidth"):
+        cal.smoothed_curve([0, 1], [0.4, 0.6], bandwidth=bandwidth)
+
+
+@universal
+@given(rows())
+def test_certificate_of_rounded_predictions_holds(sample):
+    exact = cal.kernel_smoothed_calibration_error(cal.Joint.from_samples(*sample))
+    cells = cal.Joint.from_samples(*sample, resolution=64)
+    low, high = cal.kernel_smoothed_calibration_error(cells).bounds
+    assert low <= exact.bounds[1] + 1e-12
+    assert exact.bounds[0] <= high + 1e-12
