@@ -1,6 +1,6 @@
 """How far predicted probabilities can be trusted."""
 
-from calibrant import datasets, errors, pooling
+from calibrant import datasets, errors, families, pooling
 from calibrant.catalogue import CATALOGUE
 from calibrant.inference import CalibrationTest, calibration_test
 from calibrant.joint import Joint
@@ -15,6 +15,7 @@ from calibrant.measures import (
     low_degree_calibration_error,
     smooth_calibration_error,
     smoothed_curve,
+    weighted_calibration_error,
 )
 from calibrant.report import Audit, audit
 
@@ -34,10 +35,12 @@ __all__ = [
     "earth_mover_distance",
     "errors",
     "expected_calibration_error",
+    "families",
     "kernel_calibration_error",
     "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
     "pooling",
     "smooth_calibration_error",
     "smoothed_curve",
+    "weighted_calibration_error",
 ]

@@ -57,6 +57,13 @@ class LinearWitness(_Function):
 
 
 @dataclass(frozen=True, slots=True)
+class LearnedWitness(LinearWitness):
+    """A test learned on some rows, with its p-value on others."""
+
+    pvalue: float
+
+
+@dataclass(frozen=True, slots=True)
 class StepWitness(_Function):
     """A function with one value on each of some disjoint closed intervals, zero elsewhere."""
 
@@ -136,3 +143,17 @@ class PairedWitness(_Function):
         """Add up the kernels."""
         at = np.asarray(prediction, dtype=np.float64)
         return np.asarray(self.kernel(at[..., np.newaxis], self.knot) @ self.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionWitness(_Function):
+    """A function given by somebody, with a sign."""
+
+    function: Callable[[Floats], object]
+    sign: float
+    sentence: str
+
+    def __call__(self, prediction: object) -> Floats:
+        """Evaluate the function."""
+        at = np.asarray(prediction, dtype=np.float64)
+        return self.sign * np.asarray(self.function(at), dtype=np.float64)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant.families import LearnedFamily
 
 pytestmark = [
     pytest.mark.slow,
@@ -95,3 +96,17 @@ def test_size_is_not_lost_on_rounded_predictions():
 def test_size_is_not_merely_zero():
     """The test is exact, not only conservative: it rejects about as often as it may."""
     assert share_rejected(uniform, "smooth_calibration_error", REPETITIONS, 0.05) >= 0.035
+
+
+def test_size_of_a_learned_test():
+    """The p-value of what an estimator learned is honest: it saw the other half only."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    rng = np.random.default_rng(3)
+    rejected = 0
+    for _ in range(REPETITIONS):
+        p = rng.integers(0, 11, 80) / 10
+        y = rng.random(80) < p
+        family = LearnedFamily(DecisionTreeRegressor(max_depth=3), draws=99, rng=rng)
+        rejected += family.support(cal.Joint.from_samples(y, p))[1].pvalue <= 0.05
+    assert rejected / REPETITIONS <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / REPETITIONS)

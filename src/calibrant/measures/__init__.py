@@ -10,6 +10,7 @@ from calibrant.measures.kernel_smoothed import (
 )
 from calibrant.measures.low_degree import low_degree_calibration_error
 from calibrant.measures.smooth import earth_mover_distance, smooth_calibration_error
+from calibrant.measures.weighted import weighted_calibration_error
 
 __all__ = [
     "binned_calibration_error",
@@ -21,4 +22,5 @@ __all__ = [
     "low_degree_calibration_error",
     "smooth_calibration_error",
     "smoothed_curve",
+    "weighted_calibration_error",
 ]

@@ -18,6 +18,7 @@ from calibrant.measures.hilbert import (
     LaplaceKernel,
     PairedKernel,
     PolynomialKernel,
+    check_degree,
 )
 
 KernelFunction = Callable[[Floats, Floats], Floats]
@@ -121,8 +122,7 @@ def _find_kernel(
         name = getattr(kernel, "__name__", "callable")
         return PairedKernel(kernel), {"kernel": name}
     if kernel == "polynomial":
-        if degree < 0 or degree != int(degree):
-            raise InvalidOptionError("degree must be a whole number, at least 0", repr(degree))
+        check_degree(degree)
         return PolynomialKernel(int(degree)), {"kernel": kernel, "degree": degree}
     spaces: dict[str, type[LaplaceKernel | GaussianKernel]] = {
         "laplace": LaplaceKernel,

@@ -10,7 +10,12 @@ from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement, as_joint, rounding_settings
-from calibrant.measures.hilbert import PolynomialKernel, chebyshev_moments, power_moments
+from calibrant.measures.hilbert import (
+    PolynomialKernel,
+    chebyshev_moments,
+    check_degree,
+    power_moments,
+)
 from calibrant.witness import SeriesWitness
 
 # The exchange of grid points settles in a few rounds; the bracket is proven whenever it stops.
@@ -78,8 +83,7 @@ def low_degree_calibration_error(
     0.04
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
-    if degree < 0 or degree != int(degree):
-        raise InvalidOptionError("degree must be a whole number, at least 0", repr(degree))
+    check_degree(degree)
     solve = {"sup": _bounded, "l1": _largest_moment, "l2": _all_moments}.get(norm)
     if solve is None:
         raise InvalidOptionError("norm must be 'sup', 'l1' or 'l2'", repr(norm))
@@ -194,17 +198,20 @@ def best_bounded_polynomial(moments: Floats) -> tuple[Floats, float]:
     target = moments / size
     grid = np.cos(np.pi * np.arange(16 * degree + 3) / (16 * degree + 2))
     best, lower, upper = np.zeros_like(moments), 0.0, np.inf
+    found: list[Floats] = []
     for _ in range(MOST_ROUNDS):
         coefficient, weights = _solve_on_grid(target, grid)
         missed = target - np.polynomial.chebyshev.chebvander(grid, degree).T @ weights
         upper = min(upper, float(np.abs(weights).sum() + 2 * np.abs(missed).sum()))
-        scaled = coefficient / _largest_value(coefficient)
-        if target @ scaled > lower:
-            best, lower = scaled, float(target @ scaled)
+        found.append(coefficient)
+        # Where several polynomials are best, each round may return one that peaks elsewhere:
+        # their average peaks less.
+        for candidate in (coefficient, np.mean(found[len(found) // 2 :], axis=0)):
+            scaled = candidate / _largest_value(candidate)
+            if target @ scaled > lower:
+                best, lower = scaled, float(target @ scaled)
         if upper - lower <= 10 * SOLVER_TOLERANCE * upper:
             break
-        # Where several polynomials are best, the programme may return one that peaks elsewhere
-        # each time: the best bracket of all rounds is kept.
         grid = np.union1d(grid, _peaks(coefficient))
     return best, upper * size
 

@@ -1,0 +1,69 @@
+"""Weighted calibration error: the largest bias that a family of tests can find."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measures.families import Family, Lipschitz
+from calibrant.witness import Witness
+
+
+def weighted_calibration_error(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    family: Family | None = None,
+) -> Measurement:
+    r"""Largest bias that a test from a family finds: the mother of all these measures.
+
+    Parameters
+    ----------
+    y_true : Joint, or array-like of shape (n,)
+        A Joint, or the outcomes.
+    y_proba : array-like of shape (n,) or (n, 2), optional
+        Predicted probabilities of outcome 1; left out with a Joint.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    family : Family, default=Lipschitz(1.0)
+        An object with `support(joint) -> (value, witness)`; see `calibrant.families`.
+
+    Returns
+    -------
+    Measurement
+        Its properties are those of the family.
+
+    Notes
+    -----
+    :math:`\sup_{w \in W} |E[w(p)(y - p)]|`. Known flaw: a family sees only what its tests see; a
+    small value for a poor family promises little.
+
+    References
+    ----------
+    Gopalan, Hu (2025), Calibration through the lens of indistinguishability, Definition 3.1.
+
+    Examples
+    --------
+    >>> from calibrant.families import Dictionary
+    >>> weighted_calibration_error(
+    ...     [0, 1, 1, 1], [0.2, 0.4, 0.6, 0.8], family=Dictionary([lambda p: p > 0.5])
+    ... )
+    0.15
+    """
+    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
+    tests = Lipschitz() if family is None else family
+    value, witness = tests.support(joint)
+    return Measurement(
+        value,
+        "weighted_calibration_error",
+        {"family": repr(tests), **rounding_settings(joint)},
+        partial(_same, witness),
+    )
+
+
+def _same(witness: Witness) -> Witness:
+    return witness
