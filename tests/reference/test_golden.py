@@ -13,17 +13,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-
-LAWS = {  # prediction, mass, mean outcome
-    "D1": ([0.3], [1], [0.6]),
-    "D2": ([0.4, 0.6], [0.5, 0.5], [0, 1]),
-    "D3": ([0.2, 0.5, 0.9], [0.25, 0.5, 0.25], [0.4, 0.5, 0.7]),
-    "D4": ([0.375, 0.625], [0.5, 0.5], [0.5, 0.5]),
-    "D5": ([0.9], [1], [1]),
-    "D6": ([0.96, 0.98], [0.02, 0.98], [0, 1]),
-    "D7": ([0.1, 0.3, 0.6, 0.8], [0.25] * 4, [0.3, 0.1, 0.8, 0.6]),
-    "D8": ([0.1, 0.2, 0.8], [1 / 3] * 3, [1, 0.2, 0.6]),
-}
+from reference.golden import LAWS, golden_joint
 
 MEASURES = {
     "ECE": cal.expected_calibration_error,
@@ -55,7 +45,7 @@ GOLDEN = {
 }
 
 CASES = [
-    pytest.param(LAWS[law], name, value, id=f"{name}-{law}")
+    pytest.param(law, name, value, id=f"{name}-{law}")
     for name, values in GOLDEN.items()
     for law, value in zip(LAWS, values, strict=True)
 ]
@@ -63,9 +53,7 @@ CASES = [
 
 @pytest.mark.parametrize(("law", "name", "value"), CASES)
 def test_golden_value(law, name, value):
-    v, m, r = law
-    joint = cal.Joint.from_samples(np.array(r, float), v, sample_weight=m)
-    assert MEASURES[name](joint) == pytest.approx(value, rel=0, abs=1e-12)
+    assert MEASURES[name](golden_joint(law)) == pytest.approx(value, rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize(

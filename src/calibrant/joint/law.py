@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, MissingPackageError
 from calibrant.joint import sums
+from calibrant.joint.checks import check_counts, check_levels, power_of_two
 from calibrant.joint.draws import draw_positives
 from calibrant.joint.gate import Floats, Rows
 from calibrant.joint.sums import Sums
@@ -125,7 +126,7 @@ class Joint:
         """Group rows that came through the gate."""
         if resolution is None:
             return cls(sums.levels(rows))
-        return cls._of_cells(sums.cells(rows, _power_of_two(resolution)), resolution)
+        return cls._of_cells(sums.cells(rows, power_of_two(resolution)), resolution)
 
     @classmethod
     def from_counts(
@@ -156,7 +157,7 @@ class Joint:
         level, counts, ones = (
             np.array(column, dtype=np.float64, ndmin=1) for column in (prediction, count, positives)
         )
-        _check_counts(level, counts, ones)
+        check_counts(level, counts, ones)
         if not 0 <= width <= 1:
             raise InvalidOptionError("width must be between 0 and 1", f"{width}")
         kept = Sums(level + 0.0, counts, ones, counts, counts).where(counts > 0)
@@ -285,7 +286,7 @@ class Joint:
         >>> joint.rounded(8).prediction
         array([0.105, 0.9  ])
         """
-        _power_of_two(resolution)
+        power_of_two(resolution)
         if self.resolution is not None and self.resolution <= resolution:
             return self
         # Cells of powers of two are nested: the final cell alone bounds the way from the rows.
@@ -378,7 +379,7 @@ class Joint:
             binary=metadata["calibrant.binary"] == "1",
             clipped=int(metadata["calibrant.clipped"]),
         )
-        _check_levels(levels)
+        check_levels(levels)
         return cls(
             levels,
             resolution=int(metadata["calibrant.resolution"]) or None,
@@ -418,58 +419,6 @@ def _cell_index(prediction: Floats, resolution: int) -> npt.NDArray[np.intp]:
 def _in_cells(levels: Sums, resolution: int) -> Sums:
     weighted = levels.with_prediction(levels.prediction * levels.weight)
     return weighted.added_up(_cell_index(levels.prediction, resolution), resolution)
-
-
-def _power_of_two(resolution: int) -> int:
-    if resolution < 1 or resolution & (resolution - 1) or resolution > 2**26:
-        raise InvalidOptionError(
-            "resolution must be a power of two, at most 2**26", f"{resolution}", "try 2**16"
-        )
-    return resolution
-
-
-def _check_counts(prediction: Floats, counts: Floats, positives: Floats) -> None:
-    if not prediction.shape == counts.shape == positives.shape or prediction.ndim != 1:
-        raise InvalidForecastsError(
-            "prediction, count and positives must be columns of the same length",
-            f"shapes {prediction.shape}, {counts.shape}, {positives.shape}",
-        )
-    if not ((prediction >= 0) & (prediction <= 1)).all():
-        raise InvalidForecastsError(
-            "predictions must be in [0, 1]", f"{prediction.min():g} to {prediction.max():g}"
-        )
-    for name, column in (("count", counts), ("positives", positives)):
-        if not (np.isfinite(column) & (column >= 0) & (column == np.floor(column))).all():
-            raise InvalidForecastsError(
-                f"{name} must hold whole numbers of rows",
-                f"{column[~(column == np.floor(column)) | ~(column >= 0)][:3].tolist()}",
-                "for weights use Joint.from_samples(outcome, prediction, sample_weight=weight)",
-            )
-    if (positives > counts).any():
-        raise InvalidForecastsError(
-            "positives must not exceed count", f"{int((positives > counts).sum())} rows that do"
-        )
-
-
-def _check_levels(levels: Sums) -> None:
-    """Refuse a stored table that somebody changed: kernels trust what a Joint holds."""
-    prediction = levels.prediction
-    sound = (
-        prediction.size > 0
-        and prediction[0] >= 0
-        and prediction[-1] <= 1
-        and bool((np.diff(prediction) > 0).all())
-        and bool(np.isfinite(levels.positives).all())
-        and all(
-            bool(((column > 0) & (column < np.inf)).all())
-            for column in (levels.weight, levels.rows, levels.weight_squares)
-        )
-    )
-    if not sound:
-        raise InvalidForecastsError(
-            "a stored Joint must hold increasing predictions in [0, 1] and positive weights",
-            f"a table of {prediction.size} levels that does not",
-        )
 
 
 def _pyarrow() -> Any:
