@@ -53,6 +53,7 @@ def test_many_rows_group_like_numpy():
         "rounded": rng.integers(0, 101, 30_000) / 100,
         "log uniform": 10 ** rng.uniform(-300, 0, 30_000),
         "two clusters": rng.choice([0.3, 0.7], 30_000) + 1e-13 * rng.integers(0, 50, 30_000),
+        "neighbouring doubles": 0.5 + rng.integers(0, 5000, 30_000) * 2.0**-53,
         "ends": rng.choice([0.0, 1.0, 5e-324], 30_000),
         "one far below": np.append(np.full(29_999, 0.999), 1e-30),
     }
