@@ -20,6 +20,7 @@ from calibrant.measures.smooth import (
     smooth_calibration_error,
     smooth_values,
 )
+from calibrant.measures.weighted import weighted_calibration_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Measure:
     """Whether a confidence interval is offered."""
     range: tuple[float, float] = (0.0, 1.0)
     """Smallest and largest possible value."""
+    audited: bool = True
+    """Whether an audit reports it; False where its default repeats another measure."""
     values: Callable[[Joint, Floats], Floats] | None = None
     """The measure of many outcomes on the same levels at once, for null draws."""
 
@@ -173,6 +176,19 @@ _MEASURES = (
         needs="cells",
         decisions="none",
         cost="n",
+    ),
+    Measure(
+        weighted_calibration_error,
+        asks="How large a bias can a family of tests find?",
+        flaw="sees only what the tests of the family see",
+        section="3, Definition 3.1",
+        modulus=None,  # nothing is known of a family in general
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="as its family; by default as the smooth error",
+        cost="as its family",
+        audited=False,
     ),
 )
 

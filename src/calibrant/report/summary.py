@@ -30,7 +30,7 @@ class Summary:
     test: CalibrationTest
     """The smooth error beside what a perfect forecaster would have scored."""
     measures: dict[str, Measurement]
-    """Every measure of the catalogue, by name."""
+    """Every audited measure of the catalogue, by name."""
     noise_floors: dict[str, float]
     """What a perfect forecaster would get on average on the same rows, by measure."""
     cautions: tuple[str, ...]
@@ -40,15 +40,16 @@ class Summary:
 def summarise(joint: Joint, draws: int, rng: np.random.Generator | int | None) -> Summary:
     """Measure a Joint with everything in the catalogue, beside what a perfect forecaster gets."""
     generator = np.random.default_rng(rng)
+    audited = {name: measure for name, measure in CATALOGUE.items() if measure.audited}
     with _collected_warnings() as cautions:
-        measures = {name: measure.function(joint) for name, measure in CATALOGUE.items()}
+        measures = {name: measure.function(joint) for name, measure in audited.items()}
         tests = {
             name: calibration_test(joint, measure=name, draws=draws, rng=generator)
-            for name, measure in CATALOGUE.items()
+            for name, measure in audited.items()
             if measure.continuous and measure.values is not None
         }
         # Rounding to cells would change what jumping measures measure, and a mean needs few draws.
-        others = [name for name in CATALOGUE if name not in tests]
+        others = [name for name in audited if name not in tests]
         floors = noise_floors(joint, others, min(draws, DRAWS_FOR_A_MEAN), generator)
     floors |= {name: test.noise_floor for name, test in tests.items()}
     return Summary(

@@ -57,7 +57,7 @@ def _smooth_error(summary: Summary) -> Iterator[str]:
 
 
 def _measure_table(summary: Summary) -> Iterator[str]:
-    width = max(len(measure.title) for measure in CATALOGUE.values())
+    width = max(len(CATALOGUE[name].title) for name in summary.measures)
     yield f"{'measure':<{width}}   value   perfect   settings"
     for name, value in summary.measures.items():
         settings = ", ".join(f"{k} {v}" for k, v in value.settings.items() if k != "clipped")
