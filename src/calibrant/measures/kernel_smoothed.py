@@ -26,7 +26,7 @@ DESCRIBING_CELLS = 2**12
 MOST_NARROW = 4.0
 NARROWEST = MOST_NARROW / NODES
 # Below this width the crude size of residuals that rows give is replaced by that of the levels.
-TINY = 1e-3
+TINY = 1e-4
 # Integral of the absolute second derivative of a Gaussian of width one, 4 phi(1).
 CURVATURE = 4 / np.sqrt(2 * np.pi * np.e)
 
