@@ -1,6 +1,6 @@
 """How far predicted probabilities can be trusted."""
 
-from calibrant import datasets, errors, families, pooling
+from calibrant import datasets, errors, families, online, pooling
 from calibrant.catalogue import CATALOGUE
 from calibrant.inference import CalibrationTest, calibration_test
 from calibrant.joint import Joint
@@ -39,6 +39,7 @@ __all__ = [
     "kernel_calibration_error",
     "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
+    "online",
     "pooling",
     "smooth_calibration_error",
     "smoothed_curve",

@@ -1,0 +1,273 @@
+"""A forecaster against a nature, and the calibration errors of what came of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.catalogue import CATALOGUE, find_measure
+from calibrant.errors import CalibrantWarning, InvalidOptionError
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.online.almost_one_step import AlmostOneStepAhead
+from calibrant.online.distance import MOST_ROUNDS, distance_of_sequence
+from calibrant.online.forecaster import Forecaster, whole
+from calibrant.online.natures import (
+    AnyNature,
+    History,
+    Nature,
+    Outcomes,
+    as_nature,
+    read_answer,
+)
+from calibrant.words import count_text
+
+# Rounds between two reports of progress.
+ROUNDS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorsOverTime:
+    """Rounds x measure at some points of a game."""
+
+    rounds: npt.NDArray[np.int64]
+    """Number of rounds played at each point."""
+    errors: dict[str, Floats]
+    """Rounds x measure, by the name of the measure."""
+    bound: Floats | None
+    """What the forecaster promises for the measure of its guarantee; None for a baseline."""
+
+    def frame(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all columns, for `pandas.DataFrame` and its kin."""
+        promised = {} if self.bound is None else {"bound": self.bound}
+        return {"rounds": self.rounds, **self.errors, **promised}
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """What was predicted and what happened; made by `play`."""
+
+    forecaster: Forecaster
+    """The forecaster, as the game left it."""
+    nature: str
+    """Who chose the outcomes."""
+    predictions: Floats
+    """Predictions, one per round; one column per class when there are more than two."""
+    outcomes: Outcomes
+    """Outcomes, one per round."""
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds."""
+        return self.outcomes.size
+
+    def joint(self, rounds: int | None = None, label: int = 1) -> Joint:
+        """Law of prediction and outcome over the first rounds; for classes, of one label."""
+        count = self._checked(rounds)
+        chances = self.predictions if self.predictions.ndim == 1 else self.predictions[:, label]
+        outcomes = self.outcomes[:count] == label
+        return Joint.from_samples(outcomes, chances[:count])
+
+    def errors(
+        self, measures: Sequence[str] | None = None, rounds: int | None = None, label: int = 1
+    ) -> dict[str, float]:
+        """Multiply measures by the number of rounds, over the first rounds.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Names of the catalogue; by default all that an audit reports.
+        rounds : int, optional
+            How many rounds to look at; by default all.
+        label : int, default=1
+            The class whose chances are measured.
+
+        Returns
+        -------
+        dict of str to float
+
+        Examples
+        --------
+        >>> from calibrant.online import Bernoulli, ConstantForecaster
+        >>> game = play(ConstantForecaster(0.5), Bernoulli(0.75), 1000, rng=0)
+        >>> game.errors(["expected_calibration_error", "smooth_calibration_error"])
+        {'expected_calibration_error': 270.0, 'smooth_calibration_error': 270.0}
+        """
+        joint = self.joint(rounds, label)
+        with warnings.catch_warnings():
+            # The error of a sequence is defined even where every prediction occurs once.
+            warnings.simplefilter("ignore", CalibrantWarning)
+            return {
+                name: joint.row_count * float(find_measure(name).function(joint))
+                for name in (_audited() if measures is None else measures)
+            }
+
+    def over_time(
+        self, measures: Sequence[str] | None = None, points: int = 24, label: int = 1
+    ) -> ErrorsOverTime:
+        """Compute rounds x measure for a growing number of rounds, evenly spread on a log scale.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Names of the catalogue; by default all that an audit reports.
+        points : int, default=24
+            Number of points in time.
+        label : int, default=1
+            The class whose chances are measured.
+
+        Returns
+        -------
+        ErrorsOverTime
+        """
+        start = min(10, self.rounds)
+        spread = np.geomspace(start, self.rounds, whole("points", points)).round()
+        at = np.unique(np.append(spread.astype(np.int64), self.rounds))
+        found = [self.errors(measures, int(rounds), label) for rounds in at]
+        columns = {name: np.array([errors[name] for errors in found]) for name in found[0]}
+        bound = None
+        if self.forecaster.guarantee is not None and self.forecaster.rounds == self.rounds:
+            bound = np.array([self.forecaster.bound(int(rounds)) for rounds in at])
+        return ErrorsOverTime(at, columns, bound)
+
+    def distance(self, rounds: int | None = None) -> tuple[float, float]:
+        """Bracket rounds x true distance to calibration over the first rounds.
+
+        Exact, with equal ends, for up to 128 rounds. Beyond, it lies between half the smooth
+        error and the expected error, or what the forecaster itself can prove.
+
+        Examples
+        --------
+        >>> from calibrant.online import AlmostOneStepAhead, Markov
+        >>> game = play(AlmostOneStepAhead(2500), Markov(0.8), 2500, rng=0)
+        >>> [round(end, 2) for end in game.distance(100)]
+        [11.16, 11.16]
+        >>> low, high = game.distance()
+        >>> round(low, 2), round(high, 2)  # the promise is 2 sqrt(2500) + 1 = 101
+        (21.37, 47.58)
+        """
+        count = self._checked(rounds)
+        if self.predictions.ndim != 1:
+            raise InvalidOptionError("the distance is for two classes", f"{self.forecaster!r}")
+        if count <= MOST_ROUNDS:
+            distance = distance_of_sequence(self.outcomes[:count], self.predictions[:count])
+            return count * distance, count * distance
+        smooth, expected = "smooth_calibration_error", "expected_calibration_error"
+        errors = self.errors([smooth, expected], count)
+        high = errors[expected]
+        if isinstance(self.forecaster, AlmostOneStepAhead) and count == self.forecaster.rounds:
+            high = min(high, self.forecaster.certificate)
+        return errors[smooth] / 2, high
+
+    def canonical_error(self, rounds: int | None = None) -> float:
+        """Compute rounds x canonical error: the l1 bias summed over all distinct predictions.
+
+        For two classes this is twice the expected calibration error, both outcomes counted.
+        """
+        count = self._checked(rounds)
+        chances = self.predictions[:count]
+        if chances.ndim == 1:
+            chances = np.column_stack([1 - chances, chances])
+        happened = np.eye(chances.shape[1])[self.outcomes[:count]]
+        _, group = np.unique(chances, axis=0, return_inverse=True)
+        bias = np.zeros((int(group.max()) + 1, chances.shape[1]))
+        np.add.at(bias, group.ravel(), happened - chances)
+        return float(np.abs(bias).sum())
+
+    def __str__(self) -> str:
+        title = f"{self.forecaster!r} against {self.nature}, {count_text(self.rounds, 'round')}"
+        promise = self.forecaster.guarantee
+        return title if promise is None else f"{title}. Promise: {promise.statement}"
+
+    def _checked(self, rounds: int | None) -> int:
+        count = self.rounds if rounds is None else whole("rounds", rounds)
+        if count > self.rounds:
+            raise InvalidOptionError("the game has fewer rounds", f"{count} of {self.rounds}")
+        return count
+
+
+def play(
+    forecaster: Forecaster,
+    nature: Nature | AnyNature,
+    rounds: int,
+    rng: np.random.Generator | int | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Game:
+    """Let a forecaster predict what a nature chooses, round by round.
+
+    Parameters
+    ----------
+    forecaster : Forecaster
+        Who predicts; it learns from every round and is handed on in the result.
+    nature : Nature or callable
+        Who chooses the outcomes: one of the natures of this module, or any callable
+        `nature(history, forecast) -> outcome` that sees all past rounds and the distribution
+        of the next prediction, but not its coin.
+    rounds : int
+        Number of rounds.
+    rng : numpy.random.Generator or int, optional
+        Source of nature's coins and of the forecaster's.
+    progress : callable, optional
+        Told the number of rounds played, every few thousand of them.
+
+    Returns
+    -------
+    Game
+
+    Examples
+    --------
+    >>> from calibrant.online import DefensiveForecaster, DeterministicBreaker
+    >>> game = play(DefensiveForecaster(), DeterministicBreaker(), 2000, rng=0)
+    >>> game.errors(["smooth_calibration_error"])["smooth_calibration_error"] < (2 * 2000) ** 0.5
+    True
+    >>> game = play(DefensiveForecaster(), lambda history, forecast: len(history.outcomes) % 2, 9)
+    >>> game.outcomes.tolist()
+    [0, 1, 0, 1, 0, 1, 0, 1, 0]
+    """
+    if not isinstance(forecaster, Forecaster):
+        raise InvalidOptionError("forecaster must be a Forecaster", repr(forecaster)[:60])
+    whole("rounds", rounds)
+    chooser = as_nature(nature)
+    if chooser.binary and forecaster.classes != 2:
+        raise InvalidOptionError(
+            f"{chooser!r} plays with outcomes 0 and 1", f"{forecaster.classes} classes"
+        )
+    if forecaster.horizon is not None and forecaster.rounds + rounds > forecaster.horizon:
+        raise InvalidOptionError(
+            "rounds must not pass the forecaster's horizon",
+            f"{forecaster.rounds + rounds} for a horizon of {forecaster.horizon}",
+        )
+    coin, luck = np.random.default_rng(rng).spawn(2)
+    chooser.begin(rounds, luck)
+    shape = (rounds,) if forecaster.classes == 2 else (rounds, forecaster.classes)
+    game = Game(forecaster, repr(chooser), np.zeros(shape), np.zeros(rounds, dtype=np.int64))
+    history = History(game.predictions, game.outcomes)
+    for start in range(0, rounds, ROUNDS_AT_ONCE):
+        stop = min(start + ROUNDS_AT_ONCE, rounds)
+        _play_some(game, chooser, history, coin, stop)
+        if progress is not None:
+            progress(stop)
+    return game
+
+
+def _play_some(
+    game: Game, nature: Nature, history: History, coin: np.random.Generator, stop: int
+) -> None:
+    forecaster, predictions, outcomes = game.forecaster, game.predictions, game.outcomes
+    for number in range(history.rounds, stop):
+        answer = nature(history, forecaster.forecast())
+        outcome = read_answer(nature, answer, forecaster.classes, number)
+        predictions[number] = forecaster.predict(coin)
+        outcomes[number] = outcome
+        forecaster.update(outcome)
+        history.rounds = number + 1
+
+
+def _audited() -> list[str]:
+    return [measure.name for measure in CATALOGUE.values() if measure.audited]

@@ -1,0 +1,112 @@
+"""Online forecasters by their definition: every round starts again from the whole history.
+
+An oracle maps the past (predictions and outcomes) to the distribution of the next prediction, as a
+dict of prediction to chance. Exact fractions where the fast version claims to be exact.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+import calibrant.online as on
+
+Past = Sequence[tuple[float, int]]
+Oracle = Callable[[Past], dict[float, float]]
+
+
+def foster(grid: int) -> Oracle:
+    """Foster 1999: points that are neither too high nor too low first, else a coin for two."""
+
+    def announce(past: Past) -> dict[float, float]:
+        excess, deficit = [], []
+        for k in range(grid + 1):
+            outcomes = [y for p, y in past if p == k / grid]
+            error = sum(Fraction(k, grid) - y for y in outcomes)
+            slack = Fraction(len(outcomes), 2 * grid)
+            excess.append(error - slack)
+            deficit.append(-error - slack)
+        for k in range(grid + 1):
+            if excess[k] <= 0 and deficit[k] <= 0:
+                return {k / grid: 1.0}
+        k = next(k for k in range(grid) if deficit[k] > 0 and excess[k + 1] > 0)
+        low = excess[k + 1] / (excess[k + 1] + deficit[k])
+        return {k / grid: float(low), (k + 1) / grid: float(1 - low)}
+
+    return announce
+
+
+def almost_one_step_ahead(grid: int, *, midpoint: bool = False) -> Oracle:
+    """ACRS 2025: the first i with E_i <= 0 <= E_{i+1}, the shadow replayed from the start."""
+
+    def announce(past: Past) -> dict[float, float]:
+        errors = [Fraction(0)] * (grid + 1)
+        for _, y in past:
+            i = _switch(errors)
+            shadow = i + 1 if y else i
+            errors[shadow] += Fraction(shadow, grid) - y
+        i = _switch(errors)
+        return {float(Fraction(2 * i + midpoint, 2 * grid)): 1.0}
+
+    return announce
+
+
+def _switch(errors: Sequence[Fraction]) -> int:
+    return next(i for i in range(len(errors) - 1) if errors[i] <= 0 <= errors[i + 1])
+
+
+def hat_sums(grid: int, past: Past) -> list[float]:
+    """Residuals spread over the grid by linear interpolation."""
+    return [
+        math.fsum(max(0.0, 1 - abs(p * grid - k)) * (y - p) for p, y in past)
+        for k in range(grid + 1)
+    ]
+
+
+def laplace_sum(past: Past, at: float) -> float:
+    """Sum of (y - p) exp(-|at - p|)."""
+    return math.fsum((y - p) * math.exp(-abs(at - p)) for p, y in past)
+
+
+def follow(
+    forecaster: on.Forecaster, oracle: Oracle, outcomes: Sequence[int], coin: np.random.Generator
+) -> None:
+    """Play a sequence and compare every announcement with the oracle's."""
+    past: list[tuple[float, int]] = []
+    for y in outcomes:
+        said = dict(forecaster.forecast().atoms)
+        known = oracle(past)
+        assert said.keys() == known.keys()
+        for prediction, chance in known.items():
+            assert abs(said[prediction] - chance) <= 1e-12
+        past.append((forecaster.predict(coin), y))
+        forecaster.update(y)
+
+
+def distance_of_sequence(outcomes: Sequence[int], predictions: Sequence[float]) -> float:
+    """Least mean move over all ways to group the rounds, each group moving to its mean outcome."""
+    rounds = range(len(outcomes))
+    return min(
+        math.fsum(
+            abs(predictions[t] - sum(outcomes[s] for s in group) / len(group))
+            for group in groups
+            for t in group
+        )
+        for groups in _partitions(list(rounds))
+    ) / len(outcomes)
+
+
+def _partitions(items: list[int]):
+    if not items:
+        yield []
+        return
+    first, rest = items[0], items[1:]
+    for size in range(len(rest) + 1):
+        for others in itertools.combinations(rest, size):
+            left = [item for item in rest if item not in others]
+            for groups in _partitions(left):
+                yield [[first, *others], *groups]

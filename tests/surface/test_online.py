@@ -1,0 +1,169 @@
+"""What online forecasters and games refuse, and that a refusal leaves them unharmed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calibrant.online as on
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from oracles.players import FORECASTERS, NATURES, answer
+
+NONSENSE = [2, -1, 0.5, float("nan"), None, "1", [1], np.array([0, 1]), pd.NA, 1j]
+
+
+@pytest.mark.parametrize("name", FORECASTERS)
+def test_refused_outcomes_leave_the_forecaster_unharmed(name):
+    forecaster, twin = FORECASTERS[name](50), FORECASTERS[name](50)
+    for each in (forecaster, twin):
+        answer(each, [1, 0, 0, 1], np.random.default_rng(0))
+        each.predict(np.random.default_rng(1))
+    before = forecaster.to_json()
+    for nonsense in NONSENSE:
+        with pytest.raises(InvalidForecastsError, match="an outcome must be"):
+            forecaster.update(nonsense)
+    assert forecaster.to_json() == before
+    assert np.array_equal(
+        answer(forecaster, [1, 1, 0], np.random.default_rng(2)),
+        answer(twin, [1, 1, 0], np.random.default_rng(2)),
+    )
+
+
+@pytest.mark.parametrize("outcome", [True, np.True_, 1.0, np.float32(1), np.int8(1), np.uint64(1)])
+def test_outcomes_of_any_number_type(outcome):
+    first, second = on.RunningMeanForecaster(), on.RunningMeanForecaster()
+    for forecaster, y in ((first, outcome), (second, 1)):
+        answer(forecaster, [y])
+    assert first.to_json() == second.to_json()
+
+
+@pytest.mark.parametrize("name", FORECASTERS)
+def test_update_before_predict(name):
+    forecaster = FORECASTERS[name](50)
+    with pytest.raises(InvalidForecastsError, match="update before predict"):
+        forecaster.update(1)
+    forecaster.forecast()
+    with pytest.raises(InvalidForecastsError, match="must follow a prediction"):
+        forecaster.update(1)
+    answer(forecaster, [1])
+    with pytest.raises(InvalidForecastsError):
+        forecaster.update(1)
+    assert forecaster.rounds == 1
+
+
+@pytest.mark.parametrize("make", [on.FosterForecaster, on.AlmostOneStepAhead])
+def test_more_rounds_than_the_horizon(make):
+    forecaster = make(3)
+    answer(forecaster, [1, 0, 1])
+    before = forecaster.to_json()
+    for call in (forecaster.forecast, forecaster.predict):
+        with pytest.raises(InvalidForecastsError, match="made for 3 rounds"):
+            call()
+    assert forecaster.to_json() == before
+    with pytest.raises(InvalidOptionError, match="horizon of 3"):
+        on.play(make(3), on.Bernoulli(), 4)
+
+
+@pytest.mark.parametrize("make", [on.FosterForecaster, on.AlmostOneStepAhead])
+@pytest.mark.parametrize("options", [{"horizon": 0}, {"horizon": 2.5}, {"grid": 0}, {"grid": True}])
+def test_options_that_make_no_sense(make, options):
+    with pytest.raises(InvalidOptionError, match=next(iter(options))):
+        make(**options)
+
+
+def test_other_options_that_make_no_sense():
+    for call in (
+        lambda: on.ConstantForecaster(1.2),
+        lambda: on.Bernoulli(-0.1),
+        lambda: on.Drift(0.1, float("nan")),
+        lambda: on.Markov(2),
+        lambda: on.EarlyStopping(0),
+        lambda: on.Categorical([0.5, 0.6]),
+        lambda: on.play(on.ConstantForecaster(), on.Bernoulli(), 0),
+        lambda: on.play(on.ConstantForecaster(), 0.5, 10),
+        lambda: on.play(0.5, on.Bernoulli(), 10),
+        lambda: on.play(on.ConstantForecaster(), on.Replay([0, 1]), 3),
+        lambda: on.play(on.ConstantForecaster(), on.Bernoulli(), 9).errors(rounds=10),
+        lambda: on.play(on.ConstantForecaster(), on.Bernoulli(), 9).errors(["nonsense"]),
+        lambda: on.ConstantForecaster().bound(10),
+        lambda: on.distance_of_sequence([0, 1] * 100, [0.5] * 200),
+        lambda: on.distance_of_sequence([0.5], [0.5]),
+    ):
+        with pytest.raises(InvalidOptionError):
+            call()
+
+
+@pytest.mark.parametrize("outcomes", [[0.5, 1], [-1, 0], ["a"], [[0, 1]], [float("nan")]])
+def test_records_that_are_no_outcomes(outcomes):
+    with pytest.raises(InvalidForecastsError, match="recorded outcomes"):
+        on.Replay(outcomes)
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE, ids=repr)
+def test_a_nature_that_answers_nonsense_is_named_with_its_round(nonsense):
+    def trickster(history, forecast):
+        return 1 if history.rounds < 2 else nonsense
+
+    forecaster = on.RunningMeanForecaster()
+    with pytest.raises(InvalidForecastsError, match=r"trickster must answer.*round 2"):
+        on.play(forecaster, trickster, 5)
+    assert forecaster.rounds == 2
+    assert forecaster.predict() == 1.0
+
+
+def test_nature_cannot_change_the_past():
+    def cheat(history, forecast):
+        history.outcomes[:] = 1
+        return 0
+
+    with pytest.raises(ValueError, match="read-only"):
+        on.play(on.ConstantForecaster(), cheat, 5)
+
+
+def test_stored_texts_that_are_none():
+    text = on.FosterForecaster(10).to_json()
+    stored = json.loads(text)
+    for broken in (
+        "nonsense",
+        "[]",
+        json.dumps({**stored, "schema": 99}),
+        json.dumps({**stored, "forecaster": "Forecaster"}),
+        json.dumps({**stored, "forecaster": "Unheard"}),
+        json.dumps({**stored, "state": {}}),
+    ):
+        with pytest.raises(InvalidOptionError):
+            on.Forecaster.from_json(broken)
+    with pytest.raises(InvalidOptionError, match="must be a DefensiveForecaster"):
+        on.DefensiveForecaster.from_json(text)
+
+
+def test_progress_is_told():
+    told = []
+    on.play(on.ConstantForecaster(), on.Bernoulli(), 10_000, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 10_000
+
+
+@pytest.mark.parametrize("name", NATURES)
+def test_natures_introduce_themselves(name):
+    game = on.play(on.ConstantForecaster(), NATURES[name](), 20, rng=0)
+    assert game.nature
+    assert "20 rounds" in str(game)
+
+
+def test_a_forecaster_says_what_it_is():
+    assert repr(on.FosterForecaster(100)) == "FosterForecaster(horizon=100, grid=None)"
+    assert "Promise: T x smooth error" in str(
+        on.play(on.DefensiveForecaster(), on.Bernoulli(), 5, rng=0)
+    )
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.Philox])
+def test_any_generator_can_be_stored(bits):
+    forecaster = on.FosterForecaster(grid=2, rng=np.random.Generator(bits(5)))
+    answer(forecaster, [1, 1, 0] * 10)
+    resumed = on.Forecaster.from_json(forecaster.to_json())
+    assert np.array_equal(answer(resumed, [1, 0] * 30), answer(forecaster, [1, 0] * 30))
