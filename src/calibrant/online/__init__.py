@@ -2,6 +2,8 @@
 
 from calibrant.online.almost_one_step import AlmostOneStepAhead
 from calibrant.online.baselines import ConstantForecaster, RunningMeanForecaster
+from calibrant.online.cutoff import CutoffForecaster
+from calibrant.online.decision import DecisionForecaster
 from calibrant.online.defensive import DefensiveForecaster
 from calibrant.online.distance import distance_of_sequence
 from calibrant.online.distribution import Distribution
@@ -22,6 +24,8 @@ from calibrant.online.natures import (
     ObliviousNature,
     Replay,
 )
+from calibrant.online.perturbed import PerturbedCounts, UCalibratedForecaster
+from calibrant.online.tree import TreeForecaster
 
 __all__ = [
     "AlmostOneStepAhead",
@@ -29,6 +33,8 @@ __all__ = [
     "BiasReinforcer",
     "Categorical",
     "ConstantForecaster",
+    "CutoffForecaster",
+    "DecisionForecaster",
     "DefensiveForecaster",
     "DeterministicBreaker",
     "Distribution",
@@ -44,8 +50,11 @@ __all__ = [
     "Markov",
     "Nature",
     "ObliviousNature",
+    "PerturbedCounts",
     "Replay",
     "RunningMeanForecaster",
+    "TreeForecaster",
+    "UCalibratedForecaster",
     "distance_of_sequence",
     "play",
 ]
