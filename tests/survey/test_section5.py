@@ -144,7 +144,7 @@ def test_table_1_promises_grow_with_the_stated_exponent(name):
 def test_table_1_distance_and_smooth_error_are_within_a_factor_of_two():
     """Why both have the same rates."""
     for name, make in FORECASTERS.items():
-        game = on.play(make(100), on.Markov(0.8), 100, rng=1)
+        game = on.play(make(50), on.Markov(0.8), 50, rng=1)
         distance, _ = game.distance()
         smooth = game.errors([SMOOTH])[SMOOTH]
         assert smooth / 2 <= distance + 1e-9, name
@@ -177,3 +177,42 @@ def test_section_5_true_distance_of_short_sequences_by_hand():
         assert eps - 2 * eps**2 <= many < eps  # at least the lower distance
     assert on.distance_of_sequence([1, 1, 0], [1.0, 1.0, 0.0]) == 0
     assert on.distance_of_sequence([1], [0.25]) == 0.75
+
+
+def test_table_1_is_printed_beside_what_was_measured():
+    found = on.rates(
+        ["foster", "defensive", "cutoff"],
+        ["breaker", "coins"],
+        horizons=[64, 128, 256, 512],
+        repeats=3,
+        rng=0,
+    )
+    assert [(row.forecaster, row.nature) for row in found.rows] == [
+        (forecaster, nature)
+        for forecaster in ("foster", "defensive", "cutoff")
+        for nature in ("breaker", "coins")
+    ]
+    for row in found.rows:
+        assert row.errors.shape == (4, 3)
+        assert row.low < row.exponent < row.high
+    text = str(found)
+    assert "T^(2/3) FV98" in text
+    assert "T^(1/3) QZ24" in text
+    assert {len(column) for column in found.frame().values()} == {6}
+    exponents = {row.forecaster: row.proven for row in found.rows}
+    assert exponents["foster"] == pytest.approx(2 / 3)
+    assert exponents["defensive"] == pytest.approx(1 / 2)
+    assert 1 / 2 < exponents["cutoff"] < 0.62  # the root of a logarithm still shows
+
+
+def test_table_1_a_deterministic_forecaster_against_the_breaker_has_exponent_one_in_ece():
+    found = on.rates(
+        ["defensive", "almost-one-step", "running-mean"],
+        ["breaker"],
+        horizons=[512, 2048, 8192],
+        repeats=1,
+        measure="expected_calibration_error",
+    )
+    for row in found.rows:
+        assert row.exponent == pytest.approx(1, abs=0.02)
+        assert row.proven is None

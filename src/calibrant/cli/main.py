@@ -9,6 +9,7 @@ import typer
 from calibrant.cli.audit import audit
 from calibrant.cli.demo import demo
 from calibrant.cli.measures import measures
+from calibrant.cli.play import play
 from calibrant.errors import CalibrantError
 
 WRONG_INPUT = 2
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(audit)
 app.command()(measures)
+app.command()(play)
 
 
 def main() -> None:

@@ -25,9 +25,14 @@ from calibrant.online.natures import (
     Replay,
 )
 from calibrant.online.perturbed import PerturbedCounts, UCalibratedForecaster
+from calibrant.online.players import FORECASTERS, NATURES
+from calibrant.online.rates import TABLE_1, Rate, Rates, rates
 from calibrant.online.tree import TreeForecaster
 
 __all__ = [
+    "FORECASTERS",
+    "NATURES",
+    "TABLE_1",
     "AlmostOneStepAhead",
     "Bernoulli",
     "BiasReinforcer",
@@ -51,10 +56,13 @@ __all__ = [
     "Nature",
     "ObliviousNature",
     "PerturbedCounts",
+    "Rate",
+    "Rates",
     "Replay",
     "RunningMeanForecaster",
     "TreeForecaster",
     "UCalibratedForecaster",
     "distance_of_sequence",
     "play",
+    "rates",
 ]

@@ -56,6 +56,7 @@ class AlmostOneStepAhead(GridForecaster):
     guarantee = Guarantee(
         measure="smooth_calibration_error",
         exponent=1 / 2,
+        logarithms=0,
         surely=True,
         statement="T x distance to calibration <= 2 sqrt(T) + 1 (midpoints: about sqrt(2 T)), "
         "so T x smooth error <= 3 sqrt(T) + 2",

@@ -53,6 +53,7 @@ class CutoffForecaster(GridForecaster):
     guarantee = Guarantee(
         measure="cutoff_calibration_error",
         exponent=1 / 2,
+        logarithms=1 / 2,
         surely=False,
         statement="E[T x cutoff error] <= 4 sqrt(T ln(2K + 2)) + T/(2K), of order sqrt(T log T)",
         source="rate of Okoroafor, Kleinberg, Kim (2025); exponential weights over cutoffs",

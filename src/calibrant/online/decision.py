@@ -65,6 +65,7 @@ class DecisionForecaster(GridForecaster):
     guarantee = Guarantee(
         measure="calibration_decision_loss",
         exponent=1 / 2,
+        logarithms=1,
         surely=False,
         statement="E[T x decision loss] = O(sqrt(T) log T) for all tasks with payoffs in [0, 1]",
         source="rate of Hu, Wu (2024); self-normalised form of Foster (1999)",

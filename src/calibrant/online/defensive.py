@@ -44,6 +44,7 @@ class DefensiveForecaster(Forecaster):
     guarantee = Guarantee(
         measure="smooth_calibration_error",
         exponent=1 / 2,
+        logarithms=0,
         surely=True,
         statement="T x smooth error <= sqrt(2 T), T x Laplace kernel error <= sqrt(T)",
         source="Vovk, Takemura, Shafer (2005), with the Laplace kernel",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.gate import Floats, Rows
 
 MOST_ROUNDS = 128
+# The finest grid that the upper bound for longer sequences tries has 2^FINEST cells.
+FINEST = 16
 
 
 def distance_of_sequence(outcomes: object, predictions: object) -> float:
@@ -49,13 +52,33 @@ def distance_of_sequence(outcomes: object, predictions: object) -> float:
         raise InvalidOptionError(
             f"the true distance is computed for at most {MOST_ROUNDS} rounds",
             f"{rows.prediction.size}",
-            "bracket it: between half the smooth error and the expected error",
+            "bracket it: half the smooth error is below it, the expected error above",
         )
     is_one = np.asarray(rows.outcome == 1)
     if not (is_one | (rows.outcome == 0)).all():
         raise InvalidOptionError("outcomes must be 0 and 1", "mean outcomes")
     zeros, ones = (np.sort(rows.prediction[part]) for part in (~is_one, is_one))
     return _least_work(zeros, ones) / rows.prediction.size
+
+
+def grouped_distance(outcomes: npt.NDArray[np.int64], predictions: Floats) -> float:
+    """Bound the sum of moves to calibrated predictions: neighbours move to their mean outcome.
+
+    The best of grids of 1, 2, 4, ... cells, each also shifted by half a cell.
+    """
+    return min(
+        _moves_to_mean(np.floor(predictions * cells + shift).astype(np.intp), outcomes, predictions)
+        for cells in 2 ** np.arange(FINEST + 1)
+        for shift in (0.0, 0.5)
+    )
+
+
+def _moves_to_mean(
+    group: npt.NDArray[np.intp], outcomes: npt.NDArray[np.int64], predictions: Floats
+) -> float:
+    rounds = np.bincount(group)
+    mean = np.bincount(group, outcomes) / np.maximum(rounds, 1)
+    return float(np.abs(predictions - mean[group]).sum())
 
 
 def _least_work(zeros: Floats, ones: Floats) -> float:

@@ -22,7 +22,9 @@ class Guarantee:
     measure: str
     """The calibration error it keeps small, by its name in the catalogue."""
     exponent: float
-    """Rounds times the measure grow at most like rounds to this power, up to logarithms."""
+    """Rounds x measure grow at most like rounds to this power ..."""
+    logarithms: float
+    """... times the logarithm of rounds to this one."""
     surely: bool
     """True if the bound holds on every run; False if it holds in expectation."""
     statement: str

@@ -51,6 +51,7 @@ class FosterForecaster(GridForecaster):
     guarantee = Guarantee(
         measure="expected_calibration_error",
         exponent=2 / 3,
+        logarithms=0,
         surely=False,
         statement="E[T x ECE] <= T/(2N) + sqrt((N + 1) T) with N grid steps, "
         "about 1.5 T^(2/3) with N = T^(1/3)",

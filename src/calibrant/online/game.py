@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
 from calibrant.online.almost_one_step import AlmostOneStepAhead
-from calibrant.online.distance import MOST_ROUNDS, distance_of_sequence
+from calibrant.online.distance import MOST_ROUNDS, distance_of_sequence, grouped_distance
 from calibrant.online.forecaster import Forecaster, whole
 from calibrant.online.natures import (
     AnyNature,
@@ -26,6 +26,9 @@ from calibrant.online.natures import (
     read_answer,
 )
 from calibrant.words import count_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Rounds between two reports of progress.
 ROUNDS_AT_ONCE = 4096
@@ -99,13 +102,10 @@ class Game:
         {'expected_calibration_error': 270.0, 'smooth_calibration_error': 270.0}
         """
         joint = self.joint(rounds, label)
-        with warnings.catch_warnings():
-            # The error of a sequence is defined even where every prediction occurs once.
-            warnings.simplefilter("ignore", CalibrantWarning)
-            return {
-                name: joint.row_count * float(find_measure(name).function(joint))
-                for name in (_audited() if measures is None else measures)
-            }
+        return {
+            name: joint.row_count * measured(find_measure(name).function, joint)
+            for name in (_audited() if measures is None else measures)
+        }
 
     def over_time(
         self, measures: Sequence[str] | None = None, points: int = 24, label: int = 1
@@ -138,8 +138,9 @@ class Game:
     def distance(self, rounds: int | None = None) -> tuple[float, float]:
         """Bracket rounds x true distance to calibration over the first rounds.
 
-        Exact, with equal ends, for up to 128 rounds. Beyond, it lies between half the smooth
-        error and the expected error, or what the forecaster itself can prove.
+        Exact, with equal ends, for up to 128 rounds. Beyond, half the smooth error is below it;
+        above it is the way to the mean outcomes of neighbours (the best of many grids), of the
+        levels themselves, or to what the forecaster itself knows to be nearly calibrated.
 
         Examples
         --------
@@ -154,15 +155,39 @@ class Game:
         count = self._checked(rounds)
         if self.predictions.ndim != 1:
             raise InvalidOptionError("the distance is for two classes", f"{self.forecaster!r}")
+        outcomes, predictions = self.outcomes[:count], self.predictions[:count]
         if count <= MOST_ROUNDS:
-            distance = distance_of_sequence(self.outcomes[:count], self.predictions[:count])
-            return count * distance, count * distance
+            distance = count * distance_of_sequence(outcomes, predictions)
+            return distance, distance
         smooth, expected = "smooth_calibration_error", "expected_calibration_error"
         errors = self.errors([smooth, expected], count)
-        high = errors[expected]
+        above = [errors[expected], grouped_distance(outcomes, predictions)]
         if isinstance(self.forecaster, AlmostOneStepAhead) and count == self.forecaster.rounds:
-            high = min(high, self.forecaster.certificate)
-        return errors[smooth] / 2, high
+            above.append(self.forecaster.certificate)
+        return errors[smooth] / 2, min(above)
+
+    def plot(
+        self, ax: Axes | None = None, *, measures: Sequence[str] | None = None, points: int = 24
+    ) -> Axes:
+        """Draw rounds x measure over time on logarithmic axes, beside the promise.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+        measures : sequence of str, optional
+            Names of the catalogue; by default those of the survey's Table 1 that are in it, and
+            what the forecaster's promise is about.
+        points : int, default=24
+            Number of points in time.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from calibrant.online.picture import draw_game
+
+        return draw_game(self, ax, measures, points)
 
     def canonical_error(self, rounds: int | None = None) -> float:
         """Compute rounds x canonical error: the l1 bias summed over all distinct predictions.
@@ -182,7 +207,7 @@ class Game:
     def __str__(self) -> str:
         title = f"{self.forecaster!r} against {self.nature}, {count_text(self.rounds, 'round')}"
         promise = self.forecaster.guarantee
-        return title if promise is None else f"{title}. Promise: {promise.statement}"
+        return title if promise is None else f"{title}\nPromise: {promise.statement}"
 
     def _checked(self, rounds: int | None) -> int:
         count = self.rounds if rounds is None else whole("rounds", rounds)
@@ -214,7 +239,7 @@ def play(
     rng : numpy.random.Generator or int, optional
         Source of nature's coins and of the forecaster's.
     progress : callable, optional
-        Told the number of rounds played, every few thousand of them.
+        Called with the number of rounds just played, every few thousand of them.
 
     Returns
     -------
@@ -252,7 +277,7 @@ def play(
         stop = min(start + ROUNDS_AT_ONCE, rounds)
         _play_some(game, chooser, history, coin, stop)
         if progress is not None:
-            progress(stop)
+            progress(stop - start)
     return game
 
 
@@ -267,6 +292,13 @@ def _play_some(
         outcomes[number] = outcome
         forecaster.update(outcome)
         history.rounds = number + 1
+
+
+def measured(function: Callable[[Joint], float], joint: Joint) -> float:
+    """Measure a sequence; its error is defined even where every prediction occurs once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CalibrantWarning)
+        return float(function(joint))
 
 
 def _audited() -> list[str]:

@@ -49,6 +49,7 @@ class KakadeFosterForecaster(GridForecaster):
     guarantee = Guarantee(
         measure="smooth_calibration_error",
         exponent=2 / 3,
+        logarithms=0,
         surely=True,
         statement="T x smooth error <= T/(2N) + sqrt((N + 1) T) with N grid steps, "
         "about 1.5 T^(2/3) with N = T^(1/3)",

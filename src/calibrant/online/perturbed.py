@@ -100,6 +100,7 @@ class UCalibratedForecaster(Forecaster):
     guarantee = Guarantee(
         measure="u_calibration_error",
         exponent=1 / 2,
+        logarithms=0,
         surely=False,
         statement="for each task with payoffs in [0, 1]: E[regret against the best fixed action] "
         "<= 2 sqrt(K T) for K classes (3 sqrt(K T) without a horizon)",
