@@ -165,6 +165,23 @@ def test_deterministic_forecasters_ignore_the_coin(name):
     assert np.array_equal(first.predictions, second.predictions)
 
 
+@each_forecaster
+@universal
+@given(ys=sequences(300), horizon=st.sampled_from([None, 300]), cut=st.integers(0, 300))
+def test_a_recorded_sequence_gives_the_same_as_round_by_round(name, ys, horizon, cut):
+    """Also in two parts, and after a prediction that still waits for its outcome."""
+    slow, fast = FORECASTERS[name](horizon), FORECASTERS[name](horizon)
+    coins = np.random.default_rng(3), np.random.default_rng(3)
+    said = answer(slow, ys, coins[0])
+    first = fast.run(ys[:cut], coins[1])
+    if cut < len(ys):
+        fast.predict(coins[1])
+    second = fast.run(np.array(ys[cut:]), coins[1])
+    assert np.array_equal(np.concatenate([first, second]), said)
+    ours, theirs = json.loads(fast.to_json()), json.loads(slow.to_json())
+    assert {**ours, "coin": None} == {**theirs, "coin": None}
+
+
 def test_errors_over_time_and_the_distance_agree_with_the_whole_game():
     game = on.play(on.AlmostOneStepAhead(300), on.Markov(0.7), 300, rng=3)
     course = game.over_time(points=8)

@@ -186,22 +186,30 @@ def calibration_decision_loss(joint: cal.Joint) -> float:
 def u_calibration_error(joint: cal.Joint) -> float:
     """Worst task with payoffs in [0, 1] for who trusts the forecasts, against a fixed action."""
     v, m, r = joint.prediction, joint.mass, joint.outcome
+    mass, ones = (np.append(np.cumsum(part[::-1])[::-1], 0.0) for part in (m, m * r))
     curve = []
     for t in np.append(v, joint.base_rate):
         best = max(joint.base_rate - t, 0.0)
-        trusting = min(float((m * (r - t))[v > t].sum()), float((m * (r - t))[v >= t].sum()))
+        at, after = np.searchsorted(v, t), np.searchsorted(v, t, side="right")
+        trusting = min(ones[k] - t * mass[k] for k in (at, after))
         curve.append((float(t), 2 * max(best - trusting, 0.0)))
     return _majorant_at_half(curve)
 
 
 def _majorant_at_half(curve: Sequence[tuple[float, float]]) -> float:
-    points = [(0.0, 0.0), *curve, (1.0, 0.0)]
-    at_half = [height for place, height in points if place == 0.5]
-    below = np.array([point for point in points if point[0] < 0.5])
-    above = np.array([point for point in points if point[0] > 0.5])
-    gap = above[:, 0] - below[:, :1]
-    chords = (above[:, 0] - 0.5) * below[:, 1:] + (0.5 - below[:, :1]) * above[:, 1]
-    return max([*at_half, float((chords / gap).max())])
+    """Upper hull, left to right; then the chord over 1/2."""
+    hull: list[tuple[float, float]] = []
+    for x, height in sorted([(0.0, 0.0), *curve, (1.0, 0.0)]):
+        while len(hull) > 1 and _below(hull[-2], hull[-1], (x, height)):
+            hull.pop()
+        hull.append((x, height))
+    places, heights = zip(*hull, strict=True)
+    return float(np.interp(0.5, places, heights))
+
+
+def _below(first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]):
+    rise = (middle[1] - first[1]) * (last[0] - first[0])
+    return rise <= (last[1] - first[1]) * (middle[0] - first[0])
 
 
 def follow(

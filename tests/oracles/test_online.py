@@ -14,6 +14,7 @@ import calibrant.online as on
 from calibrant.online.laplace_tree import LaplaceTree
 from oracles import online as by_definition
 from oracles.strategies import predictions, rows, universal
+from reference.golden import golden_joint
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
 
@@ -142,7 +143,7 @@ def test_perturbed_counts_have_the_mean_of_their_draws(counts, stop):
 
 @universal
 @given(st.lists(st.integers(0, 1), min_size=2, max_size=30))
-def test_oracle_of_the_decision_loss_knows_the_golden_laws(ys):
+def test_oracle_of_the_decision_loss_is_where_it_must_be(ys):
     """The oracle itself: between ECE_2 squared and 2 ECE, and at least the error of U."""
     said = np.random.default_rng(len(ys)).integers(0, 6, len(ys)) / 5
     joint = cal.Joint.from_samples(ys, said)
@@ -150,6 +151,15 @@ def test_oracle_of_the_decision_loss_knows_the_golden_laws(ys):
     assert cal.expected_calibration_error(joint, order=2) ** 2 <= loss + 1e-12
     assert loss <= 2 * cal.expected_calibration_error(joint) + 1e-12
     assert by_definition.u_calibration_error(joint) <= loss + 1e-12
+
+
+def test_oracles_of_decision_losses_know_the_golden_laws():
+    losses = {"D1": 3 / 7, "D2": 0.4, "D3": 0.1, "D4": 0.125, "D5": 1 / 9, "D6": 0.02, "D7": 0.1}
+    regrets = {**losses, "D2": 0, "D6": 0}
+    for name, loss in losses.items():
+        joint = golden_joint(name)
+        assert by_definition.calibration_decision_loss(joint) == pytest.approx(loss)
+        assert by_definition.u_calibration_error(joint) == pytest.approx(regrets[name])
 
 
 @pytest.mark.parametrize("nature", [on.Bernoulli(0.3), on.DeterministicBreaker()], ids=repr)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
+import calibrant._kernels as kernels
 import calibrant.online as on
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from oracles.players import FORECASTERS, NATURES, answer
@@ -141,11 +142,37 @@ def test_stored_texts_that_are_none():
         on.DefensiveForecaster.from_json(text)
 
 
+@pytest.mark.parametrize("name", FORECASTERS)
+def test_a_recorded_sequence_with_nonsense_leaves_the_forecaster_unharmed(name):
+    forecaster = FORECASTERS[name](50)
+    forecaster.run([1, 0, 1])
+    before = forecaster.to_json()
+    for outcomes in ([0, 1, 2], [0, 0.5], [0, float("nan")], [[0, 1]], ["a"], [0, None]):
+        with pytest.raises(InvalidForecastsError, match="recorded outcomes"):
+            forecaster.run(outcomes)
+    if forecaster.horizon == 50:
+        with pytest.raises(InvalidForecastsError, match="made for 50 rounds"):
+            forecaster.run([0] * 48)
+    assert forecaster.to_json() == before
+    assert forecaster.run([]).shape == (0,)
+
+
+def test_the_kernel_refuses_a_place_that_is_not_on_the_grid():
+    outcomes = np.zeros(3, dtype=np.uint8)
+    for tallies, at in (([0], 0), ([0, 0], 1), ([0, 0, 0], 5)):
+        with pytest.raises(ValueError, match="a grid has a step"):
+            kernels.almost_one_step_ahead(tallies, at, outcomes, False)
+    hostile = kernels.almost_one_step_ahead([5, -3, 7, -1], 0, outcomes, True)
+    assert hostile[2] < 3
+
+
 def test_progress_is_told():
     told = []
-    on.play(on.ConstantForecaster(), on.Bernoulli(), 10_000, progress=told.append)
-    assert len(told) > 1
-    assert sum(told) == 10_000
+    for nature in (on.Bernoulli(), lambda history, forecast: 1):
+        told.clear()
+        on.play(on.ConstantForecaster(), nature, 40_000, progress=told.append)
+        assert len(told) > 1
+        assert sum(told) == 40_000
 
 
 @pytest.mark.parametrize("name", NATURES)

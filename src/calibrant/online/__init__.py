@@ -27,6 +27,7 @@ from calibrant.online.natures import (
 from calibrant.online.perturbed import PerturbedCounts, UCalibratedForecaster
 from calibrant.online.players import FORECASTERS, NATURES
 from calibrant.online.rates import TABLE_1, Rate, Rates, rates
+from calibrant.online.stream import StreamRecalibrator
 from calibrant.online.tree import TreeForecaster
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "Rates",
     "Replay",
     "RunningMeanForecaster",
+    "StreamRecalibrator",
     "TreeForecaster",
     "UCalibratedForecaster",
     "distance_of_sequence",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import mul
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -49,10 +50,13 @@ class Distribution(NamedTuple):
     @property
     def mean(self) -> Prediction:
         """The expected prediction."""
-        if isinstance(self.support[0], tuple):
-            columns = zip(*self.support, strict=True)
-            return tuple(_weighted(column, self.probability) for column in columns)
-        return _weighted(self.support, self.probability)
+        support, probability = self
+        if len(support) == 1:
+            return support[0]
+        if isinstance(support[0], tuple):
+            columns = zip(*support, strict=True)
+            return tuple(_weighted(column, probability) for column in columns)
+        return _weighted(support, probability)
 
     @property
     def atoms(self) -> tuple[tuple[Prediction, float], ...]:
@@ -61,14 +65,15 @@ class Distribution(NamedTuple):
 
     def draw(self, coin: np.random.Generator) -> Prediction:
         """One prediction; a single one needs no coin."""
-        if len(self.support) == 1:
-            return self.support[0]
+        support, probability = self
+        if len(support) == 1:
+            return support[0]
         left = coin.random()
-        for prediction, chance in zip(self.support, self.probability, strict=True):
+        for prediction, chance in zip(support, probability, strict=True):
             left -= chance
             if left < 0:
                 return prediction
-        return self.support[-1]
+        return support[-1]
 
 
 def certain(prediction: Prediction) -> Distribution:
@@ -77,4 +82,4 @@ def certain(prediction: Prediction) -> Distribution:
 
 
 def _weighted(values: tuple[float, ...], chances: tuple[float, ...]) -> float:
-    return sum(value * chance for value, chance in zip(values, chances, strict=True))
+    return float(sum(map(mul, values, chances)))

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint.gate import Floats
 from calibrant.online.distribution import Forecast, Prediction
 
 SCHEMA = 1
@@ -134,6 +136,42 @@ class Forecaster(ABC):
         if self.rounds == self._epoch_end:
             self._next_epoch()
 
+    def run(self, outcomes: object, coin: np.random.Generator | None = None) -> Floats:
+        """Predict a recorded sequence, each outcome learned before the next prediction.
+
+        Parameters
+        ----------
+        outcomes : array-like of shape (n,)
+            0 and 1, or numbers of classes; all are checked before the first is predicted.
+        coin : numpy.random.Generator, optional
+            What to draw with, instead of the forecaster's own generator.
+
+        Returns
+        -------
+        array of shape (n,), or (n, classes) for more than two classes
+            The predictions.
+        """
+        sequence = self._readable(outcomes)
+        said = np.zeros((sequence.size, *self._shape()))
+        for row, outcome in enumerate(sequence.tolist()):
+            said[row] = self.predict(coin)
+            self.update(outcome)
+        return said
+
+    def _readable(self, outcomes: object) -> npt.NDArray[np.int64]:
+        sequence = read_sequence(outcomes, self.classes)
+        if self.horizon is not None and self.rounds + sequence.size > self.horizon:
+            raise InvalidForecastsError(
+                f"{type(self).__name__} was made for {self.horizon} rounds",
+                f"{self.rounds + sequence.size}",
+                "give a larger horizon, or none",
+            )
+        return sequence
+
+    def _shape(self) -> tuple[int, ...]:
+        """Shape of one prediction."""
+        return () if self.classes == 2 else (self.classes,)
+
     def bound(self, rounds: int) -> float:
         """Bound rounds x measure of the guarantee after so many rounds, whatever happens.
 
@@ -162,7 +200,7 @@ class Forecaster(ABC):
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Make a forecaster from what `to_json` wrote, of any kind if called on the base class."""
-        stored = _read_stored(text)
+        stored = read_stored(text)
         kind = Forecaster._kinds.get(stored["forecaster"])
         if kind is None or not issubclass(kind, cls):
             raise InvalidOptionError(f"stored must be a {cls.__name__}", stored["forecaster"])
@@ -200,12 +238,38 @@ def read_outcome(outcome: object, classes: int) -> int:
     numbers = (bool, float, np.bool_, np.integer, np.floating)
     if isinstance(outcome, numbers) and any(outcome == known for known in range(classes)):
         return int(outcome)
-    allowed = "0 or 1" if classes == 2 else f"a class from 0 to {classes - 1}"
     raise InvalidForecastsError(
-        f"an outcome must be {allowed}",
+        f"an outcome must be {_allowed(classes)}",
         repr(outcome),
         "an unresolved outcome is not a 0: wait for it",
     )
+
+
+def _allowed(classes: int) -> str:
+    return "0 or 1" if classes == 2 else f"a class from 0 to {classes - 1}"
+
+
+def read_sequence(outcomes: object, classes: int | None = None) -> npt.NDArray[np.int64]:
+    """Return recorded outcomes as whole numbers; refuse what is none."""
+    recorded = np.asarray(outcomes)
+    if recorded.ndim != 1 or (recorded.size and recorded.dtype.kind not in "biuf"):
+        raise InvalidForecastsError(
+            "recorded outcomes must be one column of numbers",
+            f"shape {recorded.shape}, type {recorded.dtype}",
+        )
+    with np.errstate(invalid="ignore"):
+        sequence = recorded.astype(np.int64)
+    most = np.inf if classes is None else classes - 1
+    bad = (sequence != recorded) | (sequence < 0) | (sequence > most)
+    if bad.any():
+        row = int(np.argmax(bad))
+        allowed = "0 and 1, or numbers of classes" if classes is None else _allowed(classes)
+        raise InvalidForecastsError(
+            f"recorded outcomes must be {allowed}",
+            f"{recorded[row]} in row {row}",
+            "an unresolved outcome is not a 0: drop its row",
+        )
+    return sequence
 
 
 def whole(name: str, value: object, least: int = 1) -> int:
@@ -233,7 +297,8 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def _read_stored(text: str) -> dict[str, Any]:
+def read_stored(text: str) -> dict[str, Any]:
+    """Read what to_json wrote; refuse anything else."""
     try:
         stored = json.loads(text)
         schema = stored["schema"]

@@ -58,7 +58,7 @@ class FosterForecaster(GridForecaster):
         source="Foster (1999); rate of Foster, Vohra (1998)",
     )
     randomised = True
-    _stored = ("_surplus", "_neither", "_low", "_high")
+    _stored = ("_surplus", "_sets", "_places")
 
     def __init__(
         self,
@@ -76,20 +76,21 @@ class FosterForecaster(GridForecaster):
         # For grid point k/N with n visits and s ones, whole numbers in units of 1/(2N):
         # surplus = how far the sum of (k/N - y) exceeds n/(2N); deficit likewise below.
         self._surplus = [[0, 0] for _ in range(self._grid + 1)]
-        # Sets of grid points as bits of whole numbers: the first of a set is its lowest bit.
-        self._neither = (1 << (self._grid + 1)) - 1
-        self._low = 0
-        self._high = 0
+        # Sets of grid points that are neither, too high, too low, as bits of whole numbers: the
+        # first of a set is its lowest bit.
+        self._sets = [(1 << (self._grid + 1)) - 1, 0, 0]
+        self._places = [0] * (self._grid + 1)
 
     def _epoch_bound(self, grid: int, length: int | None, played: int) -> float:
         del length
         return played / (2 * grid) + math.sqrt((grid + 1) * played)
 
     def _announce(self) -> Distribution:
-        if self._neither:
-            return certain(first_bit(self._neither) / self._grid)
+        neither, high, low = self._sets
+        if neither:
+            return certain(first_bit(neither) / self._grid)
         # 0 is never too high and 1 never too low, so some point is low and the next one high.
-        at = first_bit(self._low & (self._high >> 1))
+        at = first_bit(low & (high >> 1))
         deficit, surplus = self._surplus[at][1], self._surplus[at + 1][0]
         total = deficit + surplus
         return Distribution(
@@ -102,13 +103,9 @@ class FosterForecaster(GridForecaster):
         excess = self._surplus[at]
         excess[0] += change - 1
         excess[1] -= change + 1
-        bit = 1 << at
-        self._neither &= ~bit
-        self._low &= ~bit
-        self._high &= ~bit
-        if excess[0] > 0:
-            self._high |= bit
-        elif excess[1] > 0:
-            self._low |= bit
-        else:
-            self._neither |= bit
+        place = 1 if excess[0] > 0 else 2 if excess[1] > 0 else 0
+        if place != self._places[at]:
+            bit = 1 << at
+            self._sets[self._places[at]] ^= bit
+            self._sets[place] ^= bit
+            self._places[at] = place

@@ -16,11 +16,12 @@ from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
 from calibrant.online.almost_one_step import AlmostOneStepAhead
 from calibrant.online.distance import MOST_ROUNDS, distance_of_sequence, grouped_distance
-from calibrant.online.forecaster import Forecaster, whole
+from calibrant.online.forecaster import Forecaster, read_sequence, whole
 from calibrant.online.natures import (
     AnyNature,
     History,
     Nature,
+    ObliviousNature,
     Outcomes,
     as_nature,
     read_answer,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Rounds between two reports of progress.
-ROUNDS_AT_ONCE = 4096
+ROUNDS_AT_ONCE = 2**14
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +240,7 @@ def play(
     rng : numpy.random.Generator or int, optional
         Source of nature's coins and of the forecaster's.
     progress : callable, optional
-        Called with the number of rounds just played, every few thousand of them.
+        Called with the number of rounds just played, every 16 384 of them.
 
     Returns
     -------
@@ -269,16 +270,36 @@ def play(
             f"{forecaster.rounds + rounds} for a horizon of {forecaster.horizon}",
         )
     coin, luck = np.random.default_rng(rng).spawn(2)
+    if isinstance(chooser, ObliviousNature):
+        said, happened = _replay(forecaster, chooser.sequence(rounds, luck), coin, progress)
+        return Game(forecaster, repr(chooser), said, happened)
     chooser.begin(rounds, luck)
     shape = (rounds,) if forecaster.classes == 2 else (rounds, forecaster.classes)
     game = Game(forecaster, repr(chooser), np.zeros(shape), np.zeros(rounds, dtype=np.int64))
     history = History(game.predictions, game.outcomes)
-    for start in range(0, rounds, ROUNDS_AT_ONCE):
-        stop = min(start + ROUNDS_AT_ONCE, rounds)
-        _play_some(game, chooser, history, coin, stop)
+    while history.rounds < rounds:
+        start = history.rounds
+        _play_some(game, chooser, history, coin, min(start + ROUNDS_AT_ONCE, rounds))
         if progress is not None:
-            progress(stop - start)
+            progress(history.rounds - start)
     return game
+
+
+def _replay(
+    forecaster: Forecaster,
+    outcomes: Outcomes,
+    coin: np.random.Generator,
+    progress: Callable[[int], None] | None,
+) -> tuple[Floats, Outcomes]:
+    """Play against outcomes that are known beforehand: nothing to ask nature."""
+    known = read_sequence(outcomes, forecaster.classes)
+    said = []
+    for start in range(0, known.size, ROUNDS_AT_ONCE):
+        part = known[start : start + ROUNDS_AT_ONCE]
+        said.append(forecaster.run(part, coin))
+        if progress is not None:
+            progress(part.size)
+    return np.concatenate(said), known
 
 
 def _play_some(

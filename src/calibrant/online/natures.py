@@ -17,7 +17,7 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.online.distribution import Forecast
-from calibrant.online.forecaster import read_outcome
+from calibrant.online.forecaster import read_outcome, read_sequence
 
 Outcomes = npt.NDArray[np.int64]
 
@@ -162,20 +162,7 @@ class Replay(ObliviousNature):
     """
 
     def __init__(self, outcomes: object) -> None:
-        recorded = np.asarray(outcomes)
-        if recorded.ndim != 1 or recorded.dtype.kind not in "biuf":
-            raise InvalidForecastsError(
-                "recorded outcomes must be one column of numbers",
-                f"shape {recorded.shape}, type {recorded.dtype}",
-            )
-        whole = recorded.dtype.kind != "f" or bool((recorded == np.floor(recorded)).all())
-        if not whole or (recorded.size and recorded.min() < 0):
-            raise InvalidForecastsError(
-                "recorded outcomes must be 0 and 1, or numbers of classes",
-                "others",
-                "an unresolved outcome is not a 0: drop its row",
-            )
-        self._recorded = recorded.astype(np.int64)
+        self._recorded = read_sequence(outcomes)
 
     def sequence(self, rounds: int, rng: np.random.Generator) -> Outcomes:
         """Return the first outcomes on record."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
+from calibrant.joint.gate import Floats
 from calibrant.online.distribution import Prediction
 from calibrant.online.forecaster import Forecaster, Guarantee, whole
 
@@ -31,14 +33,8 @@ class PerturbedCounts:
     def mean(self) -> Prediction:
         """The expected prediction, summed over all sizes of the noise (tail below 1e-15)."""
         total, classes = sum(self.counts), len(self.counts)
-        size = np.arange(
-            classes, classes + math.ceil((classes + 12 * classes**0.5 + 80) / self.stop)
-        )
-        # Sum of `classes` geometric numbers: a negative binomial, by its ratios.
-        ratios = (1 - self.stop) * size[:-1] / (size[:-1] - classes + 1)
-        with np.errstate(divide="ignore"):
-            logs = np.append(0.0, np.cumsum(np.log(ratios))) + classes * math.log(self.stop)
-        shrink = float((np.exp(logs) / (total + size)).sum())
+        size, chance = _noise(classes, self.stop)
+        shrink = float((chance / (total + size)).sum())
         even = (1 - total * shrink) / classes
         return _as_prediction(tuple(count * shrink + even for count in self.counts))
 
@@ -138,6 +134,16 @@ class UCalibratedForecaster(Forecaster):
     def _learn(self, prediction: Prediction, outcome: int) -> None:
         del prediction
         self._counts[outcome] += 1
+
+
+@lru_cache(maxsize=4)
+def _noise(classes: int, stop: float) -> tuple[Floats, Floats]:
+    """Sum of `classes` geometric numbers: its sizes and their chances, by their ratios."""
+    most = math.ceil((classes + 12 * math.sqrt(classes) + 80) / stop)
+    size = np.arange(classes, classes + most, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        steps = np.log((1 - stop) * size[:-1] / (size[:-1] - classes + 1))
+    return size, np.exp(np.append(0.0, np.cumsum(steps)) + classes * math.log(stop))
 
 
 def _as_prediction(chances: tuple[float, ...]) -> Prediction:
