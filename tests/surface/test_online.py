@@ -98,6 +98,12 @@ def test_other_options_that_make_no_sense():
             call()
 
 
+def test_distances_of_nonsense():
+    for outcomes, predictions in (([0, 1], [5, 80]), ([0, 1], [0.5, float("nan")]), ([], [])):
+        with pytest.raises(InvalidForecastsError):
+            on.distance_of_sequence(outcomes, predictions)
+
+
 @pytest.mark.parametrize("outcomes", [[0.5, 1], [-1, 0], ["a"], [[0, 1]], [float("nan")]])
 def test_records_that_are_no_outcomes(outcomes):
     with pytest.raises(InvalidForecastsError, match="recorded outcomes"):

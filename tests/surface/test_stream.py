@@ -115,6 +115,18 @@ def test_options_that_make_no_sense():
         on.StreamRecalibrator.from_json("nonsense")
 
 
+@pytest.mark.parametrize(
+    ("outcomes", "probabilities"),
+    [([0, 1], [0.5, 1.5]), ([0, 1], [0.5, float("nan")]), ([0, 0.5], [0.1, 0.2]), ([0, 2], [0, 1])],
+)
+def test_recorded_streams_that_make_no_sense_change_nothing(outcomes, probabilities):
+    recalibrator = on.StreamRecalibrator()
+    before = recalibrator.to_json()
+    with pytest.raises(InvalidForecastsError):
+        recalibrator.run(outcomes, probabilities)
+    assert recalibrator.to_json() == before
+
+
 def test_river_pipelines_metrics_and_delays():
     pytest.importorskip("river")
     from river import datasets, evaluate, linear_model, metrics, preprocessing

@@ -47,7 +47,7 @@ def distance_of_sequence(outcomes: object, predictions: object) -> float:
     >>> distance_of_sequence([0, 1, 0, 1], [0.4, 0.6, 0.4, 0.6])
     0.1
     """
-    rows = Rows.read(outcomes, predictions)
+    rows = Rows.read(outcomes, predictions).cure()
     if rows.prediction.size > MOST_ROUNDS:
         raise InvalidOptionError(
             f"the true distance is computed for at most {MOST_ROUNDS} rounds",

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.gate import CLIP_FLOAT64, Floats, Rows
-from calibrant.online.forecaster import read_outcome, read_stored, whole
+from calibrant.online.forecaster import read_outcome, read_sequence, read_stored, whole
 from calibrant.online.laplace_tree import LaplaceTree
 
 Key = str | int | None
@@ -117,8 +117,8 @@ class StreamRecalibrator:
     rounds so far. They grow with the number of rounds of a cell that were waiting for their
     outcomes at the same time: with d waiting throughout, T becomes T (1 + 2 d).
 
-    Known flaw: insurance has a price. A model that is calibrated already loses a little, a
-    percent or so of squared error over the first thousands of rounds.
+    Known flaw: insurance has a price. A model that is calibrated already loses some squared
+    error, a few percent over the first thousands of rounds.
 
     References
     ----------
@@ -225,7 +225,7 @@ class StreamRecalibrator:
         Parameters
         ----------
         outcomes : array-like of shape (n,)
-            0 and 1.
+            0 and 1; all rows are checked before the first is predicted.
         probabilities : array-like of shape (n,)
             What the model said; the base model is not asked.
 
@@ -236,9 +236,10 @@ class StreamRecalibrator:
         """
         if self.base is not None:
             raise InvalidOptionError("a recorded stream is for a recalibrator without a base")
-        rows = Rows.read(outcomes, probabilities)
-        said = np.empty(rows.prediction.size)
-        pairs = zip(rows.prediction.tolist(), rows.outcome.tolist(), strict=True)
+        rows = Rows.read(outcomes, probabilities).cure()
+        sequence = read_sequence(rows.outcome, 2)
+        said = np.empty(sequence.size)
+        pairs = zip(rows.prediction.tolist(), sequence.tolist(), strict=True)
         for row, (probability, outcome) in enumerate(pairs):
             said[row] = self.predict_one(probability)
             self.learn_one(probability, outcome)
