@@ -2,7 +2,14 @@
 
 from calibrant import datasets, errors, families, pooling
 from calibrant.catalogue import CATALOGUE
-from calibrant.inference import CalibrationTest, calibration_test
+from calibrant.inference import (
+    CalibrationTest,
+    ConfidenceInterval,
+    Verdict,
+    calibration_test,
+    confidence_interval,
+    verdict,
+)
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement
 from calibrant.measures import (
@@ -25,11 +32,14 @@ __all__ = [
     "CATALOGUE",
     "Audit",
     "CalibrationTest",
+    "ConfidenceInterval",
     "Joint",
     "Measurement",
+    "Verdict",
     "audit",
     "binned_calibration_error",
     "calibration_test",
+    "confidence_interval",
     "cutoff_calibration_error",
     "datasets",
     "earth_mover_distance",
@@ -42,5 +52,6 @@ __all__ = [
     "pooling",
     "smooth_calibration_error",
     "smoothed_curve",
+    "verdict",
     "weighted_calibration_error",
 ]

@@ -6,21 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from calibrant.errors import InvalidOptionError
-from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement
-from calibrant.measures.binned import binned_calibration_error
-from calibrant.measures.cutoff import cutoff_calibration_error
-from calibrant.measures.expected import expected_calibration_error
-from calibrant.measures.kernel import kernel_calibration_error, laplace_values
+from calibrant.measures.binned import binned_calibration_error, binned_support
+from calibrant.measures.cutoff import cutoff_calibration_error, cutoff_support
+from calibrant.measures.expected import expected_calibration_error, expected_support
+from calibrant.measures.kernel import kernel_calibration_error, kernel_support
 from calibrant.measures.kernel_smoothed import kernel_smoothed_calibration_error
-from calibrant.measures.low_degree import low_degree_calibration_error, low_degree_values
+from calibrant.measures.low_degree import low_degree_calibration_error, low_degree_support
 from calibrant.measures.smooth import (
     earth_mover_distance,
+    mover_support,
     smooth_calibration_error,
-    smooth_values,
+    smooth_support,
 )
-from calibrant.measures.weighted import weighted_calibration_error
+from calibrant.measures.weighted import weighted_calibration_error, weighted_support
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,9 @@ class Measure:
     """Smallest and largest possible value."""
     audited: bool = True
     """Whether an audit reports it; False where its default repeats another measure."""
-    values: Callable[[Joint, Floats], Floats] | None = None
-    """The measure of many outcomes on the same levels at once, for null draws."""
+    support: Callable[..., Floats] | None = None
+    """The measure of many signed charges on the levels of a Joint at once, with the measure's
+    options; what null draws and intervals evaluate."""
 
     @property
     def continuous(self) -> bool:
@@ -85,7 +86,8 @@ _MEASURES = (
         needs="levels",
         decisions="small regret for decisions that change smoothly with the forecast",
         cost="n log n",
-        values=smooth_values,
+        interval=True,
+        support=smooth_support,
     ),
     Measure(
         earth_mover_distance,
@@ -98,7 +100,8 @@ _MEASURES = (
         needs="levels",
         decisions="as the smooth error",
         cost="n log n",
-        values=lambda joint, positives: smooth_values(joint, positives, 2.0),
+        interval=True,
+        support=mover_support,
     ),
     Measure(
         kernel_calibration_error,
@@ -112,7 +115,8 @@ _MEASURES = (
         needs="levels",
         decisions="as the smooth error, up to the root of two",
         cost="n log n",
-        values=laplace_values,
+        interval=True,
+        support=kernel_support,
     ),
     Measure(
         kernel_smoothed_calibration_error,
@@ -139,7 +143,8 @@ _MEASURES = (
         needs="cells",
         decisions="none",
         cost="n",
-        values=low_degree_values,
+        interval=True,
+        support=low_degree_support,
     ),
     Measure(
         cutoff_calibration_error,
@@ -152,6 +157,8 @@ _MEASURES = (
         needs="levels",
         decisions="bounds the regret of thresholds against monotone corrections",
         cost="n log n",
+        interval=True,
+        support=cutoff_support,
     ),
     Measure(
         expected_calibration_error,
@@ -164,6 +171,7 @@ _MEASURES = (
         needs="levels",
         decisions="bounds the loss of every decision maker by twice its value",
         cost="n log n",
+        support=expected_support,
     ),
     Measure(
         binned_calibration_error,
@@ -176,6 +184,8 @@ _MEASURES = (
         needs="cells",
         decisions="none",
         cost="n",
+        interval=True,
+        support=binned_support,
     ),
     Measure(
         weighted_calibration_error,
@@ -188,7 +198,9 @@ _MEASURES = (
         needs="levels",
         decisions="as its family; by default as the smooth error",
         cost="as its family",
+        interval=True,
         audited=False,
+        support=weighted_support,
     ),
 )
 

@@ -170,13 +170,14 @@ def test_cells_certify_the_exact_value(measure, data, resolution):
 @every_measure
 @universal
 @given(data=rows(max_size=20), seed=st.integers(0, 99))
-def test_values_of_many_outcomes_agree_with_the_measure(measure, data, seed):
-    if measure.values is None:
+def test_support_of_many_charges_agrees_with_the_measure(measure, data, seed):
+    if measure.support is None:
         return
     joint = cal.Joint.from_samples(*data)
     rng = np.random.default_rng(seed)
     drawn = [joint.simulated(rng) for _ in range(3)]
-    together = measure.values(joint, np.array([draw.positives for draw in drawn]))
+    charges = [draw.mass * draw.residual for draw in drawn]
+    together = measure.support(joint, np.array(charges))
     assert together == pytest.approx([float(measure.function(d)) for d in drawn], abs=1e-14)
 
 

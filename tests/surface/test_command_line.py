@@ -35,7 +35,7 @@ def test_demo_audits_the_forecasts_that_ship():
     done = run("demo")
     assert done.returncode == 0, done.stderr
     assert "166 668 forecasts" in done.stdout
-    assert "The forecasts are not calibrated" in done.stdout
+    assert "Miscalibrated: the smooth calibration error is at least" in done.stdout
     assert "are too high" in done.stdout
     for measure in cal.CATALOGUE.values():
         assert (measure.title in done.stdout) == measure.audited

@@ -35,13 +35,20 @@ def audit(
     prediction: Annotated[str, typer.Option(help="Column of predictions.")] = "prediction",
     outcome: Annotated[str, typer.Option(help="Column of outcomes.")] = "outcome",
     weight: Annotated[str | None, typer.Option(help="Column of weights.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Column that names rows which depend on each other.")
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Smooth error that is small enough.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Confidence of the verdict.")] = 0.95,
     pos_label: Annotated[str | None, typer.Option(help="Label that counts as outcome 1.")] = None,
     scale: Annotated[Scale, typer.Option(help="Units of the predictions.")] = Scale.UNIT,
     na: Annotated[Missing, typer.Option(help="Rows with a missing value.")] = Missing.REFUSE,
     seed: Annotated[int, typer.Option(help="Seed of the redraws.")] = 0,
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
-    names = [prediction, outcome] + ([weight] if weight else [])
+    names = [prediction, outcome, *filter(None, (weight, cluster))]
     columns = read_columns(files, names)
     dropped = 0
     if na is Missing.DROP:
@@ -56,6 +63,9 @@ def audit(
         probabilities,
         sample_weight=columns[weight] if weight else None,
         pos_label=_label(pos_label, columns[outcome]),
+        tolerance=tolerance,
+        confidence=confidence,
+        clusters=columns[cluster] if cluster else None,
         rng=seed,
     )
     typer.echo(str(result))

@@ -94,6 +94,18 @@ def mean_distance(joint: Joint, order: float) -> float:
     return largest * float(np.sum(joint.mass * (distance / largest) ** order) ** (1 / order))
 
 
+def expected_support(joint: Joint, charges: Floats, *, order: float = 1) -> Floats:
+    """Return expected errors of many signed charges (one row each) on the levels of a Joint."""
+    if order == 1:
+        return np.asarray(np.abs(charges).sum(axis=1))
+    distance = np.abs(charges / joint.mass)
+    largest = distance.max(axis=1, keepdims=True)
+    if order == np.inf:
+        return np.asarray(largest[:, 0])
+    share = np.divide(distance, largest, out=np.zeros_like(distance), where=largest > 0)
+    return np.asarray(largest[:, 0] * (share**order @ joint.mass) ** (1 / order))
+
+
 def norm_witness(
     joint: Joint, order: float, low: Floats | None = None, high: Floats | None = None
 ) -> StepWitness:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.inference import CalibrationTest
-from calibrant.measurement import Measurement, as_joint
+from calibrant.inference import Verdict
+from calibrant.inference.evidence import Evidence, check_draws, check_share
+from calibrant.measurement import Measurement
 from calibrant.report.summary import Summary, summarise
-from calibrant.report.text import render_text, verdict_sentence
+from calibrant.report.text import render_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +24,14 @@ class Audit:
         return render_text(self.summary)
 
     @property
-    def sentence(self) -> str:
-        """The finding in one sentence."""
-        return verdict_sentence(self.summary)
+    def verdict(self) -> Verdict:
+        """Whether the smooth error is within the tolerance, beyond it, or cannot be judged yet."""
+        return self.summary.verdict
 
     @property
     def measures(self) -> dict[str, Measurement]:
         """Every measure of the catalogue, by name."""
         return self.summary.measures
-
-    @property
-    def test(self) -> CalibrationTest:
-        """The smooth error beside what a perfect forecaster would have scored."""
-        return self.summary.test
 
 
 def audit(
@@ -44,7 +40,10 @@ def audit(
     *,
     sample_weight: object = None,
     pos_label: object = None,
-    draws: int = 199,
+    tolerance: float | None = None,
+    confidence: float = 0.95,
+    clusters: object = None,
+    draws: int = 999,
     rng: np.random.Generator | int | None = 0,
 ) -> Audit:
     """Tell how far forecasts can be trusted.
@@ -59,7 +58,14 @@ def audit(
         Weights of the rows.
     pos_label : object, optional
         The label that counts as outcome 1.
-    draws : int, default=199
+    tolerance : float, optional
+        Smooth error that is small enough. By default 0.02, or a tenth of the share of the rarer
+        outcome if that is less.
+    confidence : float, default=0.95
+        Confidence of the interval that decides.
+    clusters : array-like of shape (n,), optional
+        Labels of groups of rows that depend on each other: patients, questions, games.
+    draws : int, default=999
         How often outcomes are redrawn to find what a perfect forecaster would have scored.
     rng : numpy.random.Generator or int, default=0
         Source of randomness; fixed by default, so that an audit says the same again.
@@ -71,9 +77,13 @@ def audit(
     Examples
     --------
     >>> result = audit([1] * 30 + [0] * 10, [0.5] * 40)
-    >>> result.sentence
-    'The forecasts are not calibrated: forecasts of 0.50 are too low: they say 0.50 on average and
-    0.75 happened (40 rows).'
+    >>> print(result.verdict)
+    Miscalibrated: the smooth calibration error is at least 0.0925 (95 % confidence), beyond the
+    tolerance of 0.02.
     """
-    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
-    return Audit(summarise(joint, draws, rng))
+    check_draws(draws)
+    check_share("confidence", confidence)
+    if tolerance is not None:
+        check_share("tolerance", tolerance)
+    evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
+    return Audit(summarise(evidence, tolerance, confidence, draws, rng))

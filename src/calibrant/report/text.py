@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.catalogue import CATALOGUE
-from calibrant.report.summary import Summary
+from calibrant.report.summary import HEADLINE, Summary
 from calibrant.words import chance_text, count_text, distinct_texts
 
 
@@ -30,30 +30,29 @@ def _headline(summary: Summary) -> Iterator[str]:
         f"{count_text(summary.levels, 'different value')}: "
         f"on average they say {said}, and {happened} happened."
     )
-    yield verdict_sentence(summary)
-
-
-def verdict_sentence(summary: Summary) -> str:
-    """Say what the test and the witness found."""
-    test = summary.test
-    witness = summary.measures["smooth_calibration_error"].witness.sentence
-    if test.pvalue <= 0.05:
-        return f"The forecasts are not calibrated: {witness}."
-    return (
-        "No miscalibration shows beyond what chance gives a perfect forecaster "
-        f"(which does not prove there is none). The largest gap: {witness}."
-    )
+    yield summary.verdict.sentence
+    yield f"Most clearly: {summary.where}."
+    if summary.verdict.ratio is not None:
+        yield summary.verdict.ratio.sentence
 
 
 def _smooth_error(summary: Summary) -> Iterator[str]:
-    test = summary.test
-    value = float(summary.measures["smooth_calibration_error"])
-    yield f"smooth calibration error        {value:.4f}"
+    verdict = summary.verdict
+    low, high = verdict.interval.low, verdict.interval.high
     yield (
-        f"a perfect forecaster would get  {test.noise_floor:.4f} on average, "
-        f"at most {test.noise_quantile(0.95):.4f} in 95 % of {test.null.size} redraws"
+        f"{CATALOGUE[HEADLINE].title:<30}  {verdict.value:.4f}, between {low:.4f} and {high:.4f} "
+        f"with {verdict.interval.confidence:.0%} confidence".replace("%", " %")
     )
-    yield f"chance of so large an error     {chance_text(test.pvalue)} for a perfect forecaster"
+    yield f"{'tolerance':<30}  {verdict.tolerance:.4g}"
+    yield (
+        f"{'a perfect forecaster would get':<30}  {verdict.noise_floor:.4f} on average, "
+        f"at most {verdict.test.noise_quantile(0.95):.4f} in 95 % of {verdict.test.null.size} "
+        "redraws"
+    )
+    yield (
+        f"{'chance of so large an error':<30}  {chance_text(verdict.pvalue)} "
+        "for a perfect forecaster"
+    )
 
 
 def _measure_table(summary: Summary) -> Iterator[str]:
@@ -67,16 +66,18 @@ def _measure_table(summary: Summary) -> Iterator[str]:
 
 def _cautions(summary: Summary) -> Iterator[str]:
     notes = list(summary.cautions)
+    test = summary.verdict.test
     if summary.clipped:
         outside = count_text(summary.clipped, "prediction")
         notes.append(f"{outside} outside [0, 1] by a rounding error, moved to its end")
-    if summary.test.cells:
+    if test.cells:
         notes.append(
-            f"the redraws use predictions rounded to {summary.test.cells} cells, "
+            f"the redraws use predictions rounded to {test.cells} cells, "
             "which errs on the safe side"
         )
-    if not summary.test.exact:
-        notes.append("rows of one level differ in weight: the chance above is approximate")
+    if not test.exact:
+        why = "rows of one level differ in weight" if test.clusters is None else "rows in clusters"
+        notes.append(f"{why}: the chance above is approximate")
     if notes:
         yield ""
     for note in notes:
