@@ -4,11 +4,19 @@ from calibrant import datasets, errors, families, pooling
 from calibrant.catalogue import CATALOGUE
 from calibrant.inference import (
     CalibrationTest,
+    ClassicalNumbers,
+    Comparison,
     ConfidenceInterval,
     Verdict,
     calibration_test,
+    classical_numbers,
+    compare,
+    confidence_band,
     confidence_interval,
+    consistency_band,
+    rows_needed,
     verdict,
+    verdict_chances,
 )
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement
@@ -32,6 +40,8 @@ __all__ = [
     "CATALOGUE",
     "Audit",
     "CalibrationTest",
+    "ClassicalNumbers",
+    "Comparison",
     "ConfidenceInterval",
     "Joint",
     "Measurement",
@@ -39,7 +49,11 @@ __all__ = [
     "audit",
     "binned_calibration_error",
     "calibration_test",
+    "classical_numbers",
+    "compare",
+    "confidence_band",
     "confidence_interval",
+    "consistency_band",
     "cutoff_calibration_error",
     "datasets",
     "earth_mover_distance",
@@ -50,8 +64,10 @@ __all__ = [
     "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
     "pooling",
+    "rows_needed",
     "smooth_calibration_error",
     "smoothed_curve",
     "verdict",
+    "verdict_chances",
     "weighted_calibration_error",
 ]

@@ -19,6 +19,7 @@ from calibrant.joint.draws import (
     refuse_mean_outcomes,
 )
 from calibrant.joint.gate import Floats, read_labels
+from calibrant.joint.law import cell_index
 from calibrant.measurement import read_source
 
 # Beyond this many levels statistic and draws use the same rounded predictions: time stays
@@ -175,7 +176,7 @@ class Evidence:
         labels = None if clusters is None else read_labels(clusters, "clusters", rows)
         if rows.weight is not None and not rows.weight.all():
             kept = rows.weight > 0
-            rows = Rows(rows.prediction[kept], rows.outcome[kept], rows.weight[kept])
+            rows = rows.where(kept)
             labels = None if labels is None else labels[kept]
         joint = evidence.joint
         level = _level_of(rows.prediction, joint)
@@ -237,7 +238,7 @@ class Evidence:
         """
         if self.clusters is not None:
             missing = np.sqrt(self._missing_spread())
-            for count in _parts(draws, max(len(self.clusters), len(self.joint))):
+            for count in in_parts(draws, max(len(self.clusters), len(self.joint))):
                 signs = rng.integers(0, 2, size=(count, len(self.clusters))) * 2.0 - 1.0
                 flipped = np.ascontiguousarray((self.clusters.charges.T @ signs.T).T)
                 yield flipped + missing * rng.standard_normal(flipped.shape)
@@ -245,7 +246,7 @@ class Evidence:
             yield from self._redrawn(self.coins, draws, rng)
         else:
             joint = self.joint
-            for count in _parts(draws, len(joint)):
+            for count in in_parts(draws, len(joint)):
                 positives = draw_positives(joint, rng, count)
                 yield (positives - joint.weight * joint.prediction) / joint.total
 
@@ -269,13 +270,13 @@ class Evidence:
             squares = squares + hidden
             slope = np.divide(cross, squares, out=np.zeros_like(cross), where=squares > 0)
             rest = np.sqrt(max(0.0, total - float(cross @ slope)))
-            for count in _parts(draws, len(joint)):
+            for count in in_parts(draws, len(joint)):
                 drawn = rng.standard_normal((count, len(joint))) * np.sqrt(squares)
                 mean = drawn @ slope + rest * rng.standard_normal(count)
                 yield drawn - mean[:, np.newaxis] * charge
             return
         size = len(self.clusters)
-        for count in _parts(draws, max(size, len(joint))):
+        for count in in_parts(draws, max(size, len(joint))):
             drawn = rng.standard_normal((count, size)) * np.sqrt(size / (size - 1))
             mean = drawn @ self.clusters.share
             together = (self.clusters.charges.T @ drawn.T).T
@@ -309,7 +310,7 @@ class Evidence:
     def _redrawn(self, coins: Coins, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
         chance = self.joint.prediction[coins.level]
         levels = len(self.joint)
-        for count in _parts(draws, coins.level.size):
+        for count in in_parts(draws, coins.level.size):
             ones = draw_binomials(coins.rows, chance, count, rng)
             charges = (ones - coins.rows * chance) * (coins.weight / self.joint.total)
             yield coins.sums(charges) if coins.level.size > levels else charges
@@ -364,12 +365,12 @@ def _level_of(prediction: Floats, joint: Joint) -> npt.NDArray[np.intp]:
     """Index of the level, or of the cell, of each prediction."""
     if joint.resolution is None:
         return np.searchsorted(joint.prediction, prediction)
-    cells = (joint.prediction * joint.resolution).astype(np.intp)
-    mine = np.minimum((prediction * joint.resolution).astype(np.intp), joint.resolution - 1)
-    return np.searchsorted(np.minimum(cells, joint.resolution - 1), mine)
+    return np.searchsorted(
+        cell_index(joint.prediction, joint.resolution), cell_index(prediction, joint.resolution)
+    )
 
 
-def _parts(draws: int, numbers: int) -> Iterator[int]:
+def in_parts(draws: int, numbers: int) -> Iterator[int]:
     """Split draws of so many numbers each into parts of bounded memory."""
     part = max(1, NUMBERS_AT_ONCE // numbers)
     for done in range(0, draws, part):

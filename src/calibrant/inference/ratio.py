@@ -30,15 +30,14 @@ class Ratio:
         )
 
 
-def find_ratio(evidence: Evidence, confidence: float) -> Ratio:
-    """Ratio of observed to expected events, of the rarer outcome.
+def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) -> Ratio:
+    """Ratio of observed to expected events (of outcome 0, if swapped).
 
     Rows of equal weight: the interval of Garwood (1936) for a Poisson count, which is also valid
     for a sum of independent rare events, being less dispersed (Hoeffding 1956). Weights and
     clusters: normal on the log scale with the (cluster-)robust variance.
     """
     joint = evidence.given
-    swapped = joint.base_rate > 0.5
     observed = joint.total - joint.positives.sum() if swapped else joint.positives.sum()
     forecast = 1 - joint.mean_prediction if swapped else joint.mean_prediction
     expected = forecast * joint.total

@@ -43,7 +43,7 @@ class Verdict:
     """Rows in all that would probably settle an undecided case; None if decided, or if the error
     is too close to the tolerance for any number of rows."""
     ratio: Ratio | None
-    """Observed over expected events, when the rarer outcome has a share below 0.1."""
+    """Observed over expected events of the rarer outcome, when its share is below 0.1."""
 
     @property
     def measure(self) -> str:
@@ -197,8 +197,9 @@ def find_verdict(
     needed = None
     if state == UNDECIDED:
         needed = _rows_that_settle(joint.row_count, interval, test.noise_floor, allowed)
-    rare = min(joint.base_rate, 1 - joint.base_rate) < RARE
-    ratio = find_ratio(evidence, confidence) if rare else None
+    ratio = None
+    if min(joint.base_rate, 1 - joint.base_rate) < RARE:
+        ratio = find_ratio(evidence, confidence, swapped=joint.base_rate > 0.5)
     return Verdict(state, interval, test, allowed, joint.row_count, needed, ratio)
 
 

@@ -54,6 +54,13 @@ class Rows:
         _check_lengths(prediction, outcome, weight)
         return cls(prediction, outcome, weight, clip)
 
+    def where(self, keep: npt.NDArray[np.bool_]) -> Rows:
+        """Keep some of the rows."""
+        weight = None if self.weight is None else self.weight[keep]
+        return replace(
+            self, prediction=self.prediction[keep], outcome=self.outcome[keep], weight=weight
+        )
+
     def cure(self) -> Rows:
         """Clip rounding errors, or raise an error that says what is wrong with the rows."""
         _refuse_missing(self.outcome, "y_true")
