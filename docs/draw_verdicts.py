@@ -27,9 +27,8 @@ def main() -> None:
         null = verdict.test.null
         shares, edges = np.histogram(null, bins=30)
         bottom = height + 0.08
-        axes.stairs(
-            bottom + 0.42 * shares / shares.max(), edges, baseline=bottom, fill=True, color="#d0d7de"
-        )
+        hill = bottom + 0.42 * shares / shares.max()
+        axes.stairs(hill, edges, baseline=bottom, fill=True, color="#d0d7de")
         axes.plot(2 * [verdict.noise_floor], [bottom, bottom + 0.42], color=GREY, lw=1.5)
         interval = verdict.interval
         axes.plot([interval.low, interval.high], 2 * [height], color=BLUE, lw=4, alpha=0.5)
