@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import calibrant as cal
+from inference import INFERENCES
 from shapes import SHAPES, forecasts
 from works import WORKS, Work
 
@@ -127,6 +128,22 @@ def peak_memory(work: Work, shape: str, n: int) -> float:
     return float(done.stdout)
 
 
+def inference_table() -> Iterator[tuple[str, bool]]:
+    """Seconds beyond building the Joint in 2^12 cells: the number of rows must not matter."""
+    sizes = [10**4, 10**6, 10**7]
+    yield "\n## Inference: seconds beyond the Joint in 4096 cells, waves\n", True
+    yield f"| work | bar | {' | '.join(f'{n:.0e}' for n in sizes)} |", True
+    yield f"|---|---|{'---|' * len(sizes)}", True
+    joints = [cal.Joint.from_samples(*forecasts("waves", n), resolution=2**12) for n in sizes]
+    for work in INFERENCES:
+        row = []
+        for joint in joints:
+            work.check(joint, work.call(joint))
+            row.append(best_time(partial(work.call, joint), 3))
+        cells = " | ".join(f"{seconds:.2f}" for seconds in row)
+        yield f"| {work.name} | {work.bar} | {cells} |", max(row) <= work.bar
+
+
 def import_table() -> Iterator[tuple[str, bool]]:
     def seconds(module: str) -> float:
         program = (
@@ -156,6 +173,7 @@ def report() -> Iterator[tuple[str, bool]]:
     yield from ratio_table(10**7, 3)
     yield from growth_table()
     yield from memory_table()
+    yield from inference_table()
     yield from import_table()
 
 
