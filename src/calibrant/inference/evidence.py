@@ -156,21 +156,23 @@ class Evidence:
                 raise InvalidForecastsError(
                     "clusters need rows", "a Joint together with clusters", "pass y_true, y_proba"
                 )
-            return cls._of_joint(source)
-        return cls._of_rows(source, clusters)
+            return cls.of_joint(source)
+        return cls.of_rows(source, clusters)
 
     @classmethod
-    def _of_joint(cls, given: Joint) -> Evidence:
+    def of_joint(cls, given: Joint) -> Evidence:
+        """Take a Joint."""
         refuse_mean_outcomes(given)
         joint = given.rounded(RESOLUTION) if len(given) > RESOLUTION else given
         return cls(given, joint, _coins_of_levels(given, joint), None)
 
     @classmethod
-    def _of_rows(cls, rows: Rows, clusters: object) -> Evidence:
+    def of_rows(cls, rows: Rows, clusters: object = None) -> Evidence:
+        """Take rows that came through the gate."""
         given = Joint.from_rows(rows)
         if given.clipped:
             rows = rows.cure()
-        evidence = cls._of_joint(given)
+        evidence = cls.of_joint(given)
         if evidence.coins is not None and clusters is None:
             return evidence
         labels = None if clusters is None else read_labels(clusters, "clusters", rows)

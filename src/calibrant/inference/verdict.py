@@ -188,12 +188,7 @@ def find_verdict(
     allowed = default_tolerance(joint) if tolerance is None else tolerance
     interval = find_interval(evidence, statistic, confidence, draws, rng)
     test = run_test(evidence, statistic, draws, rng)
-    if interval.high <= allowed:
-        state = CALIBRATED
-    elif interval.low > allowed:
-        state = MISCALIBRATED
-    else:
-        state = UNDECIDED
+    state = state_of(interval.low, interval.high, allowed)
     needed = None
     if state == UNDECIDED:
         needed = _rows_that_settle(joint.row_count, interval, test.noise_floor, allowed)
@@ -201,6 +196,13 @@ def find_verdict(
     if min(joint.base_rate, 1 - joint.base_rate) < RARE:
         ratio = find_ratio(evidence, confidence, swapped=joint.base_rate > 0.5)
     return Verdict(state, interval, test, allowed, joint.row_count, needed, ratio)
+
+
+def state_of(low: float, high: float, tolerance: float) -> str:
+    """Say on which side of the tolerance an interval lies."""
+    if high <= tolerance:
+        return CALIBRATED
+    return MISCALIBRATED if low > tolerance else UNDECIDED
 
 
 def default_tolerance(joint: Joint) -> float:

@@ -54,8 +54,8 @@ class Rows:
         _check_lengths(prediction, outcome, weight)
         return cls(prediction, outcome, weight, clip)
 
-    def where(self, keep: npt.NDArray[np.bool_]) -> Rows:
-        """Keep some of the rows."""
+    def where(self, keep: npt.NDArray[Any]) -> Rows:
+        """Keep or reorder rows by a mask or an index."""
         weight = None if self.weight is None else self.weight[keep]
         return replace(
             self, prediction=self.prediction[keep], outcome=self.outcome[keep], weight=weight
