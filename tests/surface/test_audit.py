@@ -59,15 +59,15 @@ def test_an_audit_takes_a_joint():
 def test_notes_say_what_to_know():
     y, p = biased(5000, 0.1)
     many_levels = str(cal.audit(y, p))
-    assert "note: 100% of the distinct predictions occur once" in many_levels
+    assert "CAL036  100% of the distinct predictions occur once" in many_levels
     assert "rounded to 4096 cells" in many_levels
     clipped = str(cal.audit([0, 1, 1], [-1e-10, 0.5, 1.0]))
     assert "1 prediction outside [0, 1] by a rounding error" in clipped
     weighted = cal.Joint.from_samples(y[:100], p[:100].round(1), sample_weight=p[:100] + 0.1)
     assert "approximate" in str(cal.audit(weighted))
     few = str(cal.audit(y[:100], p[:100], clusters=np.arange(100) % 7))
-    assert "note: only 7 clusters" in few
-    assert "note: rows in clusters: the chance above is approximate" in few
+    assert "CAL052  Only 7 clusters" in few
+    assert "CAL051  Rows in clusters: the chance of so large an error is approximate." in few
 
 
 def test_rare_events_show_observed_over_expected():
@@ -77,8 +77,8 @@ def test_rare_events_show_observed_over_expected():
 
 
 def test_forecasts_that_are_all_certain_are_called_so():
-    assert "every forecast is 0 or 1" in str(cal.audit([0, 1, 1, 0], [1, 1, 1, 1]))
-    assert "every forecast is 0 or 1" not in str(cal.audit([0, 1, 1, 0], [1, 1, 0.5, 1]))
+    assert "CAL032  Every forecast is 0 or 1" in str(cal.audit([0, 1, 1, 0], [1, 1, 1, 1]))
+    assert "CAL032  Every forecast is 0 or 1" not in str(cal.audit([0, 1, 1, 0], [1, 1, 0.5, 1]))
 
 
 def test_one_row_is_enough():

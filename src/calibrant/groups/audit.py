@@ -167,14 +167,14 @@ def audit_groups(
     evidences = {
         (column, name): evidence
         for column, values in by.items()
-        for name, evidence in _split(rows, read_labels(values, column, rows), labels)
+        for name, evidence in split_rows(rows, read_labels(values, column, rows), labels)
     }
     return judge_groups(
         evidences, Statistic.of(measure), allowed, confidence, draws, np.random.default_rng(rng)
     )
 
 
-def _split(
+def split_rows(
     rows: Rows, names: npt.NDArray[Any], clusters: npt.NDArray[Any] | None
 ) -> Iterator[tuple[str, Evidence]]:
     """Evidence of each group, in the order of the names."""

@@ -26,7 +26,8 @@ class Ratio:
         return (
             f"Observed over expected events {self.value:.2f} "
             f"(between {self.low:.2f} and {self.high:.2f} with {self.confidence * 100:.3g} % "
-            f"confidence): {self.observed:.6g} happened where {self.expected:.4g} were forecast."
+            f"confidence): {_count(self.observed)} happened where {_count(self.expected)} were "
+            "forecast."
         )
 
 
@@ -58,6 +59,13 @@ def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) 
         reach = ndtri(1 - level) * np.sqrt(_variance(evidence, value, swapped=swapped)) / observed
         low, high = value * np.exp(-reach), value * np.exp(reach)
     return Ratio(value, float(low), float(high), confidence, float(observed), float(expected))
+
+
+def _count(events: float) -> str:
+    """Write a number of events; few of them with digits after the point."""
+    if events < 100:
+        return f"{events:.3g}"
+    return f"{events:,.0f}".replace(",", " ")
 
 
 def _poisson(count: float, level: float) -> tuple[float, float]:

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.groups import Groups
 from calibrant.inference import Verdict
-from calibrant.inference.evidence import Evidence, check_draws, check_share
+from calibrant.inference.evidence import check_draws, check_share
 from calibrant.measurement import Measurement
+from calibrant.report.findings import Finding
+from calibrant.report.source import Roles, Source, read
 from calibrant.report.summary import Summary, summarise
 from calibrant.report.text import render_text
 
@@ -33,16 +36,30 @@ class Audit:
         """Every measure of the catalogue, by name."""
         return self.summary.measures
 
+    @property
+    def groups(self) -> Groups | None:
+        """One verdict per group, if groups were asked for."""
+        return self.summary.groups
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What to know and what to do, issues first."""
+        return self.summary.findings
+
 
 def audit(
     y_true: object,
     y_proba: object = None,
     *,
+    prediction: str = "prediction",
+    outcome: str = "outcome",
     sample_weight: object = None,
     pos_label: object = None,
+    by: object = None,
     tolerance: float | None = None,
     confidence: float = 0.95,
     clusters: object = None,
+    title: str | None = None,
     draws: int = 999,
     rng: np.random.Generator | int | None = 0,
 ) -> Audit:
@@ -50,21 +67,28 @@ def audit(
 
     Parameters
     ----------
-    y_true : Joint, or array-like of shape (n,)
-        A Joint, or the outcomes, 0 or 1.
+    y_true : array-like of shape (n,), Joint, frame, or path or paths of files
+        The outcomes, 0 or 1; or a Joint, a frame (pandas, Polars, Arrow and others), or CSV,
+        Parquet or JSON lines files, which hold everything.
     y_proba : array-like of shape (n,) or (n, 2), optional
-        Predicted probabilities of outcome 1; left out with a Joint.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows.
+        Predicted probabilities of outcome 1, with outcomes as the first argument.
+    prediction, outcome : str
+        Columns of a frame or of files.
+    sample_weight : array-like of shape (n,), or str, optional
+        Weights of the rows, or the column that holds them.
     pos_label : object, optional
         The label that counts as outcome 1.
+    by : mapping of str to array-like, or list of str, optional
+        Labels that group the rows, or columns that hold them: each group gets a verdict.
     tolerance : float, optional
         Smooth error that is small enough. By default 0.02, or a tenth of the share of the rarer
         outcome if that is less.
     confidence : float, default=0.95
-        Confidence of the interval that decides.
-    clusters : array-like of shape (n,), optional
-        Labels of groups of rows that depend on each other: patients, questions, games.
+        Confidence of the intervals that decide.
+    clusters : array-like of shape (n,), or str, optional
+        Labels of rows that depend on each other (patients, questions, games), or their column.
+    title : str, optional
+        What the forecasts are about.
     draws : int, default=999
         How often outcomes are redrawn to find what a perfect forecaster would have scored.
     rng : numpy.random.Generator or int, default=0
@@ -81,9 +105,21 @@ def audit(
     Miscalibrated: the smooth calibration error is at least 0.0925 (95 % confidence), beyond the
     tolerance of 0.02.
     """
+    roles = Roles(prediction, outcome, sample_weight, clusters, by)
+    source = read(y_true, y_proba, roles, pos_label=pos_label, title=title)
+    return audit_source(source, tolerance, confidence, draws, rng)
+
+
+def audit_source(
+    source: Source,
+    tolerance: float | None,
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator | int | None,
+) -> Audit:
+    """Audit forecasts that were read before."""
     check_draws(draws)
     check_share("confidence", confidence)
     if tolerance is not None:
         check_share("tolerance", tolerance)
-    evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
-    return Audit(summarise(evidence, tolerance, confidence, draws, rng))
+    return Audit(summarise(source, tolerance, confidence, draws, rng))

@@ -5,35 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.catalogue import CATALOGUE
+from calibrant.report.findings import ISSUE, NOTE
 from calibrant.report.summary import HEADLINE, Summary
 from calibrant.words import chance_text, count_text, distinct_texts
+
+# A terminal shows so many groups; the others are counted.
+MOST_GROUPS = 10
 
 
 def render_text(summary: Summary) -> str:
     """Write an audit as plain text."""
-    return "\n".join(
-        [
-            *_headline(summary),
-            "",
-            *_smooth_error(summary),
-            "",
-            *_measure_table(summary),
-            *_cautions(summary),
-        ]
-    )
+    sections = [_headline, _smooth_error, _measure_table, _group_table, _advice, _notes]
+    written = ["\n".join(section(summary)) for section in sections]
+    return "\n\n".join(section for section in written if section)
 
 
-def _headline(summary: Summary) -> Iterator[str]:
+def headline(summary: Summary) -> str:
+    """Say how many forecasts there are, what they say and what happened."""
     said, happened = distinct_texts(summary.mean_prediction, summary.base_rate)
-    yield (
+    return (
         f"{count_text(summary.rows, 'forecast')} with "
         f"{count_text(summary.levels, 'different value')}: "
         f"on average they say {said}, and {happened} happened."
     )
+
+
+def _headline(summary: Summary) -> Iterator[str]:
+    yield headline(summary)
     yield summary.verdict.sentence
     yield f"Most clearly: {summary.where}."
     if summary.verdict.ratio is not None:
         yield summary.verdict.ratio.sentence
+    if summary.groups is not None:
+        yield summary.groups.sentence
 
 
 def _smooth_error(summary: Summary) -> Iterator[str]:
@@ -64,21 +68,34 @@ def _measure_table(summary: Summary) -> Iterator[str]:
         yield f"{CATALOGUE[name].title:<{width}}   {numbers}    {settings}".rstrip()
 
 
-def _cautions(summary: Summary) -> Iterator[str]:
-    notes = list(summary.cautions)
-    test = summary.verdict.test
-    if summary.clipped:
-        outside = count_text(summary.clipped, "prediction")
-        notes.append(f"{outside} outside [0, 1] by a rounding error, moved to its end")
-    if test.cells:
-        notes.append(
-            f"the redraws use predictions rounded to {test.cells} cells, "
-            "which errs on the safe side"
+def _group_table(summary: Summary) -> Iterator[str]:
+    if summary.groups is None:
+        return
+    shown = summary.groups.groups[:MOST_GROUPS]
+    width = max(len(f"{group.by} {group.name}") for group in shown)
+    width = max(width, len("group"))
+    yield f"{'group':<{width}}      rows  said  happened   error  between          verdict"
+    for group in shown:
+        name = f"{group.by} {group.name}"
+        small = ", few rows" if group.small else ""
+        yield (
+            f"{name:<{width}}  {group.rows:>8}  {group.mean_prediction:.2f}      "
+            f"{group.base_rate:.2f}  {group.value:.4f}  {group.low:.4f} and {group.high:.4f}  "
+            f"{group.state}{small}"
         )
-    if not test.exact:
-        why = "rows of one level differ in weight" if test.clusters is None else "rows in clusters"
-        notes.append(f"{why}: the chance above is approximate")
-    if notes:
-        yield ""
-    for note in notes:
-        yield f"note: {note}"
+    if len(summary.groups) > MOST_GROUPS:
+        yield f"and {count_text(len(summary.groups) - MOST_GROUPS, 'group')} with less evidence"
+
+
+def _advice(summary: Summary) -> Iterator[str]:
+    advised = [f for f in summary.findings if f.kind == ISSUE and f.advice]
+    if not advised:
+        advised = [f for f in summary.findings if f.advice][:1]
+    for finding in advised:
+        yield f"what to do: {finding.advice} ({finding.code})"
+
+
+def _notes(summary: Summary) -> Iterator[str]:
+    for finding in summary.findings:
+        if finding.kind == NOTE and finding.code not in {"CAL002", "CAL010", "CAL011"}:
+            yield f"{finding.code}  {finding.text}"
