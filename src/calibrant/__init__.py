@@ -2,7 +2,7 @@
 
 from calibrant import datasets, errors, families, pooling
 from calibrant.catalogue import CATALOGUE
-from calibrant.inference import CalibrationTest, calibration_test
+from calibrant.inference import CalibrationMonitor, CalibrationTest, calibration_test
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement
 from calibrant.measures import (
@@ -24,6 +24,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CATALOGUE",
     "Audit",
+    "CalibrationMonitor",
     "CalibrationTest",
     "Joint",
     "Measurement",

@@ -2,74 +2,45 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from calibrant import report
-from calibrant.errors import InvalidForecastsError
-from calibrant.joint.files import read_columns, without_missing
-
-
-class Scale(StrEnum):
-    """Units of the predictions."""
-
-    UNIT = "unit"
-    PERCENT = "percent"
-
-
-class Missing(StrEnum):
-    """What to do with rows that lack a value."""
-
-    REFUSE = "refuse"
-    DROP = "drop"
+from calibrant.cli.options import (
+    FilesArgument,
+    Missing,
+    MissingOption,
+    OutcomeOption,
+    PosLabelOption,
+    PredictionOption,
+    Scale,
+    ScaleOption,
+    prepare,
+)
+from calibrant.joint.files import read_columns
 
 
 def audit(
-    files: Annotated[
-        list[str],
-        typer.Argument(help="CSV, Parquet or JSON lines files, globs, or - for CSV on stdin."),
-    ],
-    prediction: Annotated[str, typer.Option(help="Column of predictions.")] = "prediction",
-    outcome: Annotated[str, typer.Option(help="Column of outcomes.")] = "outcome",
+    files: FilesArgument,
+    prediction: PredictionOption = "prediction",
+    outcome: OutcomeOption = "outcome",
     weight: Annotated[str | None, typer.Option(help="Column of weights.")] = None,
-    pos_label: Annotated[str | None, typer.Option(help="Label that counts as outcome 1.")] = None,
-    scale: Annotated[Scale, typer.Option(help="Units of the predictions.")] = Scale.UNIT,
-    na: Annotated[Missing, typer.Option(help="Rows with a missing value.")] = Missing.REFUSE,
+    pos_label: PosLabelOption = None,
+    scale: ScaleOption = Scale.UNIT,
+    na: MissingOption = Missing.REFUSE,
     seed: Annotated[int, typer.Option(help="Seed of the redraws.")] = 0,
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
     names = [prediction, outcome] + ([weight] if weight else [])
-    columns = read_columns(files, names)
-    dropped = 0
-    if na is Missing.DROP:
-        columns, dropped = without_missing(columns)
-        if not columns[outcome].size:
-            raise InvalidForecastsError("there must be at least one row without missing values")
-    probabilities = columns[prediction]
-    if scale is Scale.PERCENT:
-        probabilities = np.asarray(probabilities, dtype=float) / 100
+    forecasts = prepare(read_columns(files, names), prediction, outcome, pos_label, scale, na)
     result = report.audit(
-        columns[outcome],
-        probabilities,
-        sample_weight=columns[weight] if weight else None,
-        pos_label=_label(pos_label, columns[outcome]),
+        forecasts.outcome,
+        forecasts.prediction,
+        sample_weight=forecasts.columns[weight] if weight else None,
+        pos_label=forecasts.pos_label,
         rng=seed,
     )
     typer.echo(str(result))
-    if dropped:
-        typer.echo(f"note: {dropped} rows with a missing value were dropped")
-
-
-def _label(text: str | None, labels: np.ndarray) -> object:
-    """Turn the text of an option into the type of the labels."""
-    if text is None or labels.dtype.kind in "OUS":
-        return text
-    try:
-        return labels.dtype.type(text)
-    except ValueError as error:
-        raise InvalidForecastsError(
-            "--pos-label must be one of the labels", f"{text!r} for labels of type {labels.dtype}"
-        ) from error
+    if forecasts.note:
+        typer.echo(forecasts.note)

@@ -1,0 +1,204 @@
+"""Bets against calibration: what the monitor's evidence is made of.
+
+A bet of size s puts a stake u, |u| <= s, on a row with prediction v and outcome y, and multiplies
+the wealth by 1 + u (y - v) - s a, where a is the allowance of the row. Stakes follow from earlier
+rows and from v. If, given the past, the chance of the outcome differs from v on average by no more
+than a does, the factor is at most one on average: wealth is evidence against calibration.
+
+Four strategies play eight sizes each. Shift: the whole stake, up or down. Binned: the residuals of
+a bin over their information, of all rows or of the recent ones. Isotonic and smooth: learned from
+64 cells after 16, 32, 64, ... rows. The compiled kernel plays; this file keeps the book and learns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import calibrant._kernels as kernels
+from calibrant.errors import InvalidForecastsError
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.pooling import isotonic
+
+CELLS = 64
+# Cells have equal width in log-odds, and the outermost reach to 0 and to 1, so that forecasts of
+# rare events do not all share a cell. Neighbouring cells form the bins.
+EDGES: Floats = 1 / (1 + np.exp(-np.linspace(-8, 8, CELLS + 1)[1:-1]))
+MIDDLES: Floats = (np.append(0.0, EDGES) + np.append(EDGES, 1.0)) / 2
+DEFAULT_TOLERANCE = 0.02
+DEFAULT_RELATIVE_TOLERANCE = 0.1
+FIRST_LESSON = 16
+# Information at which a learned stake is half of what was seen.
+DOUBT = 1.0
+SMALLEST_VARIANCE = 1e-12
+# The memory of the kernel: the same fields, in the same order.
+BOOK = np.dtype(
+    [
+        ("wealth", "f8", (6, 8)),
+        ("detector", "f8", (6, 8)),
+        ("rows", "f8", CELLS),
+        ("predictions", "f8", CELLS),
+        ("positives", "f8", CELLS),
+        ("residual", "f8", (2, 16)),
+        ("information", "f8", (2, 16)),
+        ("stakes", "f8", (2, CELLS)),
+    ]
+)
+COUNTS = ("rows", "peak", "contradicted", "alarm_row", "change_row")
+# The rows of `wealth` and `detector` that belong to each part.
+PARTS = {
+    "shift": slice(0, 2),
+    "binned": slice(2, 4),
+    "isotonic": slice(4, 5),
+    "smooth": slice(5, 6),
+}
+
+
+@dataclass(slots=True)
+class Bets:
+    """A bettor's memory and how far the evidence has come."""
+
+    tolerance: float | None
+    """Allowance of every row; None for the default, which depends on the prediction."""
+    alarm_level: float
+    """Evidence that is an alarm."""
+    change_level: float
+    """Value of the detector that is a change."""
+    rows: int = 0
+    """How many rows were played."""
+    peak: float = 1.0
+    """The largest evidence so far, contradictions aside."""
+    contradicted: bool = False
+    """Whether a forecast of 0 or 1 was contradicted while exact calibration was tested."""
+    alarm_row: int | None = None
+    """The row, counted from 1, at which the evidence first reached its level."""
+    change_row: int | None = None
+    """The row at which the detector first reached its level."""
+    book: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(1, BOOK))
+    """What the kernel remembers: wealth, detector, cells, bins and learned stakes."""
+
+    def play(self, prediction: Floats, outcome: npt.NDArray[np.uint8]) -> None:
+        """Bet on rows in their order, learning after 16, 32, 64, ... rows."""
+        start = 0
+        while start < prediction.size:
+            lesson = max(FIRST_LESSON, 1 << self.rows.bit_length())
+            part = slice(start, min(start + lesson - self.rows, prediction.size))
+            self._play_part(prediction[part], outcome[part])
+            start = part.stop
+            if self.rows == lesson:
+                self.book["stakes"][0] = isotonic_stakes(self), smooth_stakes(self)
+
+    def _play_part(self, prediction: Floats, outcome: npt.NDArray[np.uint8]) -> None:
+        alarm, change, peak, contradicted = kernels.bet(
+            self.book.view(np.float64),
+            EDGES,
+            prediction,
+            outcome,
+            allowance(self.tolerance, prediction),
+            float(self.rows),
+            self.tolerance == 0,
+            self.alarm_level,
+            self.change_level,
+        )
+        if self.alarm_row is None and alarm >= 0:
+            self.alarm_row = self.rows + alarm + 1
+        if self.change_row is None and change >= 0:
+            self.change_row = self.rows + change + 1
+        self.peak = max(self.peak, peak)
+        self.contradicted |= contradicted
+        self.rows += prediction.size
+
+    @property
+    def evidence(self) -> dict[str, float]:
+        """Evidence of each part: wealth of the bettors, and what is kept for later ones."""
+        if self.contradicted:
+            return dict.fromkeys(PARTS, np.inf)
+        wealth = self.book["wealth"][0]
+        later = 1 / (self.rows + 1)
+        return {name: float(wealth[part].mean()) + later for name, part in PARTS.items()}
+
+    @property
+    def detector(self) -> float:
+        """Value of the detector of changes."""
+        if self.contradicted:
+            return np.inf
+        sums = self.book["detector"][0]
+        return float(np.mean([sums[part].mean() for part in PARTS.values()]))
+
+    def state(self) -> dict[str, Any]:
+        """Everything that changes with the rows, as plain data."""
+        state = {name: getattr(self, name) for name in COUNTS}
+        return state | {name: self.book[name][0].tolist() for name in BOOK.names or ()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` returned."""
+        for name in COUNTS:
+            setattr(self, name, state[name])
+        for name in BOOK.names or ():
+            values = np.array(state[name], dtype=np.float64)
+            if values.shape != self.book[name][0].shape or not np.isfinite(values).all():
+                raise InvalidForecastsError("the book must hold finite numbers", name)
+            self.book[name][0] = values
+        whole = [self.rows, self.alarm_row or 0, self.change_row or 0]
+        if self.book["rows"][0].sum() != self.rows or not all(type(n) is int for n in whole):
+            raise InvalidForecastsError("rows must be counted in whole numbers", f"{whole}")
+        if not self.peak >= 1:
+            raise InvalidForecastsError("the largest evidence must be at least 1", f"{self.peak}")
+
+    def joint(self) -> Joint:
+        """All rows played, in cells."""
+        book = self.book[0]
+        seen = book["rows"] > 0
+        rows = book["rows"][seen]
+        return Joint.from_counts(book["predictions"][seen] / rows, rows, book["positives"][seen])
+
+    def cell_means(self) -> Floats:
+        """Mean prediction of each cell, its middle where it is empty."""
+        book = self.book[0]
+        return np.where(
+            book["rows"] > 0, book["predictions"] / np.maximum(book["rows"], 1), MIDDLES
+        )
+
+
+def allowance(tolerance: float | None, prediction: Floats) -> Floats:
+    """Tolerance of each row; by default that of a verdict, with the prediction as base rate."""
+    if tolerance is not None:
+        return np.full(prediction.size, tolerance)
+    nearest = np.minimum(prediction, 1 - prediction)
+    return np.minimum(DEFAULT_TOLERANCE, DEFAULT_RELATIVE_TOLERANCE * nearest)
+
+
+def isotonic_stakes(bets: Bets) -> Floats:
+    """Stakes that lead from the prediction of a cell to its isotonic regression.
+
+    The plug-in bet of Henzi, Puke, Dimitriadis and Ziegel (2023), fitted to cells.
+    """
+    joint = bets.joint()
+    mean = bets.cell_means()
+    pools = isotonic(joint)
+    variance = mean * (1 - mean)
+    of_cell = pools.pool_of(mean)
+    seen = np.bincount(of_cell, bets.book[0]["rows"] * variance, minlength=len(pools))[of_cell]
+    stakes = (pools.joint.outcome[of_cell] - mean) / np.maximum(variance, SMALLEST_VARIANCE)
+    return stakes * seen / (seen + DOUBT)
+
+
+def smooth_stakes(bets: Bets) -> Floats:
+    """Stakes along the witness of the smooth error of the cells, as high as it has earned."""
+    joint = bets.joint()
+    mean = bets.cell_means()
+    witness = np.interp(mean, joint.prediction, witness_of(joint))
+    book = bets.book[0]
+    residual = book["positives"] - book["predictions"]
+    information = book["rows"] * mean * (1 - mean)
+    earned = max(0.0, float(witness @ residual))
+    return witness * (earned / (float(witness**2 @ information) + DOUBT))
+
+
+def witness_of(joint: Joint) -> Floats:
+    """Witness of the smooth error at the levels."""
+    return np.asarray(kernels.smooth_witness(joint.prediction, joint.weight, joint.positives, 1.0))
