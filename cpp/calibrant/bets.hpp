@@ -30,11 +30,11 @@ inline constexpr std::size_t strategies = 2 + memories + learned_strategies;
 struct Book {
     double wealth[strategies][betting_sizes];
     double detector[strategies][betting_sizes];
-    double rows[betting_cells];
-    double predictions[betting_cells];  // sum of predictions
-    double positives[betting_cells];
-    double residual[memories][betting_bins];     // sum of y - v
-    double information[memories][betting_bins];  // sum of v (1 - v)
+    double cell_rows[betting_cells];
+    double cell_predictions[betting_cells];  // sum of predictions
+    double cell_positives[betting_cells];
+    double bin_residual[memories][betting_bins];     // sum of y - v
+    double bin_information[memories][betting_bins];  // sum of v (1 - v)
     double stakes[learned_strategies][betting_cells];
 };
 
@@ -116,7 +116,7 @@ private:
         const std::size_t bin = cell * betting_bins / betting_cells;
         double stakes[strategies] = {1.0, -1.0};
         for (std::size_t m = 0; m < memories; ++m)
-            stakes[2 + m] = book_.residual[m][bin] / (book_.information[m][bin] + doubt);
+            stakes[2 + m] = book_.bin_residual[m][bin] / (book_.bin_information[m][bin] + doubt);
         for (std::size_t k = 0; k < learned_strategies; ++k)
             stakes[2 + memories + k] = book_.stakes[k][cell];
         // Shift, bins and the two learned ones count the same: a quarter each.
@@ -144,15 +144,15 @@ private:
     }
 
     void learn(double v, double y, std::size_t cell) {
-        book_.rows[cell] += 1.0;
-        book_.predictions[cell] += v;
-        book_.positives[cell] += y;
+        book_.cell_rows[cell] += 1.0;
+        book_.cell_predictions[cell] += v;
+        book_.cell_positives[cell] += y;
         const std::size_t bin = cell * betting_bins / betting_cells;
         const double information = v * (1.0 - v);
         const double kept[memories] = {1.0, 1.0 - information / recent};
         for (std::size_t m = 0; m < memories; ++m) {
-            book_.residual[m][bin] = kept[m] * book_.residual[m][bin] + (y - v);
-            book_.information[m][bin] = kept[m] * book_.information[m][bin] + information;
+            book_.bin_residual[m][bin] = kept[m] * book_.bin_residual[m][bin] + (y - v);
+            book_.bin_information[m][bin] = kept[m] * book_.bin_information[m][bin] + information;
         }
     }
 

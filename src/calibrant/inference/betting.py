@@ -40,11 +40,11 @@ BOOK = np.dtype(
     [
         ("wealth", "f8", (6, 8)),
         ("detector", "f8", (6, 8)),
-        ("rows", "f8", CELLS),
-        ("predictions", "f8", CELLS),
-        ("positives", "f8", CELLS),
-        ("residual", "f8", (2, 16)),
-        ("information", "f8", (2, 16)),
+        ("cell_rows", "f8", CELLS),
+        ("cell_predictions", "f8", CELLS),
+        ("cell_positives", "f8", CELLS),
+        ("bin_residual", "f8", (2, 16)),
+        ("bin_information", "f8", (2, 16)),
         ("stakes", "f8", (2, CELLS)),
     ]
 )
@@ -90,7 +90,7 @@ class Bets:
             self._play_part(prediction[part], outcome[part])
             start = part.stop
             if self.rows == lesson:
-                self.book["stakes"][0] = isotonic_stakes(self), smooth_stakes(self)
+                self._learn()
 
     def _play_part(self, prediction: Floats, outcome: npt.NDArray[np.uint8]) -> None:
         alarm, change, peak, contradicted = kernels.bet(
@@ -111,6 +111,14 @@ class Bets:
         self.peak = max(self.peak, peak)
         self.contradicted |= contradicted
         self.rows += prediction.size
+
+    def _learn(self) -> None:
+        """Learn stakes for the cells seen, and between them by interpolation."""
+        joint = self.joint()
+        rows = self.book["cell_rows"][0]
+        mean = np.where(rows > 0, self.book["cell_predictions"][0] / np.maximum(rows, 1), MIDDLES)
+        for row, learn in enumerate((isotonic_stakes, smooth_stakes)):
+            self.book["stakes"][0, row] = np.interp(mean, joint.prediction, learn(joint))
 
     @property
     def evidence(self) -> dict[str, float]:
@@ -144,7 +152,7 @@ class Bets:
                 raise InvalidForecastsError("the book must hold finite numbers", name)
             self.book[name][0] = values
         whole = [self.rows, self.alarm_row or 0, self.change_row or 0]
-        if self.book["rows"][0].sum() != self.rows or not all(type(n) is int for n in whole):
+        if self.book["cell_rows"][0].sum() != self.rows or not all(type(n) is int for n in whole):
             raise InvalidForecastsError("rows must be counted in whole numbers", f"{whole}")
         if not self.peak >= 1:
             raise InvalidForecastsError("the largest evidence must be at least 1", f"{self.peak}")
@@ -152,15 +160,10 @@ class Bets:
     def joint(self) -> Joint:
         """All rows played, in cells."""
         book = self.book[0]
-        seen = book["rows"] > 0
-        rows = book["rows"][seen]
-        return Joint.from_counts(book["predictions"][seen] / rows, rows, book["positives"][seen])
-
-    def cell_means(self) -> Floats:
-        """Mean prediction of each cell, its middle where it is empty."""
-        book = self.book[0]
-        return np.where(
-            book["rows"] > 0, book["predictions"] / np.maximum(book["rows"], 1), MIDDLES
+        seen = book["cell_rows"] > 0
+        rows = book["cell_rows"][seen]
+        return Joint.from_counts(
+            book["cell_predictions"][seen] / rows, rows, book["cell_positives"][seen]
         )
 
 
@@ -172,31 +175,25 @@ def allowance(tolerance: float | None, prediction: Floats) -> Floats:
     return np.minimum(DEFAULT_TOLERANCE, DEFAULT_RELATIVE_TOLERANCE * nearest)
 
 
-def isotonic_stakes(bets: Bets) -> Floats:
-    """Stakes that lead from the prediction of a cell to its isotonic regression.
+def isotonic_stakes(joint: Joint) -> Floats:
+    """Stakes that lead from each level to its isotonic regression, less where little was seen.
 
     The plug-in bet of Henzi, Puke, Dimitriadis and Ziegel (2023), fitted to cells.
     """
-    joint = bets.joint()
-    mean = bets.cell_means()
     pools = isotonic(joint)
-    variance = mean * (1 - mean)
-    of_cell = pools.pool_of(mean)
-    seen = np.bincount(of_cell, bets.book[0]["rows"] * variance, minlength=len(pools))[of_cell]
-    stakes = (pools.joint.outcome[of_cell] - mean) / np.maximum(variance, SMALLEST_VARIANCE)
-    return stakes * seen / (seen + DOUBT)
+    pool = pools.pool_of(joint.prediction)
+    variance = joint.prediction * (1 - joint.prediction)
+    gap = pools.joint.outcome[pool] - joint.prediction
+    information = np.bincount(pool, joint.rows * variance)[pool]
+    return gap / np.maximum(variance, SMALLEST_VARIANCE) * information / (information + DOUBT)
 
 
-def smooth_stakes(bets: Bets) -> Floats:
-    """Stakes along the witness of the smooth error of the cells, as high as it has earned."""
-    joint = bets.joint()
-    mean = bets.cell_means()
-    witness = np.interp(mean, joint.prediction, witness_of(joint))
-    book = bets.book[0]
-    residual = book["positives"] - book["predictions"]
-    information = book["rows"] * mean * (1 - mean)
-    earned = max(0.0, float(witness @ residual))
-    return witness * (earned / (float(witness**2 @ information) + DOUBT))
+def smooth_stakes(joint: Joint) -> Floats:
+    """Stakes along the witness of the smooth error, as high as it has earned."""
+    witness = witness_of(joint)
+    earned = float(witness @ (joint.rows * joint.residual))
+    variance = joint.prediction * (1 - joint.prediction)
+    return witness * (max(0.0, earned) / (float(witness**2 @ (joint.rows * variance)) + DOUBT))
 
 
 def witness_of(joint: Joint) -> Floats:
