@@ -7,6 +7,7 @@ smooth test is not unique; that it is best is tested elsewhere.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -84,6 +85,7 @@ def between(table, stakes):
     return np.interp([mean for _, mean, _ in table], seen, stakes)
 
 
+@cache
 def isotonic_stakes(past):
     table = cells(past)
     seen, fit = isotonic_fit(table)
@@ -96,6 +98,7 @@ def isotonic_stakes(past):
     return between(table, stakes)
 
 
+@cache
 def smooth_stakes(past):
     table = cells(past)
     seen = [row for row in table if row[0]]
@@ -119,7 +122,7 @@ def stake(strategy, rows, t):
     if lesson < 16:
         return 0.0
     learn = isotonic_stakes if strategy == "isotonic" else smooth_stakes
-    return learn(rows[:lesson])[cell_of(v)]
+    return learn(tuple(rows[:lesson]))[cell_of(v)]
 
 
 def factor(u, size, v, y, a):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import calibrant as cal
 from calibrant.inference.betting import EDGES
 from oracles.definition_of_bets import cell_of, evidence_path, parts_and_detector
+from oracles.strategies import universal
 
 PREDICTIONS = st.one_of(
     st.floats(0.001, 0.999),
@@ -34,7 +35,7 @@ def contradicted(rows, tolerance):
     return tolerance == 0 and any(v in {0.0, 1.0} and v != y for v, y in rows)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@universal
 @given(rows=ROWS, tolerance=TOLERANCES)
 def test_the_monitor_is_its_definition(rows, tolerance):
     rows = away_from_edges(rows) or [(0.5, 1)]

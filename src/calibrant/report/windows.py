@@ -42,13 +42,13 @@ def windows_of(
     if length is None:
         return (_window(time_text(time[0]), time_text(time[-1]), prediction, outcome),)
     since = (time - ORIGIN).astype(np.int64) if time.dtype.kind == "M" else time
-    index = np.floor_divide(since, length).astype(np.int64)
-    first, last = int(index[0]), int(index[-1])
-    if last - first >= MOST_WINDOWS:
+    steps = np.floor_divide(since, length)
+    first, count = steps[0], steps[-1] - steps[0] + 1
+    if count > MOST_WINDOWS:
         raise InvalidOptionError(
-            f"there must be at most {MOST_WINDOWS} windows", f"{last - first + 1}", "widen --window"
+            f"there must be at most {MOST_WINDOWS} windows", f"{count:.0f}", "widen the window"
         )
-    cuts = np.searchsorted(index, np.arange(first, last + 2))
+    cuts = np.searchsorted(steps - first, np.arange(count + 1))
     return tuple(
         _window(
             _edge_text(time, (first + k) * length),
