@@ -30,6 +30,7 @@ HOW = (
 MEMORY_BAR = 6.0
 IMPORT_BAR = 0.06
 GROWTH_BAR = 2.5
+MONITOR_BAR = 2e5
 
 
 def best_time(call: Callable[[], object], repeats: int, at_least: float = 0.3) -> float:
@@ -83,6 +84,25 @@ def growth_table() -> Iterator[tuple[str, bool]]:
             f"| {work.name} | {' | '.join(f'{ns:.2f}' for ns in row)} |",
             row[-1] <= GROWTH_BAR * min(row),
         )
+
+
+def monitor_table(n: int = 10**6) -> Iterator[tuple[str, bool]]:
+    """Rows per second of the monitor; the same rows in two pieces must leave the same state."""
+    yield f"\n## Monitor: rows per second through update_many, {n:.0e} rows\n", True
+    yield f"| bar | {' | '.join(SHAPES)} |", True
+    yield f"|---|{'---|' * len(SHAPES)}", True
+    row = []
+    for shape in SHAPES:
+        y, p = forecasts(shape, n)
+        whole, pieces = cal.CalibrationMonitor(), cal.CalibrationMonitor()
+        whole.update_many(y, p)
+        pieces.update_many(y[: n // 3], p[: n // 3])
+        pieces.update_many(y[n // 3 :], p[n // 3 :])
+        assert whole == pieces
+        seconds = best_time(lambda y=y, p=p: cal.CalibrationMonitor().update_many(y, p), 3)
+        row.append(n / seconds)
+    cells = " | ".join(f"{rate:.2g}" for rate in row)
+    yield f"| {MONITOR_BAR:.0g} | {cells} |", min(row) >= MONITOR_BAR
 
 
 MEMORY_PROGRAM = """
@@ -172,6 +192,7 @@ def report() -> Iterator[tuple[str, bool]]:
     yield from ratio_table(10**6, 7)
     yield from ratio_table(10**7, 3)
     yield from growth_table()
+    yield from monitor_table()
     yield from memory_table()
     yield from inference_table()
     yield from import_table()

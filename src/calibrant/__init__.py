@@ -3,6 +3,7 @@
 from calibrant import datasets, errors, families, pooling
 from calibrant.catalogue import CATALOGUE
 from calibrant.inference import (
+    CalibrationMonitor,
     CalibrationTest,
     ClassicalNumbers,
     Comparison,
@@ -39,6 +40,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CATALOGUE",
     "Audit",
+    "CalibrationMonitor",
     "CalibrationTest",
     "ClassicalNumbers",
     "Comparison",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,19 +9,10 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
+from commands import run
 
 Y = [0, 1, 1, 0, 1, 1, 0, 1]
 P = [0.1, 0.6, 0.9, 0.3, 0.5, 0.8, 0.2, 0.7]
-
-
-def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from calibrant.cli import main; main()", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture
@@ -146,7 +135,7 @@ def test_measures_lists_the_catalogue():
 def test_help_names_the_commands():
     done = run("--help")
     assert done.returncode == 0
-    for command in ("demo", "audit", "measures"):
+    for command in ("demo", "audit", "watch", "measures"):
         assert command in done.stdout
 
 

@@ -9,6 +9,7 @@ import typer
 from calibrant.cli.audit import audit
 from calibrant.cli.demo import demo
 from calibrant.cli.measures import measures
+from calibrant.cli.watch import watch
 from calibrant.errors import CalibrantError
 
 WRONG_INPUT = 2
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(audit)
+app.command()(watch)
 app.command()(measures)
 
 

@@ -15,6 +15,9 @@ from calibrant.report.source import Roles, Source, read
 from calibrant.report.summary import Summary, summarise
 from calibrant.report.text import render_text
 
+# Redraws of outcomes, and random multipliers of residuals.
+DRAWS = 999
+
 
 @dataclass(frozen=True, slots=True)
 class Audit:
@@ -60,7 +63,7 @@ def audit(
     confidence: float = 0.95,
     clusters: object = None,
     title: str | None = None,
-    draws: int = 999,
+    draws: int = DRAWS,
     rng: np.random.Generator | int | None = 0,
 ) -> Audit:
     """Tell how far forecasts can be trusted.

@@ -74,20 +74,54 @@ def read(
         described = {"frame": type(data).__module__.split(".")[0]}
         name = title or "Forecasts"
     described |= {"prediction": roles.prediction, "outcome": roles.outcome}
+    forecasts = prepare(
+        columns,
+        roles.prediction,
+        roles.outcome,
+        pos_label,
+        percent=percent,
+        drop_missing=drop_missing,
+    )
+    columns = forecasts.columns
+    weight = None if roles.weight is None else columns[str(roles.weight)]
+    rows = Rows.read(forecasts.outcome, forecasts.prediction, weight, forecasts.pos_label)
+    by = {column: columns[column] for column in _names(roles.by)}
+    clusters = None if roles.clusters is None else columns[str(roles.clusters)]
+    return _of_rows(rows, by, clusters, name, forecasts.dropped, described)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecasts:
+    """Columns as the options want them."""
+
+    prediction: Any
+    outcome: Any
+    pos_label: object
+    columns: Columns
+    """All columns, without the rows that were dropped."""
+    dropped: int
+
+
+def prepare(
+    columns: Columns,
+    prediction: str,
+    outcome: str,
+    pos_label: object,
+    *,
+    percent: bool,
+    drop_missing: bool,
+) -> Forecasts:
+    """Drop rows with missing values, rescale, and give the label the type of the outcomes."""
     dropped = 0
     if drop_missing:
         columns, dropped = without_missing(columns)
-        if not len(columns[roles.outcome]):
+        if not len(columns[outcome]):
             raise InvalidForecastsError("there must be at least one row without missing values")
-    probabilities = columns[roles.prediction]
+    probabilities = columns[prediction]
     if percent:
         probabilities = np.asarray(probabilities, dtype=float) / 100
-    weight = None if roles.weight is None else columns[str(roles.weight)]
-    label = like_the_labels(pos_label, columns[roles.outcome])
-    rows = Rows.read(columns[roles.outcome], probabilities, weight, label)
-    by = {column: columns[column] for column in _names(roles.by)}
-    clusters = None if roles.clusters is None else columns[str(roles.clusters)]
-    return _of_rows(rows, by, clusters, name, dropped, described)
+    label = _like_the_labels(pos_label, columns[outcome])
+    return Forecasts(probabilities, columns[outcome], label, columns, dropped)
 
 
 def _of_rows(
@@ -110,7 +144,7 @@ def _of_rows(
     return Source(title, evidence, groups, dropped, described or {})
 
 
-def like_the_labels(text: object, labels: Any) -> object:
+def _like_the_labels(text: object, labels: Any) -> object:
     """Turn the text of an option into the type of the labels."""
     values = np.asarray(np.ma.getdata(labels))
     if not isinstance(text, str) or values.dtype.kind in "OUS":
