@@ -85,7 +85,7 @@ def test_missing_values_are_refused_or_dropped(frame, tmp_path):
     dropped = run("audit", path, "--na", "drop")
     assert dropped.returncode == 0
     assert dropped.stdout.startswith("6 forecasts")
-    assert "2 rows with a missing value were dropped" in dropped.stdout
+    assert "2 rows with a missing value left out" in dropped.stdout
 
 
 @pytest.mark.parametrize(
