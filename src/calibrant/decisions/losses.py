@@ -247,8 +247,8 @@ def _worst_loss(
         kinks = [(first, 2 * share, first_loss), (second, 2 * (1 - share), second_loss)]
     kinks = [kink for kink in kinks if kink[1] > 0 and kink[2] > 0]
     value = sum(weight * loss for _, weight, loss in kinks) / joint.total
-    # Where nobody loses, nobody is the worst: guess the outcome.
-    threshold, weight = [k[0] for k in kinks] or [0.5], [k[1] for k in kinks] or [2.0]
+    # Where nobody loses, nobody is the worst: let it be somebody who always acts.
+    threshold, weight = [k[0] for k in kinks] or [0.0], [k[1] for k in kinks] or [1.0]
     settings = {"payoffs": payoffs} | ({"pooling": pools.name} if regret == "swap" else {})
     return Measurement(
         value,

@@ -17,6 +17,8 @@ from calibrant.words import region_sentence
 MOST_STEPS = 100
 # Stop once the certificate is this narrow.
 NARROW = 1e-10
+ROUNDING = 1e-15
+SHORTEST = 1e-9
 # Share of the largest curvature that a Newton step assumes at least.
 LEAST_CURVATURE = 1e-6
 
@@ -173,16 +175,19 @@ def _best_shift(gain: _Gain) -> tuple[Floats, float]:
     shift = np.zeros(len(gain.joint))
     if gain.loss is SQUARED:
         return gain.newton(shift), 0.0
+    best, least = shift, np.inf
     for _ in range(MOST_STEPS):
         charges = gain.charges(shift)
         slack = gain.loss.scale * max(0.0, gain.largest(charges) - float(charges @ shift))
+        if slack < least:
+            best, least = shift, slack
         if slack <= NARROW:
             break
         step = gain.newton(shift) - shift
+        # The certificate needs more digits than the gain shows: let rounding alone stop no step.
+        enough = gain.of(shift) - ROUNDING
         size = 1.0
-        while size > 1e-9 and gain.of(shift + size * step) <= gain.of(shift):
+        while size > SHORTEST and gain.of(shift + size * step) < enough:
             size /= 2
-        if size <= 1e-9:
-            break
         shift = shift + size * step
-    return shift, slack
+    return best, least

@@ -82,7 +82,7 @@ def _slope(task: DecisionTask | Score, forecast: Floats) -> Floats:
 def _name(task: DecisionTask | Score) -> str:
     if isinstance(task, Score):
         return f"by the {task.name} score "
-    if task.thresholds.size > MOST_THRESHOLDS:
+    inside = [t for t in task.thresholds.tolist() if 0 < t < 1]
+    if not 0 < len(inside) <= MOST_THRESHOLDS:
         return ""
-    changes = " and ".join(map(probability_text, task.thresholds.tolist()))
-    return f"to whoever changes action at {changes} " if changes else ""
+    return f"to whoever changes action at {' and '.join(map(probability_text, inside))} "
