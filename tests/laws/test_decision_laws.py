@@ -1,5 +1,7 @@
-"""Laws of the loss of one decision maker, for several of them: it has no line in the catalogue,
-since without somebody who decides it means nothing."""
+"""Laws of the loss of one decision maker, for several of them.
+
+It has no line in the catalogue: without somebody who decides it means nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import pickle
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import calibrant as cal
 from oracles.strategies import joint_of, joints, rows, universal, weighted_rows
@@ -23,20 +25,26 @@ TASKS = {
     "three": cal.DecisionTask.from_kinks([0.3, 0.5], [1.0, 0.5]),
     "brier": "brier",
     "spherical": "spherical",
-    "cubic": (np.exp, np.exp),
+    "exponential": (np.exp, np.exp),
 }
-every_task = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-every_pooling = pytest.mark.parametrize("pooling", ["levels", "isotonic", 4], ids=str)
+tasks = st.sampled_from(list(TASKS)).map(TASKS.get)
+poolings = st.sampled_from(["levels", "isotonic", 4])
+# As many examples as a task and a pooling alone would get elsewhere, for all of them.
+universal = settings(universal, max_examples=250)
 
 
 def close(value: float) -> object:
     return pytest.approx(float(value), rel=1e-11, abs=1e-11)
 
 
-@every_pooling
-@every_task
 @universal
-@given(data=weighted_rows(max_size=30), seed=st.integers(0, 99), cut=st.integers(0, 30))
+@given(
+    task=tasks,
+    pooling=poolings,
+    data=weighted_rows(max_size=30),
+    seed=st.integers(0, 99),
+    cut=st.integers(0, 30),
+)
 def test_order_scale_and_chunks_do_not_matter(task, pooling, data, seed, cut):
     y, p, w = data
     loss = cal.fixed_decision_loss(y, p, sample_weight=w, task=task, pooling=pooling)
@@ -51,9 +59,8 @@ def test_order_scale_and_chunks_do_not_matter(task, pooling, data, seed, cut):
     assert cal.fixed_decision_loss(merged, task=task, pooling=pooling) == close(loss)
 
 
-@every_task
 @universal
-@given(data=rows(max_size=20), seed=st.integers(0, 99))
+@given(task=tasks, data=rows(max_size=20), seed=st.integers(0, 99))
 def test_weight_k_means_k_repeats(task, data, seed):
     y, p = data
     weight = np.random.default_rng(seed).integers(0, 4, y.size)
@@ -62,9 +69,8 @@ def test_weight_k_means_k_repeats(task, data, seed):
     assert cal.fixed_decision_loss(y, p, sample_weight=weight, task=task) == close(repeated)
 
 
-@every_task
 @universal
-@given(law=joints())
+@given(task=tasks, law=joints())
 def test_a_calibrated_law_costs_nothing_and_no_law_earns(task, law):
     joint = joint_of(law)
     assert cal.fixed_decision_loss(joint.recalibrated(), task=task) == close(0)
@@ -72,10 +78,8 @@ def test_a_calibrated_law_costs_nothing_and_no_law_earns(task, law):
         assert cal.fixed_decision_loss(joint, task=task, pooling=pooling) >= -1e-11
 
 
-@every_pooling
-@every_task
 @universal
-@given(law=joints())
+@given(task=tasks, pooling=poolings, law=joints())
 def test_the_witness_loses_it_and_says_where(task, pooling, law):
     joint = joint_of(law)
     loss = cal.fixed_decision_loss(joint, task=task, pooling=pooling)
@@ -84,9 +88,8 @@ def test_the_witness_loses_it_and_says_where(task, pooling, law):
     assert loss.witness(joint.prediction).shape == joint.prediction.shape
 
 
-@every_task
 @universal
-@given(data=rows(max_size=10))
+@given(task=tasks, data=rows(max_size=10))
 def test_a_loss_pickles(task, data):
     loss = cal.fixed_decision_loss(*data, task=task, pooling="isotonic")
     again = pickle.loads(pickle.dumps(loss))  # noqa: S301

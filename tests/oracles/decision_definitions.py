@@ -77,7 +77,8 @@ def worst_task_program(v, m, r, compared: np.ndarray, weight: np.ndarray) -> flo
 
     Level i is answered by a payoff pair a_i, and group k of the rows (mean outcome ``compared``,
     mass ``weight``) could have been answered by b_k. Any menu may hold all of them; the only
-    conditions are that a_i is a best response to v_i in that menu. Maximise
+    conditions are that a_i is a best response to v_i in that menu: U(other, v_i) <= U(a_i, v_i).
+    Maximise
     sum of weight_k U(b_k, compared_k) - sum of m_i U(a_i, r_i).
     """
     levels, groups = len(v), len(compared)
@@ -91,7 +92,6 @@ def worst_task_program(v, m, r, compared: np.ndarray, weight: np.ndarray) -> flo
         for other in range(pairs):
             if other == i:
                 continue
-            # U(other, v_i) - U(a_i, v_i) <= 0
             rows += [count] * 4
             columns += [2 * other, 2 * other + 1, 2 * i, 2 * i + 1]
             entries += [1 - v[i], v[i], v[i] - 1, -v[i]]

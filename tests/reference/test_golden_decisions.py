@@ -42,7 +42,8 @@ def test_golden_value(law, name, value):
     ("score", "value"), [("brier", 0.02), ("log", 0.0645783039), ("spherical", 0.0186849359)]
 )
 def test_golden_loss_of_proper_scores(score, value):
-    assert cal.fixed_decision_loss(golden_joint("D3"), task=score) == pytest.approx(value, abs=5e-11)
+    loss = cal.fixed_decision_loss(golden_joint("D3"), task=score)
+    assert loss == pytest.approx(value, abs=5e-11)
 
 
 @pytest.mark.parametrize(
@@ -77,4 +78,5 @@ def test_golden_decomposition_by_hand():
     assert parts.miscalibration == pytest.approx(score - pooled)
     assert parts.discrimination == pytest.approx(base * (1 - base) - pooled)
     log = cal.score_decomposition(joint, score="log", pooling="levels")
-    assert log.uncertainty == pytest.approx(-base * math.log(base) - (1 - base) * math.log(1 - base))
+    entropy = -base * math.log(base) - (1 - base) * math.log(1 - base)
+    assert log.uncertainty == pytest.approx(entropy)

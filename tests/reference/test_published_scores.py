@@ -46,7 +46,7 @@ def forecasts(name: str, forecaster: str | None = None):
     return columns["outcome"], columns["prediction"]
 
 
-@pytest.mark.parametrize(("name", "forecaster"), PUBLISHED, ids=lambda part: str(part))
+@pytest.mark.parametrize(("name", "forecaster"), PUBLISHED, ids=str)
 def test_published_isotonic_decomposition(name, forecaster):
     parts = cal.score_decomposition(*forecasts(name, forecaster))
     computed = (parts.score, parts.miscalibration, parts.discrimination, parts.uncertainty)

@@ -71,7 +71,7 @@ def _of_frame(frame: object, actions: Sequence[str] | None) -> tuple[list[Any], 
     import narwhals.stable.v2 as nw
 
     table = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]
-    columns = {str(name): table[name].to_list() for name in table.columns}
+    columns = {str(name): values for name, values in table.to_dict(as_series=False).items()}
     return _of_columns(columns, actions, "the frame")
 
 
@@ -115,15 +115,22 @@ def _checked(names: list[str], rows: list[Any]) -> tuple[tuple[str, ...], Floats
 
 
 def _number(action: str, outcome: int, value: object) -> float:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number) or isinstance(value, bool):
+    number = as_number(value)
+    if not np.isfinite(number):
         raise InvalidOptionError(
             f"the payoff of {action!r} for outcome {outcome} must be a finite number", repr(value)
         )
     return number + 0.0
+
+
+def as_number(value: object) -> float:
+    """Read a number that may come from a file; NaN for what is none."""
+    if isinstance(value, bool):
+        return np.nan
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return np.nan
 
 
 def read_task_file(path: Path) -> tuple[str, Any]:

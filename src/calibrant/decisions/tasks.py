@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.decisions.envelope import Envelope, envelope_of
-from calibrant.decisions.payoffs import read_payoffs, read_task_file
+from calibrant.decisions.payoffs import as_number, read_payoffs, read_task_file
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.gate import Floats
 
@@ -95,14 +95,14 @@ class DecisionTask:
         DecisionTask({'act': {0: -1, 1: 0}, 'wait': {0: 0, 1: -9}})
         """
         for name, cost in (("false_positive", false_positive), ("false_negative", false_negative)):
-            if not 0 < cost < np.inf:
+            if not 0 < as_number(cost) < np.inf:
                 raise InvalidOptionError(
                     f"{name} must be a positive, finite cost",
                     repr(cost),
                     "costs are given as positive numbers; payoffs are their negatives",
                 )
         act, wait = actions
-        return cls({act: (-false_positive, 0.0), wait: (0.0, -false_negative)})
+        return cls({act: (-float(false_positive), 0.0), wait: (0.0, -float(false_negative))})
 
     @classmethod
     def from_threshold(
@@ -115,10 +115,10 @@ class DecisionTask:
         >>> DecisionTask.from_threshold(0.2)
         DecisionTask({'act': {0: -0.2, 1: 0}, 'wait': {0: 0, 1: -0.8}})
         """
-        if not 0 < threshold < 1:
+        if not 0 < as_number(threshold) < 1:
             raise InvalidOptionError("threshold must lie between 0 and 1", repr(threshold))
         act, wait = actions
-        return cls({act: (-threshold, 0.0), wait: (0.0, threshold - 1)})
+        return cls({act: (-float(threshold), 0.0), wait: (0.0, float(threshold) - 1)})
 
     @classmethod
     def from_cost_ratio(cls, ratio: float, *, actions: tuple[str, str] = ("act", "wait")) -> Self:
@@ -129,7 +129,7 @@ class DecisionTask:
         >>> DecisionTask.from_cost_ratio(9).thresholds
         array([0.1])
         """
-        if not 0 < ratio < np.inf:
+        if not 0 < as_number(ratio) < np.inf:
             raise InvalidOptionError("ratio must be positive and finite", repr(ratio))
         return cls.from_costs(false_positive=1.0, false_negative=ratio, actions=actions)
 
