@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from calibrant.decisions.losses import calibration_decision_loss, u_calibration_error
+from calibrant.decisions.post_processing import post_processing_gap
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement
@@ -52,8 +54,12 @@ class Measure:
     """Whether a confidence interval is offered."""
     range: tuple[float, float] = (0.0, 1.0)
     """Smallest and largest possible value."""
+    alone: Callable[[float], float] = float
+    """Its value when everybody was forecast the same, and nothing happened."""
+    floor: Callable[[float], float] = float
+    """Its least value, if faithful, when a test of slope one finds so large a bias."""
     audited: bool = True
-    """Whether an audit reports it; False where its default repeats another measure."""
+    """Whether an audit reports it; False where its default repeats another or says little."""
     support: Callable[..., Floats] | None = None
     """The measure of many signed charges on the levels of a Joint at once, with the measure's
     options; what null draws and intervals evaluate."""
@@ -72,6 +78,11 @@ class Measure:
     def title(self) -> str:
         """Name in words."""
         return self.name.replace("_", " ")
+
+
+def _worst_alone(forecast: float) -> float:
+    """Largest loss of payoffs in [0, 1] when a constant forecast never comes true."""
+    return min(1.0, forecast / (1 - forecast)) if forecast < 1 else 1.0
 
 
 _MEASURES = (
@@ -186,6 +197,50 @@ _MEASURES = (
         cost="n",
         interval=True,
         support=binned_support,
+    ),
+    Measure(
+        calibration_decision_loss,
+        asks="How much can anybody lose by taking the forecasts at their word?",
+        flaw="not continuous; overstated where levels or pools hold few rows",
+        section="4, Definition 4.2",
+        modulus=None,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="bounds the loss of every decision maker with payoffs in [0, 1], exactly",
+        cost="n log n",
+        alone=_worst_alone,
+        floor=lambda bias: bias**2,  # the expected error of order 2, squared
+        audited=False,  # its default is meaningless on forecasts that hardly ever repeat
+    ),
+    Measure(
+        u_calibration_error,
+        asks="How much can anybody lose by using the forecasts instead of ignoring them?",
+        flaw="blind to errors of forecasts that are worth having all the same; not continuous",
+        section="4, external regret",
+        modulus=None,
+        faithful=False,
+        symmetric=True,
+        needs="levels",
+        decisions="bounds the regret of every decision maker against the best single action",
+        cost="n log n",
+        alone=_worst_alone,
+        audited=False,  # 0 for most forecasts that are worth having
+    ),
+    Measure(
+        post_processing_gap,
+        asks="How much would a gentle correction of the forecasts lower their squared loss?",
+        flaw="on the scale of a squared error, so that small values are not small biases",
+        section="4, further notions",
+        modulus=lambda moved: 6 * moved,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="small regret for responses that change smoothly with the forecast",
+        cost="n log n",
+        alone=lambda forecast: forecast**2,
+        floor=lambda bias: bias**2,
+        audited=False,
     ),
     Measure(
         weighted_calibration_error,

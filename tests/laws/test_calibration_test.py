@@ -60,7 +60,7 @@ def test_order_of_rows_does_not_matter():
 @pytest.mark.parametrize("name", cal.CATALOGUE)
 @pytest.mark.parametrize("by_name", [True, False])
 def test_every_measure_can_be_tested(name, by_name):
-    y, p = sample(200, 0.2)
+    y, p = sample(200, 0.3)
     function = cal.CATALOGUE[name].function
     test = cal.calibration_test(y, p, measure=name if by_name else function, draws=49, rng=0)
     assert test.statistic == pytest.approx(float(function(y, p)))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 
 import numpy as np
 
-from calibrant.errors import CalibrantWarning, InvalidOptionError
+from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
-from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measurement import (
+    Measurement,
+    as_joint,
+    rounding_settings,
+    warn_of_single_rows,
+)
 from calibrant.witness import StepWitness
 from calibrant.words import region_sentence
 
@@ -65,15 +69,11 @@ def expected_calibration_error(
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     if not order >= 1:
         raise InvalidOptionError("order must be at least 1", repr(order))
-    single = float((joint.rows == 1).mean())
-    if joint.binary and single > 0.5 and len(joint) > 2:
-        warnings.warn(
-            f"{single:.0%} of the distinct predictions occur once, so their frequency is 0 or 1 "
-            "and this error says nothing about calibration; use smooth_calibration_error, or "
-            "binned_calibration_error",
-            CalibrantWarning,
-            stacklevel=2,
-        )
+    warn_of_single_rows(
+        joint,
+        "this error says nothing about calibration; use smooth_calibration_error, or "
+        "binned_calibration_error",
+    )
     return Measurement(
         mean_distance(joint, order),
         "expected_calibration_error",
