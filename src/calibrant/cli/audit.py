@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
 from calibrant.cli.options import (
     ByOption,
     ClusterOption,
@@ -19,6 +24,7 @@ from calibrant.cli.options import (
     WeightOption,
     names_of,
 )
+from calibrant.cli.write import write_text
 
 
 def audit(
@@ -30,14 +36,22 @@ def audit(
     cluster: ClusterOption = None,
     tolerance: ToleranceOption = None,
     confidence: ConfidenceOption = 0.95,
+    task: Annotated[
+        str | None, typer.Option(help="Your decision: a TOML, JSON or CSV file of payoffs.")
+    ] = None,
+    html: Annotated[str | None, typer.Option(help="File for the report as HTML.")] = None,
+    json: Annotated[str | None, typer.Option(help="File for JSON, or - for stdout.")] = None,
+    markdown: Annotated[
+        str | None, typer.Option(help="File for a Markdown summary, or - for stdout.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="What the forecasts are about.")] = None,
     pos_label: PosLabelOption = None,
     scale: ScaleOption = Scale.UNIT,
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
-    import typer
-
+    from calibrant.decisions import DecisionTask
     from calibrant.report.audit import DRAWS, audit_source
     from calibrant.report.source import Roles, read
 
@@ -48,5 +62,18 @@ def audit(
         pos_label=pos_label,
         percent=scale is Scale.PERCENT,
         drop_missing=na is Missing.DROP,
+        title=title,
     )
-    typer.echo(str(audit_source(source, tolerance, confidence, DRAWS, seed)))
+    if task is not None:
+        source = replace(source, task=DecisionTask.from_file(task))
+    result = audit_source(source, tolerance, confidence, DRAWS, seed)
+    if html is not None:
+        write_text(result.to_html(), html, "--html")
+    if json is not None:
+        write_text(result.to_json(), json, "--json")
+    if markdown is not None:
+        write_text(result.to_markdown(), markdown, "--markdown")
+    if "-" not in {json, markdown}:
+        typer.echo(str(result))
+        if html is not None:
+            typer.echo(f"\nreport: {html}")

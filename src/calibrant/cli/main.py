@@ -7,6 +7,7 @@ import sys
 import typer
 
 from calibrant.cli.audit import audit
+from calibrant.cli.check import check
 from calibrant.cli.demo import demo
 from calibrant.cli.measures import measures
 from calibrant.cli.watch import watch
@@ -23,6 +24,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(audit)
+app.command()(check)
 app.command()(watch)
 app.command()(measures)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from calibrant.cli.options import (
     Scale,
     ScaleOption,
 )
+from calibrant.cli.write import write_text
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.files import read_columns
 from calibrant.report.source import Columns, prepare
@@ -77,7 +77,7 @@ def watch(
     )
     if json_path is not None:
         text = json.dumps(result.as_dict() | {"dropped": forecasts.dropped}, allow_nan=False)
-        _write(text, json_path)
+        write_text(text, json_path, "--json")
     if json_path != "-":
         typer.echo(str(result))
         if forecasts.dropped:
@@ -112,15 +112,3 @@ def _groups(columns: Columns, by: str | None) -> npt.NDArray[Any] | None:
             "--na drop leaves them out",
         )
     return np.asarray(columns[by])
-
-
-def _write(text: str, path: str) -> None:
-    if path == "-":
-        typer.echo(text)
-        return
-    try:
-        Path(path).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InvalidOptionError(
-            "--json must name a file that can be written", str(error)
-        ) from error

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
+from calibrant.decisions import DecisionTask
 from calibrant.groups import Groups
 from calibrant.inference import Verdict
 from calibrant.inference.evidence import check_draws, check_share
 from calibrant.measurement import Measurement
 from calibrant.report.findings import Finding
+from calibrant.report.json import render_json
+from calibrant.report.markdown import render_markdown
 from calibrant.report.source import Roles, Source, read
 from calibrant.report.summary import Summary, summarise
 from calibrant.report.text import render_text
+from calibrant.report.write import write_whole
 
 # Redraws of outcomes, and random multipliers of residuals.
 DRAWS = 999
@@ -28,6 +33,35 @@ class Audit:
 
     def __str__(self) -> str:
         return render_text(self.summary)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return the report as one HTML page, and write it if a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write. It appears when it is complete, or not at all.
+        """
+        from calibrant.report.html import render_html
+
+        return _written(render_html(self.summary), path)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return everything found as JSON of a stable shape, and write it if a path is given."""
+        return _written(render_json(self.summary), path)
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """Return a short Markdown summary, and write it if a path is given."""
+        return _written(render_markdown(self.summary), path)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        page = escape(self.to_html())
+        return (
+            f'<iframe srcdoc="{page}" title="{escape(self.summary.title)}" '
+            'style="width: 100%; height: 40rem; border: 0"></iframe>'
+        )
 
     @property
     def verdict(self) -> Verdict:
@@ -50,6 +84,12 @@ class Audit:
         return self.summary.findings
 
 
+def _written(text: str, path: str | Path | None) -> str:
+    if path is not None:
+        write_whole(path, text)
+    return text
+
+
 def audit(
     y_true: object,
     y_proba: object = None,
@@ -62,6 +102,7 @@ def audit(
     tolerance: float | None = None,
     confidence: float = 0.95,
     clusters: object = None,
+    task: DecisionTask | None = None,
     title: str | None = None,
     draws: int = DRAWS,
     rng: np.random.Generator | int | None = 0,
@@ -90,6 +131,8 @@ def audit(
         Confidence of the intervals that decide.
     clusters : array-like of shape (n,), or str, optional
         Labels of rows that depend on each other (patients, questions, games), or their column.
+    task : DecisionTask, optional
+        Your own decision: the audit then says what the forecasts promise you and what they bring.
     title : str, optional
         What the forecasts are about.
     draws : int, default=999
@@ -109,7 +152,7 @@ def audit(
     tolerance of 0.02.
     """
     roles = Roles(prediction, outcome, sample_weight, clusters, by)
-    source = read(y_true, y_proba, roles, pos_label=pos_label, title=title)
+    source = replace(read(y_true, y_proba, roles, pos_label=pos_label, title=title), task=task)
     return audit_source(source, tolerance, confidence, draws, rng)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.audit import split_rows
 from calibrant.inference.evidence import Evidence
@@ -42,6 +43,8 @@ class Source:
     dropped: int = 0
     described: dict[str, object] = field(default_factory=dict)
     """Where the forecasts came from."""
+    task: DecisionTask | None = None
+    """The reader's own decision."""
 
 
 def read(
@@ -122,6 +125,36 @@ def prepare(
         probabilities = np.asarray(probabilities, dtype=float) / 100
     label = _like_the_labels(pos_label, columns[outcome])
     return Forecasts(probabilities, columns[outcome], label, columns, dropped)
+
+
+def join_pairs(
+    old: Sequence[str | Path],
+    new: Sequence[str | Path],
+    key: str,
+    roles: Roles,
+    *,
+    pos_label: object = None,
+) -> tuple[Any, Any, Any]:
+    """Outcomes, old and new predictions of the rows that both releases have."""
+    columns = [roles.prediction, roles.outcome, key]
+    before, after = (dict(read_columns(files, columns)) for files in (old, new))
+    for table, name in ((before, "the baseline"), (after, "the file")):
+        if np.unique(np.ma.getdata(table[key])).size != len(table[key]):
+            raise InvalidForecastsError(f"--key must name each row of {name} once", repr(key))
+    _, first, second = np.intersect1d(
+        np.ma.getdata(before[key]), np.ma.getdata(after[key]), return_indices=True
+    )
+    if not first.size:
+        raise InvalidForecastsError("the baseline must share rows with the file", "no common key")
+    label = _like_the_labels(pos_label, after[roles.outcome])
+    then, now = before[roles.outcome][first], after[roles.outcome][second]
+    if not np.array_equal(np.ma.getdata(then), np.ma.getdata(now)):
+        raise InvalidForecastsError(
+            "rows with the same key must have the same outcome",
+            f"{int((np.ma.getdata(then) != np.ma.getdata(now)).sum())} that differ",
+        )
+    outcome = now if label is None else np.asarray(now == label)
+    return outcome, before[roles.prediction][first], after[roles.prediction][second]
 
 
 def _of_rows(

@@ -22,6 +22,7 @@ from calibrant.inference.verdict import find_verdict
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement
 from calibrant.report.conventions import Convention, conventions
+from calibrant.report.costs import Costs, find_costs
 from calibrant.report.findings import Finding, findings
 from calibrant.report.source import Source
 
@@ -53,6 +54,8 @@ class Summary:
     """What a perfect forecaster would get on average on the same rows, by measure."""
     classical: ClassicalNumbers
     """Slope, intercepts, observed over expected, and so on."""
+    costs: Costs
+    """What trusting the forecasts costs a decision maker."""
     conventions: tuple[Convention, ...]
     """The classic binned error as other programs define it."""
     groups: Groups | None
@@ -107,6 +110,7 @@ def summarise(
         measures=measures,
         noise_floors=floors,
         classical=find_classical(evidence, confidence),
+        costs=find_costs(joint, source.task),
         conventions=conventions(evidence),
         groups=groups,
         cautions=cautions,

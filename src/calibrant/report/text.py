@@ -36,8 +36,23 @@ def _headline(summary: Summary) -> Iterator[str]:
     yield f"Most clearly: {summary.where}."
     if summary.verdict.ratio is not None:
         yield summary.verdict.ratio.sentence
+    yield cost_sentence(summary)
     if summary.groups is not None:
         yield summary.groups.sentence
+
+
+def cost_sentence(summary: Summary) -> str:
+    """Say what trusting the forecasts costs: the reader's own task, or the worst one."""
+    costs = summary.costs
+    if costs.promised is not None and costs.task_loss is not None:
+        said = costs.promised.sentence
+        return (
+            f"{said[:1].upper()}{said[1:]}; recalibrating would bring {costs.task_loss:.4g} more."
+        )
+    return (
+        f"Whoever acts on them loses at most {costs.worst:.4f} per decision, in units of the "
+        "range of the payoffs, against recalibrated forecasts."
+    )
 
 
 def _smooth_error(summary: Summary) -> Iterator[str]:
