@@ -109,6 +109,11 @@ def worst_task_program(v, m, r, compared: np.ndarray, weight: np.ndarray) -> flo
     return -program.fun
 
 
+def solvable(law) -> bool:
+    """Whether a solver with a tolerance of 1e-10 can tell the levels of a law apart."""
+    return bool(np.all(np.diff(law[0]) > 1e-7))
+
+
 def calibration_decision_loss(v, m, r) -> float:
     """Definition 4.2: the supremum over tasks with payoffs in [0, 1]."""
     return worst_task_program(v, m, r, r, m)

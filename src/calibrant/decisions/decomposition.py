@@ -92,7 +92,7 @@ def score_decomposition(
     >>> from calibrant import Joint
     >>> joint = Joint.from_counts([0.1, 0.2, 0.9], [10, 10, 10], [4, 2, 8])
     >>> print(score_decomposition(joint))
-    brier score 0.213333 = miscalibration 0.02 - discrimination 0.0555556 + uncertainty 0.248889
+    brier score 0.22 = miscalibration 0.0266667 - discrimination 0.0555556 + uncertainty 0.248889
     (pooling isotonic)
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)

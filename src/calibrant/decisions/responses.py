@@ -106,7 +106,7 @@ def randomised_response(
     >>> response.width, response.decision_bound
     (0.28, 0.2996)
     >>> response([0.49, 0.51, 0.9], rng=0)
-    array([0.45836731, 0.45836731, 0.80...])
+    array([0.5217, 0.5217, 0.8017])
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     distance = float(earth_mover_distance(joint).bounds[1])
