@@ -156,6 +156,25 @@ def test_a_threshold_that_rounding_moved_still_ties():
     assert cal.fixed_decision_loss(joint, task=strict) == 0
 
 
+def test_kinks_may_lie_at_the_ends_and_weigh_next_to_nothing():
+    for threshold, weight in (([0.0], [1.0]), ([0.0, 1.0], [1, 1]), ([0.2, 0.5], [1.0, 1e-17])):
+        task = DecisionTask.from_kinks(threshold, weight)
+        assert task.thresholds.tolist() == threshold
+        assert len(task.best_response([0.0, 0.2, 0.5, 1.0])) == 4
+        bend = task.envelope.high - task.envelope.low
+        assert bend.sum() == pytest.approx(sum(weight))
+        joint = cal.Joint.from_samples([0.5, 0.5, 0.5], [0.0, 0.4, 1.0])
+        curve = cal.decision_loss_curve(joint)
+        expected = sum(w * float(curve(t)) / 2 for t, w in zip(threshold, weight, strict=True))
+        assert cal.fixed_decision_loss(joint, task=task) == pytest.approx(expected)
+
+
+def test_a_task_may_have_thousands_of_actions():
+    task = DecisionTask.quadratic(3001)
+    assert task.thresholds.size == 3000
+    assert task.dominated == ()
+
+
 def test_repr_reads_back_and_tasks_pickle():
     for task in (DecisionTask.umbrella(), DecisionTask.from_kinks([0.25, 0.75], [1, 1])):
         assert eval(repr(task)) == task  # noqa: S307

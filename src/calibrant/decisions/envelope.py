@@ -74,23 +74,35 @@ def envelope_of(
     else:
         action = np.arange(threshold.size + 1)
     kink = np.concatenate([[0.0], threshold, [1.0]])
-    expected = payoffs[:, :1] * (1 - kink) + payoffs[:, 1:] * kink
-    slack = tolerance * float(np.ptp(payoffs[action], axis=0).max())
-    tied = expected >= expected.max(axis=0) - slack
-    at = np.arange(kink.size)
-    tied[np.append(action[:1], action), at] = tied[np.append(action, action[-1:]), at] = True
     slope = payoffs[:, 1] - payoffs[:, 0]
-    actions = np.arange(len(payoffs))[:, np.newaxis]
+    slack = tolerance * float(np.ptp(payoffs[action], axis=0).max())
+    # A line comes closest to the envelope at the kinks whose slopes surround its own.
+    places = np.stack([np.searchsorted(slope[action], slope, side) for side in ("left", "right")])
+    best = action[np.minimum(places, action.size - 1)]
+    gaps = _expected(payoffs[best], kink[places]) - _expected(payoffs, kink[places])
+    tied = np.asarray(gaps <= slack)
+    # The best lines touch their own kinks, whatever rounding did to their slopes.
+    tied[:, action] = True
+    places[:, action] = np.arange(action.size), np.arange(1, action.size + 1)
+    ties_at = places[tied]
+    named = np.broadcast_to(np.arange(len(payoffs)), tied.shape)[tied]
+    first, last = np.full(kink.size, len(payoffs)), np.full(kink.size, -1)
+    np.minimum.at(first, ties_at, named)
+    np.maximum.at(last, ties_at, named)
     envelope = Envelope(
         action,
         kink,
-        np.append(slope[tied[:, 0]].min(), slope[action]),
-        np.append(slope[action], slope[tied[:, -1]].max()),
-        np.where(tied, actions, len(payoffs)).min(axis=0),
-        np.where(tied, actions, -1).max(axis=0),
+        np.append(slope[named[ties_at == 0]].min(), slope[action]),
+        np.append(slope[action], slope[named[ties_at == action.size]].max()),
+        first,
+        last,
         np.concatenate([[0.0], tolerance * threshold, [0.0]]),
     )
-    return envelope, ~tied.any(axis=1)
+    return envelope, ~np.asarray(tied.any(axis=0))
+
+
+def _expected(payoffs: Floats, probability: Floats) -> Floats:
+    return payoffs[..., 0] * (1 - probability) + payoffs[..., 1] * probability
 
 
 def _walk(payoffs: Floats) -> tuple[Indices, Floats]:
