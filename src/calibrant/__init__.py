@@ -1,5 +1,8 @@
 """How far predicted probabilities can be trusted."""
 
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
+
 from calibrant import datasets, decisions, errors, families, pooling
 from calibrant.catalogue import CATALOGUE
 from calibrant.decisions import (
@@ -98,3 +101,12 @@ __all__ = [
     "verdict_chances",
     "weighted_calibration_error",
 ]
+
+# Rooms that are not needed to measure are opened when they are asked for.
+_ON_REQUEST = ("groups", "integrations", "plots")
+
+
+def __getattr__(name: str) -> _ModuleType:
+    if name in _ON_REQUEST:
+        return _import_module(f"calibrant.{name}")
+    raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
