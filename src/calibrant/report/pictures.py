@@ -8,6 +8,7 @@ from calibrant.plots import (
     GroupsDisplay,
     NullDisplay,
     ReliabilityDisplay,
+    TimeDisplay,
     WitnessDisplay,
 )
 from calibrant.report.summary import Summary
@@ -28,6 +29,8 @@ def pictures(summary: Summary) -> dict[str, str]:
     if summary.groups is not None:
         display = GroupsDisplay.of(summary.groups)
         displays["groups"] = (display, 1.2 + 0.24 * min(len(summary.groups), display.most))
+    if summary.watched is not None:
+        displays["time"] = (TimeDisplay.of(summary.watched.windows), 3.6)
     return {
         name: display.to_svg(width=WIDTH, height=height, name=name, variables=True)
         for name, (display, height) in displays.items()
