@@ -39,8 +39,9 @@ bench-peers: $(VENV)/developing ## The same beside other libraries, each in an e
 sanitize: $(VENV)/developing ## Kernels under the address and undefined-behaviour sanitizers
 	tools/sanitize.sh
 
-picture: $(VENV)/developing ## Draw the README's picture again
-	$(BIN)/python docs/draw_reliability.py
+picture: $(VENV)/developing ## Draw the pictures of README and docs again
+	$(BIN)/python docs/draw_report.py
+	$(BIN)/python docs/draw_verdicts.py
 
 flights: ## Rebuild the forecasts that ship and compare
 	tools/check_flights.sh $(PYTHON)

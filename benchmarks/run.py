@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import calibrant as cal
+from inference import INFERENCES
 from shapes import SHAPES, forecasts
 from works import WORKS, Work
 
@@ -26,9 +27,9 @@ HOW = (
     "Ratios are measured side by side in one run on one core, best of several, from arrays to "
     "answer with all checks; every answer is asserted."
 )
-MEMORY_BAR = 6.0
 IMPORT_BAR = 0.06
 GROWTH_BAR = 2.5
+MONITOR_BAR = 2e5
 
 
 def best_time(call: Callable[[], object], repeats: int, at_least: float = 0.3) -> float:
@@ -84,6 +85,25 @@ def growth_table() -> Iterator[tuple[str, bool]]:
         )
 
 
+def monitor_table(n: int = 10**6) -> Iterator[tuple[str, bool]]:
+    """Rows per second of the monitor; the same rows in two pieces must leave the same state."""
+    yield f"\n## Monitor: rows per second through update_many, {n:.0e} rows\n", True
+    yield f"| bar | {' | '.join(SHAPES)} |", True
+    yield f"|---|{'---|' * len(SHAPES)}", True
+    row = []
+    for shape in SHAPES:
+        y, p = forecasts(shape, n)
+        whole, pieces = cal.CalibrationMonitor(), cal.CalibrationMonitor()
+        whole.update_many(y, p)
+        pieces.update_many(y[: n // 3], p[: n // 3])
+        pieces.update_many(y[n // 3 :], p[n // 3 :])
+        assert whole == pieces
+        seconds = best_time(lambda y=y, p=p: cal.CalibrationMonitor().update_many(y, p), 3)
+        row.append(n / seconds)
+    cells = " | ".join(f"{rate:.2g}" for rate in row)
+    yield f"| {MONITOR_BAR:.0g} | {cells} |", min(row) >= MONITOR_BAR
+
+
 MEMORY_PROGRAM = """
 import resource, sys
 sys.path.insert(0, {folder!r})
@@ -112,8 +132,8 @@ def memory_table(n: int = 10**7) -> Iterator[tuple[str, bool]]:
     for work in WORKS:
         row = [peak_memory(work, shape, n) for shape in ("waves", "rare events")]
         yield (
-            f"| {work.name} | {MEMORY_BAR:g} | {' | '.join(f'{m:.2f}' for m in row)} |",
-            max(row) <= MEMORY_BAR,
+            f"| {work.name} | {work.memory:g} | {' | '.join(f'{m:.2f}' for m in row)} |",
+            max(row) <= work.memory,
         )
 
 
@@ -125,6 +145,22 @@ def peak_memory(work: Work, shape: str, n: int) -> float:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     return float(done.stdout)
+
+
+def inference_table() -> Iterator[tuple[str, bool]]:
+    """Seconds beyond building the Joint in 2^12 cells: the number of rows must not matter."""
+    sizes = [10**4, 10**6, 10**7]
+    yield "\n## Inference: seconds beyond the Joint in 4096 cells, waves\n", True
+    yield f"| work | bar | {' | '.join(f'{n:.0e}' for n in sizes)} |", True
+    yield f"|---|---|{'---|' * len(sizes)}", True
+    joints = [cal.Joint.from_samples(*forecasts("waves", n), resolution=2**12) for n in sizes]
+    for work in INFERENCES:
+        row = []
+        for joint in joints:
+            work.check(joint, work.call(joint))
+            row.append(best_time(partial(work.call, joint), 3))
+        cells = " | ".join(f"{seconds:.2f}" for seconds in row)
+        yield f"| {work.name} | {work.bar} | {cells} |", max(row) <= work.bar
 
 
 def import_table() -> Iterator[tuple[str, bool]]:
@@ -155,7 +191,9 @@ def report() -> Iterator[tuple[str, bool]]:
     yield from ratio_table(10**6, 7)
     yield from ratio_table(10**7, 3)
     yield from growth_table()
+    yield from monitor_table()
     yield from memory_table()
+    yield from inference_table()
     yield from import_table()
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 import calibrant as cal
 from shapes import Floats
 
-Call = Callable[[Floats, Floats], float]
+Call = Callable[[Floats, Floats], Any]
 
 
 @dataclass(frozen=True)
@@ -19,13 +20,23 @@ class Work:
     name: str
     bar: float
     call: Call
-    check: Callable[[Floats, Floats, float], None]
+    check: Callable[[Floats, Floats, Any], None]
+    memory: float = 6.0
+    """Bar for the peak memory beyond the input, in arrays of as many doubles as there are rows."""
 
 
-def exact_ece(y: Floats, p: Floats) -> float:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cal.errors.CalibrantWarning)
-        return cal.expected_calibration_error(y, p)
+TEN_ACTIONS = cal.DecisionTask.quadratic(10)
+
+
+def quietly(call: Callable[..., Any], **options: object) -> Callable[[Floats, Floats], Any]:
+    """Do not be warned that exact levels of such forecasts mean little: time is what counts."""
+
+    def quiet(y: Floats, p: Floats) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cal.errors.CalibrantWarning)
+            return call(y, p, **options)
+
+    return quiet
 
 
 def smooth_in_cells(y: Floats, p: Floats) -> float:
@@ -91,13 +102,74 @@ def check_kernel(y: Floats, p: Floats, value: cal.Measurement) -> None:
     assert abs(float(np.mean(np.exp(-np.abs(p - 0.3)) * (y - p)))) <= value + 1e-12
 
 
+def loss_at(y: Floats, p: Floats, threshold: float) -> float:
+    """Loss of acting from a threshold on against knowing frequencies, the worse rule for ties."""
+    level, index = np.unique(p, return_inverse=True)
+    worth = np.bincount(index, y - threshold)
+    best = worth[worth > 0].sum()
+    return float(max(best - worth[level >= threshold].sum(), best - worth[level > threshold].sum()))
+
+
+def check_worst_loss(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    """Assert that the worst task loses the value on the rows, and that other tasks lose less."""
+    task = value.witness.task
+    assert task.payoffs.min() >= 0
+    assert task.payoffs.max() <= 1 + 1e-12
+    bend = np.diff(task.payoffs[:, 1] - task.payoffs[:, 0])
+    lost = sum(b * loss_at(y, p, t) for b, t in zip(bend, task.thresholds, strict=True)) / y.size
+    assert abs(lost - value) <= 1e-9, (lost, float(value))
+    for t in (0.1, 0.5, 0.8):
+        assert loss_at(y, p, t) / y.size / max(t, 1 - t) <= value + 1e-9
+
+
+def check_curve(y: Floats, p: Floats, curve: cal.decisions.Curve) -> None:
+    _, index = np.unique(p, return_inverse=True)
+    counts = np.bincount(index)
+    square = float(np.sum(np.bincount(index, y - p) ** 2 / counts)) / y.size
+    assert abs(curve.integral - square) <= 1e-9
+    assert abs(float(curve(0.3)) - 2 * loss_at(y, p, 0.3) / y.size) <= 1e-9
+
+
+def check_ten_actions(y: Floats, p: Floats, value: float) -> None:
+    level, index = np.unique(p, return_inverse=True)
+    counts, positives = np.bincount(index), np.bincount(index, y)
+    paid = TEN_ACTIONS.payoffs @ np.stack([counts - positives, positives])
+    promised = TEN_ACTIONS.payoffs @ np.stack([1 - level, level])
+    # Forecasts on a threshold take the action that turned out worse.
+    tied = promised >= promised.max(axis=0) - 1e-12
+    lost = float(np.sum(paid.max(axis=0) - np.where(tied, paid, np.inf).min(axis=0))) / y.size
+    assert abs(value - lost) <= 1e-9, (float(value), lost)
+
+
+def check_decomposition(y: Floats, p: Floats, parts: cal.decisions.ScoreDecomposition) -> None:
+    from scipy.optimize import isotonic_regression
+
+    _, index = np.unique(p, return_inverse=True)
+    counts = np.bincount(index)
+    fit = isotonic_regression(np.bincount(index, y) / counts, weights=counts).x[index]
+    assert abs(parts.score - float(np.mean((y - p) ** 2))) <= 1e-10
+    assert abs(parts.score - parts.miscalibration - float(np.mean((y - fit) ** 2))) <= 1e-10
+    assert abs(parts.uncertainty - float(np.var(y))) <= 1e-10
+
+
 WORKS = (
     Work("smooth error, exact", 1.2, cal.smooth_calibration_error, check_smooth),
     Work("earth mover distance, exact", 1.2, cal.earth_mover_distance, check_earth_mover),
     Work("smooth error, 2^16 cells", 0.1, smooth_in_cells, check_cells),
     Work("binned error, 15 bins", 0.04, cal.binned_calibration_error, check_binned),
     Work("smECE, certified", 0.1, cal.kernel_smoothed_calibration_error, check_smoothed),
-    Work("expected error, exact", 0.5, exact_ece, check_ece),
+    Work("expected error, exact", 0.5, quietly(cal.expected_calibration_error), check_ece),
     Work("Laplace kernel error, exact", 0.5, cal.kernel_calibration_error, check_kernel),
     Work("cutoff error, exact", 0.5, cal.cutoff_calibration_error, check_cutoff),
+    Work("decision loss", 0.9, quietly(cal.calibration_decision_loss), check_worst_loss),
+    # Three arrays of the Joint, and three of the curve.
+    Work("decision loss curve", 0.9, quietly(cal.decision_loss_curve), check_curve, 6.5),
+    Work(
+        "loss of ten actions",
+        0.9,
+        quietly(cal.fixed_decision_loss, task=TEN_ACTIONS),
+        check_ten_actions,
+    ),
+    # Isotonic regression copies what it is given and returns more than pools.
+    Work("isotonic decomposition", 1.0, cal.score_decomposition, check_decomposition, 10.0),
 )

@@ -1,8 +1,40 @@
 """How far predicted probabilities can be trusted."""
 
-from calibrant import datasets, errors, families, online, pooling
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
+
+from calibrant import datasets, decisions, errors, families, pooling
 from calibrant.catalogue import CATALOGUE
-from calibrant.inference import CalibrationTest, calibration_test
+from calibrant.decisions import (
+    DecisionTask,
+    calibration_decision_loss,
+    decision_loss_curve,
+    fixed_decision_loss,
+    murphy_curve,
+    net_benefit,
+    post_processing_gap,
+    promised_and_received,
+    randomised_response,
+    score_decomposition,
+    u_calibration_error,
+)
+from calibrant.inference import (
+    CalibrationMonitor,
+    CalibrationTest,
+    ClassicalNumbers,
+    Comparison,
+    ConfidenceInterval,
+    Verdict,
+    calibration_test,
+    classical_numbers,
+    compare,
+    confidence_band,
+    confidence_interval,
+    consistency_band,
+    rows_needed,
+    verdict,
+    verdict_chances,
+)
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement
 from calibrant.measures import (
@@ -24,24 +56,57 @@ __version__ = "0.1.0"
 __all__ = [
     "CATALOGUE",
     "Audit",
+    "CalibrationMonitor",
     "CalibrationTest",
+    "ClassicalNumbers",
+    "Comparison",
+    "ConfidenceInterval",
+    "DecisionTask",
     "Joint",
     "Measurement",
+    "Verdict",
     "audit",
     "binned_calibration_error",
+    "calibration_decision_loss",
     "calibration_test",
+    "classical_numbers",
+    "compare",
+    "confidence_band",
+    "confidence_interval",
+    "consistency_band",
     "cutoff_calibration_error",
     "datasets",
+    "decision_loss_curve",
+    "decisions",
     "earth_mover_distance",
     "errors",
     "expected_calibration_error",
     "families",
+    "fixed_decision_loss",
     "kernel_calibration_error",
     "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
-    "online",
+    "murphy_curve",
+    "net_benefit",
     "pooling",
+    "post_processing_gap",
+    "promised_and_received",
+    "randomised_response",
+    "rows_needed",
+    "score_decomposition",
     "smooth_calibration_error",
     "smoothed_curve",
+    "u_calibration_error",
+    "verdict",
+    "verdict_chances",
     "weighted_calibration_error",
 ]
+
+# Rooms that are not needed to measure are opened when they are asked for.
+_ON_REQUEST = ("groups", "integrations", "online", "plots")
+
+
+def __getattr__(name: str) -> _ModuleType:
+    if name in _ON_REQUEST:
+        return _import_module(f"calibrant.{name}")
+    raise AttributeError(f"module 'calibrant' has no attribute {name!r}")

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from calibrant.decisions.losses import calibration_decision_loss, u_calibration_error
+from calibrant.decisions.post_processing import post_processing_gap
 from calibrant.errors import InvalidOptionError
-from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement
-from calibrant.measures.binned import binned_calibration_error
-from calibrant.measures.cutoff import cutoff_calibration_error
-from calibrant.measures.expected import expected_calibration_error
-from calibrant.measures.kernel import kernel_calibration_error, laplace_values
+from calibrant.measures.binned import binned_calibration_error, binned_support
+from calibrant.measures.cutoff import cutoff_calibration_error, cutoff_support
+from calibrant.measures.expected import expected_calibration_error, expected_support
+from calibrant.measures.kernel import kernel_calibration_error, kernel_support
 from calibrant.measures.kernel_smoothed import kernel_smoothed_calibration_error
-from calibrant.measures.low_degree import low_degree_calibration_error, low_degree_values
+from calibrant.measures.low_degree import low_degree_calibration_error, low_degree_support
 from calibrant.measures.smooth import (
     earth_mover_distance,
+    mover_support,
     smooth_calibration_error,
-    smooth_values,
+    smooth_support,
 )
-from calibrant.measures.weighted import weighted_calibration_error
+from calibrant.measures.weighted import weighted_calibration_error, weighted_support
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,15 @@ class Measure:
     """Whether a confidence interval is offered."""
     range: tuple[float, float] = (0.0, 1.0)
     """Smallest and largest possible value."""
+    alone: Callable[[float], float] = float
+    """Its value when everybody was forecast the same, and nothing happened."""
+    floor: Callable[[float], float] = float
+    """Its least value, if faithful, when a test of slope one finds so large a bias."""
     audited: bool = True
-    """Whether an audit reports it; False where its default repeats another measure."""
-    values: Callable[[Joint, Floats], Floats] | None = None
-    """The measure of many outcomes on the same levels at once, for null draws."""
+    """Whether an audit reports it; False where its default repeats another or says little."""
+    support: Callable[..., Floats] | None = None
+    """The measure of many signed charges on the levels of a Joint at once, with the measure's
+    options; what null draws and intervals evaluate."""
 
     @property
     def continuous(self) -> bool:
@@ -73,6 +80,11 @@ class Measure:
         return self.name.replace("_", " ")
 
 
+def _worst_alone(forecast: float) -> float:
+    """Largest loss of payoffs in [0, 1] when a constant forecast never comes true."""
+    return min(1.0, forecast / (1 - forecast)) if forecast < 1 else 1.0
+
+
 _MEASURES = (
     Measure(
         smooth_calibration_error,
@@ -85,7 +97,8 @@ _MEASURES = (
         needs="levels",
         decisions="small regret for decisions that change smoothly with the forecast",
         cost="n log n",
-        values=smooth_values,
+        interval=True,
+        support=smooth_support,
     ),
     Measure(
         earth_mover_distance,
@@ -98,7 +111,8 @@ _MEASURES = (
         needs="levels",
         decisions="as the smooth error",
         cost="n log n",
-        values=lambda joint, positives: smooth_values(joint, positives, 2.0),
+        interval=True,
+        support=mover_support,
     ),
     Measure(
         kernel_calibration_error,
@@ -112,7 +126,8 @@ _MEASURES = (
         needs="levels",
         decisions="as the smooth error, up to the root of two",
         cost="n log n",
-        values=laplace_values,
+        interval=True,
+        support=kernel_support,
     ),
     Measure(
         kernel_smoothed_calibration_error,
@@ -139,7 +154,8 @@ _MEASURES = (
         needs="cells",
         decisions="none",
         cost="n",
-        values=low_degree_values,
+        interval=True,
+        support=low_degree_support,
     ),
     Measure(
         cutoff_calibration_error,
@@ -152,6 +168,8 @@ _MEASURES = (
         needs="levels",
         decisions="bounds the regret of thresholds against monotone corrections",
         cost="n log n",
+        interval=True,
+        support=cutoff_support,
     ),
     Measure(
         expected_calibration_error,
@@ -164,6 +182,7 @@ _MEASURES = (
         needs="levels",
         decisions="bounds the loss of every decision maker by twice its value",
         cost="n log n",
+        support=expected_support,
     ),
     Measure(
         binned_calibration_error,
@@ -176,6 +195,52 @@ _MEASURES = (
         needs="cells",
         decisions="none",
         cost="n",
+        interval=True,
+        support=binned_support,
+    ),
+    Measure(
+        calibration_decision_loss,
+        asks="How much can anybody lose by taking the forecasts at their word?",
+        flaw="not continuous; overstated where levels or pools hold few rows",
+        section="4, Definition 4.2",
+        modulus=None,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="bounds the loss of every decision maker with payoffs in [0, 1], exactly",
+        cost="n log n",
+        alone=_worst_alone,
+        floor=lambda bias: bias**2,  # the expected error of order 2, squared
+        audited=False,  # its default is meaningless on forecasts that hardly ever repeat
+    ),
+    Measure(
+        u_calibration_error,
+        asks="How much can anybody lose by using the forecasts instead of ignoring them?",
+        flaw="blind to errors of forecasts that are worth having all the same; not continuous",
+        section="4, external regret",
+        modulus=None,
+        faithful=False,
+        symmetric=True,
+        needs="levels",
+        decisions="bounds the regret of every decision maker against the best single action",
+        cost="n log n",
+        alone=_worst_alone,
+        audited=False,  # 0 for most forecasts that are worth having
+    ),
+    Measure(
+        post_processing_gap,
+        asks="How much would a gentle correction of the forecasts lower their squared loss?",
+        flaw="on the scale of a squared error, so that small values are not small biases",
+        section="4, further notions",
+        modulus=lambda moved: 6 * moved,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="small regret for responses that change smoothly with the forecast",
+        cost="n log n, as far as seen",
+        alone=lambda forecast: forecast**2,
+        floor=lambda bias: bias**2,
+        audited=False,
     ),
     Measure(
         weighted_calibration_error,
@@ -188,7 +253,9 @@ _MEASURES = (
         needs="levels",
         decisions="as its family; by default as the smooth error",
         cost="as its family",
+        interval=True,
         audited=False,
+        support=weighted_support,
     ),
 )
 

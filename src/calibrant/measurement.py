@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Self
 
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import CalibrantWarning, InvalidForecastsError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats
 from calibrant.witness import Witness
@@ -123,6 +124,18 @@ def as_joint(
     """Return the Joint that was given, or the exact Joint of the rows."""
     source = read_source(y_true, y_proba, sample_weight, pos_label)
     return source if isinstance(source, Joint) else Joint.from_rows(source)
+
+
+def warn_of_single_rows(joint: Joint, consequence: str, stacklevel: int = 3) -> None:
+    """Warn when most levels hold one row, so that their frequencies are 0 or 1."""
+    single = float((joint.rows == 1).mean())
+    if joint.binary and single > 0.5 and len(joint) > 2:
+        warnings.warn(
+            f"{single:.0%} of the distinct predictions occur once, so their frequency is 0 or 1 "
+            f"and {consequence}",
+            CalibrantWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def rounding_settings(joint: Joint) -> dict[str, Any]:

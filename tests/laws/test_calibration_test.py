@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -40,10 +42,10 @@ def test_noise_floor_quantile_and_excess():
 
 
 def test_the_noise_floor_of_uniform_forecasts_is_the_known_one():
-    """Mean smooth error of a perfect forecaster: .36 / sqrt(n) at n = 2000, uniform p."""
+    """Mean smooth error of 3000 fresh samples of coins, n = 2000, uniform p: .389 (4) / sqrt(n)."""
     p = np.random.default_rng(1).random(2000)
-    test = cal.calibration_test(np.zeros(2000), p, draws=400, rng=0)
-    assert test.noise_floor * np.sqrt(2000) == pytest.approx(0.36, abs=0.03)
+    test = cal.calibration_test(np.zeros(2000), p, draws=2000, rng=0)
+    assert test.noise_floor * np.sqrt(2000) == pytest.approx(0.389, abs=0.02)
 
 
 def test_order_of_rows_does_not_matter():
@@ -58,7 +60,7 @@ def test_order_of_rows_does_not_matter():
 @pytest.mark.parametrize("name", cal.CATALOGUE)
 @pytest.mark.parametrize("by_name", [True, False])
 def test_every_measure_can_be_tested(name, by_name):
-    y, p = sample(200, 0.2)
+    y, p = sample(200, 0.3)
     function = cal.CATALOGUE[name].function
     test = cal.calibration_test(y, p, measure=name if by_name else function, draws=49, rng=0)
     assert test.statistic == pytest.approx(float(function(y, p)))
@@ -91,5 +93,96 @@ def test_weights_do_not_add_evidence():
     heavy = cal.calibration_test(y, p, sample_weight=np.full(300, 50.0), draws=199, rng=0)
     assert heavy.pvalue == plain.pvalue
     assert heavy.exact
-    mixed = cal.calibration_test(y, p, sample_weight=np.linspace(1, 9, 300), draws=99, rng=0)
-    assert not mixed.exact
+
+
+def test_rows_of_different_weight_are_redrawn_exactly_and_a_weighted_joint_is_not():
+    y, p = sample(300, 0.06)
+    w = np.linspace(1, 9, 300)
+    rows = cal.calibration_test(y, p, sample_weight=w, draws=1999, rng=0)
+    joint = cal.calibration_test(cal.Joint.from_samples(y, p, sample_weight=w), draws=1999, rng=0)
+    assert rows.exact
+    assert not joint.exact
+    assert rows.statistic == pytest.approx(joint.statistic)
+    assert rows.noise_floor == pytest.approx(joint.noise_floor, rel=0.05)
+
+
+def test_options_of_a_measure_are_kept():
+    y, p = sample(300, 0.06)
+    coarse = partial(cal.binned_calibration_error, n_bins=3, closed="right")
+    test = cal.calibration_test(y, p, measure=coarse, draws=99, rng=0)
+    assert test.statistic == pytest.approx(float(coarse(y, p)))
+    middle = partial(cal.binned_calibration_error, n_bins=3, form="midpoint")
+    test = cal.calibration_test(y, p, measure=middle, draws=19, rng=0)
+    assert test.statistic == pytest.approx(float(middle(y, p)))
+
+
+def test_a_combined_test_sees_a_slope_that_the_smooth_error_misses():
+    rng = np.random.default_rng(2)
+    p = rng.random(400)
+    y = rng.random(400) < 0.5 + (p - 0.5) * 0.55
+    smooth = cal.calibration_test(y, p, rng=0)
+    combined = cal.calibration_test(y, p, measure="combined", rng=0)
+    assert [part.measure for part in combined.parts] == [
+        "smooth_calibration_error",
+        "kernel_calibration_error",
+        "cutoff_calibration_error",
+        "low_degree_calibration_error",
+    ]
+    assert combined.pvalue < 0.02 < smooth.pvalue
+    assert combined.parts[0].pvalue == smooth.pvalue
+
+
+def test_a_combined_test_is_the_largest_standardised_measure():
+    y, p = sample(200, 0.1)
+    names = ["smooth_calibration_error", "cutoff_calibration_error"]
+    combined = cal.calibration_test(y, p, measure=names, draws=49, rng=0)
+    scores = []
+    for part in combined.parts:
+        everything = np.append(part.null, part.statistic)
+        scores.append((part.statistic - everything.mean()) / everything.std())
+    assert combined.statistic == pytest.approx(max(scores))
+
+
+def test_rows_in_one_cluster_count_once():
+    """Every row five times: as clusters the test knows, as rows it does not."""
+    y, p = sample(150, 0.07, seed=4)
+    again = np.tile(y, 5), np.tile(p, 5)
+    alone = cal.calibration_test(y, p, rng=0)
+    clustered = cal.calibration_test(*again, clusters=np.tile(np.arange(150), 5), rng=0)
+    careless = cal.calibration_test(*again, rng=0)
+    assert clustered.clusters == 150
+    assert not clustered.exact
+    assert clustered.noise_floor == pytest.approx(alone.noise_floor, rel=0.15)
+    assert careless.noise_floor < 0.6 * alone.noise_floor
+
+
+def test_clusters_may_be_names_and_their_order_does_not_matter():
+    y, p = sample(90, 0.1)
+    names = np.array(["a", "b", "c"] * 30) + np.array([str(i) for i in range(30)] * 3)
+    order = np.random.default_rng(1).permutation(90)
+    first = cal.calibration_test(y, p, clusters=names.tolist(), rng=0)
+    again = cal.calibration_test(y[order], p[order], clusters=names[order], rng=0)
+    assert first.pvalue == again.pvalue
+    assert first.noise_floor == pytest.approx(again.noise_floor, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "said"),
+    [
+        ([1.0, np.nan, 2.0], "clusters must not hold missing values"),
+        ([1, 2], "one entry per row"),
+        ([1, 1, 1], "at least two"),
+    ],
+)
+def test_clusters_that_cannot_be_used(clusters, said):
+    with pytest.raises(ValueError, match=said):
+        cal.calibration_test([0, 1, 1], [0.2, 0.5, 0.6], clusters=clusters)
+
+
+def test_clusters_need_rows_and_a_measure_of_charges():
+    with pytest.raises(cal.errors.InvalidForecastsError, match="clusters need rows"):
+        cal.calibration_test(cal.Joint.from_samples([0, 1], [0.1, 0.2]), clusters=[1, 2])
+    with pytest.raises(cal.errors.InferenceRefusedError, match="use the smooth error"):
+        cal.calibration_test(
+            [0, 1], [0.1, 0.2], clusters=[1, 2], measure=cal.kernel_smoothed_calibration_error
+        )

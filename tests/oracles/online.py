@@ -13,7 +13,6 @@ from fractions import Fraction
 
 import numpy as np
 
-import calibrant as cal
 import calibrant.online as on
 
 Past = Sequence[tuple[float, int]]
@@ -164,52 +163,6 @@ def tree(branching: int, depth: int, classes: int) -> Oracle:
         return chances
 
     return announce
-
-
-def decision_curve(joint: cal.Joint) -> list[tuple[float, float]]:
-    """Expected V-shaped divergence at every level, the larger of its two one-sided limits."""
-    v, m, r = joint.prediction, joint.mass, joint.outcome
-    curve = []
-    for t in v:
-        left = ((r < t) & (t <= v)) | ((v < t) & (t <= r))
-        right = ((r <= t) & (t < v)) | ((v <= t) & (t < r))
-        loss = 2 * m * np.abs(r - t)
-        curve.append((float(t), max(float((loss * left).sum()), float((loss * right).sum()))))
-    return curve
-
-
-def calibration_decision_loss(joint: cal.Joint) -> float:
-    """Concave majorant of the curve at 1/2: the worst task with payoffs in [0, 1]."""
-    return _majorant_at_half(decision_curve(joint))
-
-
-def u_calibration_error(joint: cal.Joint) -> float:
-    """Worst task with payoffs in [0, 1] for who trusts the forecasts, against a fixed action."""
-    v, m, r = joint.prediction, joint.mass, joint.outcome
-    mass, ones = (np.append(np.cumsum(part[::-1])[::-1], 0.0) for part in (m, m * r))
-    curve = []
-    for t in np.append(v, joint.base_rate):
-        best = max(joint.base_rate - t, 0.0)
-        at, after = np.searchsorted(v, t), np.searchsorted(v, t, side="right")
-        trusting = min(ones[k] - t * mass[k] for k in (at, after))
-        curve.append((float(t), 2 * max(best - trusting, 0.0)))
-    return _majorant_at_half(curve)
-
-
-def _majorant_at_half(curve: Sequence[tuple[float, float]]) -> float:
-    """Upper hull, left to right; then the chord over 1/2."""
-    hull: list[tuple[float, float]] = []
-    for x, height in sorted([(0.0, 0.0), *curve, (1.0, 0.0)]):
-        while len(hull) > 1 and _below(hull[-2], hull[-1], (x, height)):
-            hull.pop()
-        hull.append((x, height))
-    places, heights = zip(*hull, strict=True)
-    return float(np.interp(0.5, places, heights))
-
-
-def _below(first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]):
-    rise = (middle[1] - first[1]) * (last[0] - first[0])
-    return rise <= (last[1] - first[1]) * (middle[0] - first[0])
 
 
 def follow(

@@ -9,7 +9,6 @@ import numpy as np
 
 import calibrant as cal
 import calibrant.online as on
-from oracles import online as by_definition
 
 # Made for a horizon; None stands for none.
 FORECASTERS: dict[str, Callable[[int | None], on.Forecaster]] = {
@@ -42,8 +41,7 @@ NATURES: dict[str, Callable[[], object]] = {
 
 def measure_of(forecaster: on.Forecaster) -> Callable[[cal.Joint], float]:
     """The measure that a forecaster's promise is about, as a function of a Joint."""
-    name = forecaster.guarantee.measure
-    return getattr(by_definition, name, None) or cal.CATALOGUE[name].function
+    return cal.CATALOGUE[forecaster.guarantee.measure].function
 
 
 @st.composite

@@ -9,14 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-import calibrant as cal
 import calibrant.online as on
 from calibrant.online.laplace_tree import LaplaceTree
 from oracles import online as by_definition
 from oracles.strategies import predictions, rows, universal
-from reference.golden import golden_joint
-
-pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
 
 outcomes = st.lists(st.integers(0, 1), max_size=60)
 seeds = st.integers(0, 2**32 - 1)
@@ -139,27 +135,6 @@ def test_perturbed_counts_have_the_mean_of_their_draws(counts, stop):
     assert (np.abs(draws.mean(axis=0) - announced.mean) <= 5 * error + 1e-12).all()
     if len(counts) > 2:
         assert math.fsum(announced.mean) == pytest.approx(1, abs=1e-12)
-
-
-@universal
-@given(st.lists(st.integers(0, 1), min_size=2, max_size=30))
-def test_oracle_of_the_decision_loss_is_where_it_must_be(ys):
-    """The oracle itself: between ECE_2 squared and 2 ECE, and at least the error of U."""
-    said = np.random.default_rng(len(ys)).integers(0, 6, len(ys)) / 5
-    joint = cal.Joint.from_samples(ys, said)
-    loss = by_definition.calibration_decision_loss(joint)
-    assert cal.expected_calibration_error(joint, order=2) ** 2 <= loss + 1e-12
-    assert loss <= 2 * cal.expected_calibration_error(joint) + 1e-12
-    assert by_definition.u_calibration_error(joint) <= loss + 1e-12
-
-
-def test_oracles_of_decision_losses_know_the_golden_laws():
-    losses = {"D1": 3 / 7, "D2": 0.4, "D3": 0.1, "D4": 0.125, "D5": 1 / 9, "D6": 0.02, "D7": 0.1}
-    regrets = {**losses, "D2": 0, "D6": 0}
-    for name, loss in losses.items():
-        joint = golden_joint(name)
-        assert by_definition.calibration_decision_loss(joint) == pytest.approx(loss)
-        assert by_definition.u_calibration_error(joint) == pytest.approx(regrets[name])
 
 
 @pytest.mark.parametrize("nature", [on.Bernoulli(0.3), on.DeterministicBreaker()], ids=repr)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import calibrant as cal
 from calibrant.families import LearnedFamily
@@ -49,6 +50,10 @@ def unequal_weights_with_ties(rng):
     return rng.integers(0, 6, 300) / 5, rng.lognormal(0, 1, 300)
 
 
+def rare_with_weights(rng):
+    return 10 ** rng.uniform(-6, -1, 400), rng.lognormal(0, 1, 400)
+
+
 def many_levels(rng):
     return rng.random(6000), None
 
@@ -61,6 +66,7 @@ CASES = [
     equal_weights,
     unequal_weights_without_ties,
     unequal_weights_with_ties,
+    rare_with_weights,
 ]
 
 
@@ -93,6 +99,28 @@ def test_size_for_other_measures(name):
 def test_size_is_not_lost_on_rounded_predictions():
     share = share_rejected(many_levels, "smooth_calibration_error", 400, 0.05)
     assert share <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 400)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_size_of_the_combined_test(case):
+    share = share_rejected(case, "combined", 1500, 0.05)
+    assert share <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 1500)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.2])
+@pytest.mark.parametrize("rare", [False, True])
+def test_size_with_clusters(rare, level):
+    """Sixty clusters of eight rows that share a normal number; the test is approximate here."""
+    rng = np.random.default_rng(8)
+    rejected = 0
+    for _ in range(REPETITIONS):
+        p = 10 ** rng.uniform(-2.5, -1, (60, 8)) if rare else rng.integers(1, 10, (60, 8)) / 10
+        shared = 0.8 * rng.standard_normal((60, 1)) + 0.6 * rng.standard_normal((60, 8))
+        y = ndtr(shared) < p
+        clusters = np.repeat(np.arange(60), 8)
+        test = cal.calibration_test(y.ravel(), p.ravel(), clusters=clusters, draws=DRAWS, rng=rng)
+        rejected += test.pvalue <= level
+    assert rejected / REPETITIONS <= level + 4 * np.sqrt(level * (1 - level) / REPETITIONS)
 
 
 def test_size_is_not_merely_zero():

@@ -17,23 +17,27 @@ def biased(n: int, shift: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]
 
 def test_an_audit_names_where_forecasts_are_off():
     audit = cal.audit(*biased(4000, -0.2))
-    assert audit.sentence.startswith("The forecasts are not calibrated: forecasts between 0.5")
-    assert "too high" in audit.sentence
-    assert audit.test.pvalue == 1 / 200
+    assert audit.verdict.state == "miscalibrated"
+    assert audit.verdict.sentence.startswith("Miscalibrated: the smooth calibration error is at")
+    assert audit.summary.where.startswith("forecasts between 0.5")
+    assert "too high" in audit.summary.where
+    assert audit.verdict.pvalue == 1 / 1000
     assert set(audit.measures) == {m.name for m in cal.CATALOGUE.values() if m.audited}
-    assert audit.sentence in str(audit)
+    assert audit.verdict.sentence in str(audit)
+    assert f"Most clearly: {audit.summary.where}." in str(audit)
 
 
 def test_an_audit_of_a_perfect_forecaster_claims_nothing():
     audit = cal.audit(*biased(4000, 0.0))
-    assert audit.test.pvalue > 0.05
-    assert "does not prove there is none" in audit.sentence
+    assert audit.verdict.pvalue > 0.05
+    assert audit.verdict.state == "undecided"
+    assert cal.audit(*biased(4000, 0.0), tolerance=0.04).verdict.state == "calibrated"
 
 
 def test_an_audit_says_the_same_again_and_another_seed_does_not():
     data = biased(500, 0.1)
     assert str(cal.audit(*data)) == str(cal.audit(*data))
-    assert cal.audit(*data, rng=1).test.noise_floor != cal.audit(*data).test.noise_floor
+    assert cal.audit(*data, rng=1).verdict.noise_floor != cal.audit(*data).verdict.noise_floor
 
 
 def test_every_measure_stands_beside_what_a_perfect_forecaster_gets():
@@ -44,7 +48,7 @@ def test_every_measure_stands_beside_what_a_perfect_forecaster_gets():
     assert floors.keys() == audit.measures.keys()
     ratio = audit.measures["expected_calibration_error"] / floors["expected_calibration_error"]
     assert ratio == pytest.approx(1, abs=0.1)
-    assert floors["smooth_calibration_error"] == audit.test.noise_floor
+    assert floors["smooth_calibration_error"] == audit.verdict.noise_floor
 
 
 def test_an_audit_takes_a_joint():
@@ -55,17 +59,26 @@ def test_an_audit_takes_a_joint():
 def test_notes_say_what_to_know():
     y, p = biased(5000, 0.1)
     many_levels = str(cal.audit(y, p))
-    assert "note: 100% of the distinct predictions occur once" in many_levels
+    assert "CAL036  100% of the distinct predictions occur once" in many_levels
     assert "rounded to 4096 cells" in many_levels
     clipped = str(cal.audit([0, 1, 1], [-1e-10, 0.5, 1.0]))
     assert "1 prediction outside [0, 1] by a rounding error" in clipped
-    weighted = str(cal.audit(y[:100], p[:100].round(1), sample_weight=p[:100] + 0.1))
-    assert "approximate" in weighted
+    weighted = cal.Joint.from_samples(y[:100], p[:100].round(1), sample_weight=p[:100] + 0.1)
+    assert "approximate" in str(cal.audit(weighted))
+    few = str(cal.audit(y[:100], p[:100], clusters=np.arange(100) % 7))
+    assert "CAL052  Only 7 clusters" in few
+    assert "CAL051  Rows in clusters: the chance of so large an error is approximate." in few
+
+
+def test_rare_events_show_observed_over_expected():
+    text = str(cal.audit([1] * 4 + [0] * 396, [0.02] * 400))
+    assert "Observed over expected events 0.50 (between 0.14 and 1.28 with 95 % confidence)" in text
+    assert "4 happened where 8 were forecast" in text
 
 
 def test_forecasts_that_are_all_certain_are_called_so():
-    assert "every forecast is 0 or 1" in str(cal.audit([0, 1, 1, 0], [1, 1, 1, 1]))
-    assert "every forecast is 0 or 1" not in str(cal.audit([0, 1, 1, 0], [1, 1, 0.5, 1]))
+    assert "CAL032  Every forecast is 0 or 1" in str(cal.audit([0, 1, 1, 0], [1, 1, 1, 1]))
+    assert "CAL032  Every forecast is 0 or 1" not in str(cal.audit([0, 1, 1, 0], [1, 1, 0.5, 1]))
 
 
 def test_one_row_is_enough():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,19 +9,10 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
+from commands import run
 
 Y = [0, 1, 1, 0, 1, 1, 0, 1]
 P = [0.1, 0.6, 0.9, 0.3, 0.5, 0.8, 0.2, 0.7]
-
-
-def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from calibrant.cli import main; main()", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture
@@ -35,7 +24,7 @@ def test_demo_audits_the_forecasts_that_ship():
     done = run("demo")
     assert done.returncode == 0, done.stderr
     assert "166 668 forecasts" in done.stdout
-    assert "The forecasts are not calibrated" in done.stdout
+    assert "Miscalibrated: the smooth calibration error is at least" in done.stdout
     assert "are too high" in done.stdout
     for measure in cal.CATALOGUE.values():
         assert (measure.title in done.stdout) == measure.audited
@@ -96,7 +85,7 @@ def test_missing_values_are_refused_or_dropped(frame, tmp_path):
     dropped = run("audit", path, "--na", "drop")
     assert dropped.returncode == 0
     assert dropped.stdout.startswith("6 forecasts")
-    assert "2 rows with a missing value were dropped" in dropped.stdout
+    assert "2 rows with a missing value left out" in dropped.stdout
 
 
 @pytest.mark.parametrize(
@@ -146,7 +135,7 @@ def test_measures_lists_the_catalogue():
 def test_help_names_the_commands():
     done = run("--help")
     assert done.returncode == 0
-    for command in ("demo", "audit", "measures", "play"):
+    for command in ("demo", "audit", "watch", "measures", "play"):
         assert command in done.stdout
 
 
@@ -157,7 +146,7 @@ def test_play_shows_every_error_and_the_promise(tmp_path):
     assert "FosterForecaster(horizon=500, grid=None) against DeterministicBreaker()" in done.stdout
     assert "promise for the expected calibration error" in done.stdout
     for measure in cal.CATALOGUE.values():
-        assert (measure.title in done.stdout) == measure.audited
+        assert measure.title in done.stdout
     assert run("play", "foster", "breaker", "--rounds", "500").stdout == done.stdout
 
 

@@ -259,22 +259,26 @@ def test_rates_that_make_no_sense():
             call()
 
 
-def test_a_game_is_drawn(tmp_path):
+def test_a_game_is_drawn():
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     game = on.play(on.FosterForecaster(300), on.Bernoulli(0.3), 300, rng=0)
-    axes = game.plot(points=5)
+    display = game.plot(points=5)
+    axes = display.ax_
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert "expected calibration error" in labels
     assert "promise: expected calibration error, in expectation" in labels
-    axes.figure.savefig(tmp_path / "game.png")
-    assert (tmp_path / "game.png").stat().st_size > 5000
+    assert "after 300 rounds" in display.sentence
+    assert display.to_svg().startswith("<svg")
+    assert set(display.frame()) > {"rounds", "bound", "calibration_decision_loss"}
     _, own = plt.subplots()
     baseline = on.play(on.ConstantForecaster(), on.Bernoulli(0.3), 50, rng=0)
-    assert baseline.plot(own, measures=["cutoff_calibration_error"], points=3) is own
+    drawn = baseline.plot(own, measures=["cutoff_calibration_error"], points=3)
+    assert drawn.ax_ is own
+    assert "bound" not in drawn.frame()
     plt.close("all")
 
 

@@ -69,6 +69,8 @@ def test_section_5_a_deterministic_forecaster_can_be_forced_to_a_decision_loss_o
     trusting = int((guesses == game.outcomes).sum())
     recalibrated = int((~guesses == game.outcomes).sum())
     assert recalibrated - trusting == 500
+    loss = game.errors(["calibration_decision_loss"])["calibration_decision_loss"]
+    assert loss == pytest.approx(500)
 
 
 def test_section_5_randomisation_defeats_the_breaker():
@@ -139,6 +141,12 @@ def test_table_1_promises_grow_with_the_stated_exponent(name):
         low, high = (make(size).bound(size) for size in sizes)
         slope = math.log(high / low) / math.log(sizes[1] / sizes[0])
         assert exponent - 0.01 <= slope <= exponent + 0.15
+
+
+def test_table_1_promises_are_about_measures_of_the_catalogue():
+    for make in PROMISING.values():
+        assert make(100).guarantee.measure in cal.CATALOGUE
+    assert set(on.TABLE_1) - set(cal.CATALOGUE) <= {"distance_to_calibration"}
 
 
 def test_table_1_distance_and_smooth_error_are_within_a_factor_of_two():

@@ -2,74 +2,79 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import replace
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from calibrant import report
-from calibrant.errors import InvalidForecastsError
-from calibrant.joint.files import read_columns, without_missing
-
-
-class Scale(StrEnum):
-    """Units of the predictions."""
-
-    UNIT = "unit"
-    PERCENT = "percent"
-
-
-class Missing(StrEnum):
-    """What to do with rows that lack a value."""
-
-    REFUSE = "refuse"
-    DROP = "drop"
+from calibrant.cli.options import (
+    ByOption,
+    ClusterOption,
+    ConfidenceOption,
+    FilesArgument,
+    Missing,
+    MissingOption,
+    OutcomeOption,
+    PosLabelOption,
+    PredictionOption,
+    Scale,
+    ScaleOption,
+    SeedOption,
+    ToleranceOption,
+    WeightOption,
+    names_of,
+)
+from calibrant.cli.write import write_text
 
 
 def audit(
-    files: Annotated[
-        list[str],
-        typer.Argument(help="CSV, Parquet or JSON lines files, globs, or - for CSV on stdin."),
-    ],
-    prediction: Annotated[str, typer.Option(help="Column of predictions.")] = "prediction",
-    outcome: Annotated[str, typer.Option(help="Column of outcomes.")] = "outcome",
-    weight: Annotated[str | None, typer.Option(help="Column of weights.")] = None,
-    pos_label: Annotated[str | None, typer.Option(help="Label that counts as outcome 1.")] = None,
-    scale: Annotated[Scale, typer.Option(help="Units of the predictions.")] = Scale.UNIT,
-    na: Annotated[Missing, typer.Option(help="Rows with a missing value.")] = Missing.REFUSE,
-    seed: Annotated[int, typer.Option(help="Seed of the redraws.")] = 0,
+    files: FilesArgument,
+    prediction: PredictionOption = "prediction",
+    outcome: OutcomeOption = "outcome",
+    weight: WeightOption = None,
+    by: ByOption = None,
+    cluster: ClusterOption = None,
+    tolerance: ToleranceOption = None,
+    confidence: ConfidenceOption = 0.95,
+    time: Annotated[str | None, typer.Option(help="Column of times, for windows.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="Your decision: a TOML, JSON or CSV file of payoffs.")
+    ] = None,
+    html: Annotated[str | None, typer.Option(help="File for the report as HTML.")] = None,
+    json: Annotated[str | None, typer.Option(help="File for JSON, or - for stdout.")] = None,
+    markdown: Annotated[
+        str | None, typer.Option(help="File for a Markdown summary, or - for stdout.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="What the forecasts are about.")] = None,
+    pos_label: PosLabelOption = None,
+    scale: ScaleOption = Scale.UNIT,
+    na: MissingOption = Missing.REFUSE,
+    seed: SeedOption = 0,
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
-    names = [prediction, outcome] + ([weight] if weight else [])
-    columns = read_columns(files, names)
-    dropped = 0
-    if na is Missing.DROP:
-        columns, dropped = without_missing(columns)
-        if not columns[outcome].size:
-            raise InvalidForecastsError("there must be at least one row without missing values")
-    probabilities = columns[prediction]
-    if scale is Scale.PERCENT:
-        probabilities = np.asarray(probabilities, dtype=float) / 100
-    result = report.audit(
-        columns[outcome],
-        probabilities,
-        sample_weight=columns[weight] if weight else None,
-        pos_label=_label(pos_label, columns[outcome]),
-        rng=seed,
+    from calibrant.decisions import DecisionTask
+    from calibrant.report.audit import DRAWS, audit_source
+    from calibrant.report.source import Roles, read
+
+    source = read(
+        files,
+        None,
+        Roles(prediction, outcome, weight, cluster, names_of(by), time),
+        pos_label=pos_label,
+        percent=scale is Scale.PERCENT,
+        drop_missing=na is Missing.DROP,
+        title=title,
     )
-    typer.echo(str(result))
-    if dropped:
-        typer.echo(f"note: {dropped} rows with a missing value were dropped")
-
-
-def _label(text: str | None, labels: np.ndarray) -> object:
-    """Turn the text of an option into the type of the labels."""
-    if text is None or labels.dtype.kind in "OUS":
-        return text
-    try:
-        return labels.dtype.type(text)
-    except ValueError as error:
-        raise InvalidForecastsError(
-            "--pos-label must be one of the labels", f"{text!r} for labels of type {labels.dtype}"
-        ) from error
+    if task is not None:
+        source = replace(source, task=DecisionTask.from_file(task))
+    result = audit_source(source, tolerance, confidence, DRAWS, seed)
+    if html is not None:
+        write_text(result.to_html(), html, "--html")
+    if json is not None:
+        write_text(result.to_json(), json, "--json")
+    if markdown is not None:
+        write_text(result.to_markdown(), markdown, "--markdown")
+    if "-" not in {json, markdown}:
+        typer.echo(str(result))
+        if html is not None:
+            typer.echo(f"\nreport: {html}")

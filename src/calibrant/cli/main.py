@@ -7,9 +7,11 @@ import sys
 import typer
 
 from calibrant.cli.audit import audit
+from calibrant.cli.check import check
 from calibrant.cli.demo import demo
 from calibrant.cli.measures import measures
 from calibrant.cli.play import play
+from calibrant.cli.watch import watch
 from calibrant.errors import CalibrantError
 
 WRONG_INPUT = 2
@@ -23,6 +25,8 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(audit)
+app.command()(check)
+app.command()(watch)
 app.command()(measures)
 app.command()(play)
 

@@ -11,19 +11,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from calibrant import online
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.files import read_columns
-from calibrant.online.natures import Nature
+from calibrant.online import FORECASTERS, NATURES, Game, Nature, Replay
+from calibrant.online import play as play_game
 from calibrant.online.players import choose
 
 
 def play(
     forecaster: Annotated[
-        str, typer.Argument(help=f"One of {', '.join(online.FORECASTERS)}.")
+        str, typer.Argument(help=f"One of {', '.join(FORECASTERS)}.")
     ] = "defensive",
     nature: Annotated[
-        str, typer.Argument(help=f"One of {', '.join(online.NATURES)}, or a file of outcomes.")
+        str, typer.Argument(help=f"One of {', '.join(NATURES)}, or a file of outcomes.")
     ] = "breaker",
     rounds: Annotated[int | None, typer.Option(help="Number of rounds.")] = None,
     outcome: Annotated[str, typer.Option(help="Column of outcomes in the file.")] = "outcome",
@@ -33,7 +33,7 @@ def play(
     ] = None,
 ) -> None:
     """Let an online forecaster play against a nature, and show every calibration error."""
-    make = choose(forecaster, online.FORECASTERS, "forecaster")
+    make = choose(forecaster, FORECASTERS, "forecaster")
     opponent, length = _opponent(nature, outcome, rounds)
     if picture is not None and not picture.parent.is_dir():
         raise InvalidOptionError("--picture must lie in a folder that exists", str(picture))
@@ -41,7 +41,7 @@ def play(
         raise InvalidOptionError("--rounds must be at least 1", str(length))
     with _bar() as bar:
         task = bar.add_task("playing", total=length)
-        game = online.play(
+        game = play_game(
             make(length), opponent, length, seed, progress=lambda done: bar.advance(task, done)
         )
     typer.echo(f"{game}\n")
@@ -53,11 +53,11 @@ def play(
 
 def _opponent(nature: str, outcome: str, rounds: int | None) -> tuple[Nature, int]:
     """Nature by its name, or a replay of the outcomes in a file; and the number of rounds."""
-    if nature in online.NATURES or not Path(nature).exists():
-        made = choose(nature, online.NATURES, "nature (or a file of outcomes)")()
+    if nature in NATURES or not Path(nature).exists():
+        made = choose(nature, NATURES, "nature (or a file of outcomes)")()
         return made, 10_000 if rounds is None else rounds
     recorded = read_columns([nature], [outcome])[outcome]
-    return online.Replay(recorded), recorded.size if rounds is None else rounds
+    return Replay(recorded), recorded.size if rounds is None else rounds
 
 
 def _bar() -> Progress:
@@ -67,7 +67,7 @@ def _bar() -> Progress:
     return Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty())
 
 
-def _table(game: online.Game) -> Table:
+def _table(game: Game) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("measure", no_wrap=True)
     for heading in ("T x measure", "per round"):
@@ -85,13 +85,11 @@ def _table(game: online.Game) -> Table:
     return table
 
 
-def _draw(game: online.Game, picture: Path) -> None:
-    import matplotlib as mpl
+def _draw(game: Game, picture: Path) -> None:
+    from calibrant.plots.style import detached_figure
 
-    mpl.use("Agg")
-    axes = game.plot()
-    figure = axes.figure
+    display = game.plot(detached_figure(7.2, 4.8).add_subplot())
     try:
-        figure.savefig(picture, dpi=120)  # type: ignore[union-attr]  # of a new figure
+        display.figure_.savefig(picture, dpi=120)
     except ValueError as error:
         raise InvalidOptionError("--picture must be a file of a known kind", str(error)) from error

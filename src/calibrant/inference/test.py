@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.catalogue import CATALOGUE, find_measure
-from calibrant.errors import InvalidOptionError
+from calibrant.inference.evidence import Evidence, check_draws
+from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint
-from calibrant.joint.draws import exact_levels, null_parts, refuse_mean_outcomes
+from calibrant.joint.draws import draw_positives
 from calibrant.joint.gate import Floats
-from calibrant.measurement import as_joint
 from calibrant.measures.smooth import smooth_calibration_error
 
-# Beyond this many levels statistic and draws use the same rounded predictions: time stays
-# bounded for any number of rows.
-TEST_RESOLUTION = 2**12
+# What the combined test looks at: smooth measures are weak against errors of slope.
+COMBINED = (
+    "smooth_calibration_error",
+    "kernel_calibration_error",
+    "cutoff_calibration_error",
+    "low_degree_calibration_error",
+)
 # Noise floors on exact levels draw at most about this many numbers.
 MOST_NUMBERS = 2**23
-AnyMeasure = Callable[[Joint], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +30,25 @@ class CalibrationTest:
     """A statistic beside what a perfectly calibrated forecaster scores on the same rows."""
 
     measure: str
-    """Name of the measure."""
+    """Name of the measure; "combined" for the largest of several standardised ones."""
     statistic: float
     """Its value on the sample; on the rounded predictions when `cells` is set."""
     null: Floats
     """Its values on outcomes redrawn from the predictions, ascending."""
     exact: bool
-    """False when rows of one level have different weights and were drawn as a normal."""
+    """False with clusters, and when weights had to be drawn as normal sums."""
     cells: int | None
     """Cells that predictions were rounded to for the test, or None."""
+    clusters: int | None = None
+    """Number of clusters, or None."""
+    parts: tuple[CalibrationTest, ...] = ()
+    """The tests that a combined test is made of."""
 
     @property
     def pvalue(self) -> float:
         """Chance that a perfect forecaster scores at least this much."""
-        reached = self.null.size - int(np.searchsorted(self.null, self.statistic, side="left"))
+        # Equal scores may differ in their last digits: a tie speaks for the forecaster.
+        reached = self.null.size - int(np.searchsorted(self.null, self.statistic - 1e-12))
         return (1 + reached) / (1 + self.null.size)
 
     @property
@@ -65,8 +72,9 @@ def calibration_test(
     *,
     sample_weight: object = None,
     pos_label: object = None,
-    measure: str | AnyMeasure = smooth_calibration_error,
+    measure: AnyMeasure | Sequence[AnyMeasure] = smooth_calibration_error,
     draws: int = 999,
+    clusters: object = None,
     rng: np.random.Generator | int | None = None,
 ) -> CalibrationTest:
     """Compare a measure with its values on outcomes redrawn from the predictions.
@@ -81,10 +89,14 @@ def calibration_test(
         Weights of the rows. They change the law, not the amount of evidence.
     pos_label : object, optional
         The label that counts as outcome 1.
-    measure : str or callable, default=smooth_calibration_error
-        A name of the catalogue, or any function of a Joint.
+    measure : str, callable or several of them, default=smooth_calibration_error
+        A name of the catalogue, a measure (with options through `functools.partial`), or any
+        function of a Joint. Several make a combined test: the largest of the measures after each
+        is standardised. "combined" stands for smooth, kernel, cutoff and low-degree error.
     draws : int, default=999
         Number of redraws.
+    clusters : array-like of shape (n,), optional
+        Labels of groups of rows that depend on each other: patients, questions, games.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 
@@ -94,45 +106,76 @@ def calibration_test(
 
     Notes
     -----
-    The null hypothesis is that outcomes are independent coins with the predicted bias. With
-    equal weights within each level the p-value is exact: at most a share a of calibrated samples
-    gets a p-value of a or less, for every sample size. With more than 4096 levels statistic and
-    redraws use predictions rounded to 4096 cells, which errs on the safe side. Rows that depend
-    on each other (visits of one patient, days of one storm) make the p-value too small.
+    The null hypothesis is that outcomes are independent coins with the predicted bias. The p-value
+    is then exact: at most a share a of calibrated samples gets a p-value of a or less, for every
+    sample size and any weights. With more than 4096 levels statistic and redraws use predictions
+    rounded to 4096 cells, which errs on the safe side. `exact` is False for a Joint whose levels
+    mix weights (and for more than about 33 000 rows of different weights): their sums are drawn
+    as normal numbers of the exact mean and variance. It is False with clusters: dependence within
+    a cluster is unknown, so the residuals of each cluster are kept and their sign is flipped at
+    random, which needs many clusters (`clusters` below 30 is too few to rely on).
+
+    A combined test standardises each measure by mean and deviation over the sample and all
+    redraws together, which keeps the p-value exact.
 
     Examples
     --------
     >>> outcomes, predictions = [1] * 30 + [0] * 10, [0.5] * 40
     >>> result = calibration_test(outcomes, predictions, draws=199, rng=0)
     >>> result.statistic, round(result.noise_floor, 3), result.pvalue
-    (0.25, 0.069, 0.005)
+    (0.25, 0.062, 0.005)
     """
-    if draws < 1:
-        raise InvalidOptionError("draws must be at least 1", repr(draws))
-    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
-    refuse_mean_outcomes(joint)
-    cells = None
-    if len(joint) > TEST_RESOLUTION:
-        joint, cells = joint.rounded(TEST_RESOLUTION), TEST_RESOLUTION
-    name, values = _values_of(measure)
-    parts = null_parts(joint, draws, np.random.default_rng(rng))
-    null = np.sort(np.concatenate([values(joint, positives) for positives in parts]))
-    statistic = float(values(joint, joint.positives[np.newaxis, :])[0])
-    return CalibrationTest(name, statistic, null, bool(exact_levels(joint).all()), cells)
+    check_draws(draws)
+    evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
+    measures = COMBINED if measure == "combined" else measure
+    generator = np.random.default_rng(rng)
+    if isinstance(measures, str) or callable(measures):
+        return run_test(evidence, Statistic.of(measures), draws, generator)
+    return run_test(evidence, [Statistic.of(one) for one in measures], draws, generator)
 
 
-def _values_of(measure: str | AnyMeasure) -> tuple[str, Callable[[Joint, Floats], Floats]]:
-    """Name of a measure, and its values for many outcomes on the same levels."""
-    function = find_measure(measure).function if isinstance(measure, str) else measure
-    name = getattr(function, "__name__", "measure")
-    entry = CATALOGUE.get(name)
-    if entry is not None and entry.function is function and entry.values is not None:
-        return name, entry.values
-
-    def one_by_one(joint: Joint, positives: Floats) -> Floats:
-        return np.array([function(joint.with_positives(row)) for row in positives])
-
-    return name, one_by_one
+def run_test(
+    evidence: Evidence,
+    statistics: Statistic | Sequence[Statistic],
+    draws: int,
+    rng: np.random.Generator,
+) -> CalibrationTest:
+    """Test evidence that was read before, with one statistic or several combined."""
+    several = not isinstance(statistics, Statistic)
+    statistics = [statistics] if isinstance(statistics, Statistic) else statistics
+    if evidence.clusters is not None:
+        for statistic in statistics:
+            statistic.refuse_without_support()
+    joint = evidence.joint
+    observed = charges_of(joint)[np.newaxis, :]
+    null: list[list[Floats]] = [[] for _ in statistics]
+    for charges in evidence.null_charges(draws, rng):
+        for values, statistic in zip(null, statistics, strict=True):
+            values.append(statistic.values(joint, charges))
+    count = None if evidence.clusters is None else len(evidence.clusters)
+    drawn = np.array([np.concatenate(values) for values in null])
+    scored = np.array([statistic.values(joint, observed)[0] for statistic in statistics])
+    tests = tuple(
+        CalibrationTest(
+            statistic.name, float(score), np.sort(row), evidence.exact(draws), evidence.cells, count
+        )
+        for statistic, score, row in zip(statistics, scored, drawn, strict=True)
+    )
+    if not several:
+        return tests[0]
+    together = np.column_stack([scored, drawn])
+    spread = together.std(axis=1)
+    spread[spread == 0] = 1.0
+    largest = ((together.T - together.mean(axis=1)) / spread).max(axis=1)
+    return CalibrationTest(
+        "combined",
+        float(largest[0]),
+        np.sort(largest[1:]),
+        tests[0].exact,
+        evidence.cells,
+        count,
+        tests,
+    )
 
 
 def noise_floors(
@@ -144,8 +187,11 @@ def noise_floors(
     so the number of draws shrinks to keep the numbers drawn in all below `MOST_NUMBERS`.
     """
     affordable = max(1, min(draws, MOST_NUMBERS // len(joint)))
-    functions = [_values_of(measure)[1] for measure in measures]
+    statistics = [Statistic.of(measure) for measure in measures]
+    generator = np.random.default_rng(rng)
     totals = np.zeros(len(measures))
-    for positives in null_parts(joint, affordable, np.random.default_rng(rng)):
-        totals += [values(joint, positives).sum() for values in functions]
+    for _ in range(affordable):
+        positives = draw_positives(joint, generator, 1)
+        charges = (positives - joint.weight * joint.prediction) / joint.total
+        totals += [statistic.values(joint, charges)[0] for statistic in statistics]
     return dict(zip(measures, (totals / affordable).tolist(), strict=True))

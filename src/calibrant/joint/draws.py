@@ -50,8 +50,7 @@ def draw_positives(joint: Joint, rng: np.random.Generator, draws: int) -> Floats
     which is approximate.
     """
     refuse_mean_outcomes(joint)
-    counts = joint.rows.astype(np.int64)
-    coins = rng.binomial(counts, joint.prediction, size=(draws, len(joint)))
+    coins = draw_binomials(joint.rows.astype(np.int64), joint.prediction, draws, rng)
     positives = coins * (joint.weight / joint.rows)
     mixed = ~exact_levels(joint)
     if mixed.any():
@@ -60,3 +59,16 @@ def draw_positives(joint: Joint, rng: np.random.Generator, draws: int) -> Floats
         deviation = np.sqrt(chance * (1 - chance) * joint.weight_squares[mixed])
         positives[:, mixed] = rng.normal(mean, deviation, size=(draws, mixed.sum()))
     return positives
+
+
+def draw_binomials(
+    count: npt.NDArray[np.int64], chance: Floats, draws: int, rng: np.random.Generator
+) -> Floats:
+    """Draw a binomial number for every count, `draws` times: one row per draw."""
+    ones = np.empty((count.size, draws))
+    single = count == 1
+    ones[single] = rng.random((int(single.sum()), draws)) < chance[single, np.newaxis]
+    several = (count[~single, np.newaxis], chance[~single, np.newaxis])
+    # Draws of one binomial in a row let numpy prepare it once.
+    ones[~single] = rng.binomial(*several, size=(int((~single).sum()), draws))
+    return np.ascontiguousarray(ones.T)

@@ -54,6 +54,13 @@ class Rows:
         _check_lengths(prediction, outcome, weight)
         return cls(prediction, outcome, weight, clip)
 
+    def where(self, keep: npt.NDArray[Any]) -> Rows:
+        """Keep or reorder rows by a mask or an index."""
+        weight = None if self.weight is None else self.weight[keep]
+        return replace(
+            self, prediction=self.prediction[keep], outcome=self.outcome[keep], weight=weight
+        )
+
     def cure(self) -> Rows:
         """Clip rounding errors, or raise an error that says what is wrong with the rows."""
         _refuse_missing(self.outcome, "y_true")
@@ -120,6 +127,19 @@ def _from_frame_library(values: object) -> object:
     if isinstance(native, nw.DataFrame):
         return native.to_numpy()
     return values
+
+
+def read_labels(values: object, name: str, rows: Rows) -> npt.NDArray[Any]:
+    """Labels of the rows, of any kind that can be compared, none of them missing."""
+    labels = _one_column(_as_array(values, name), name)
+    if labels.size != rows.prediction.size:
+        raise InvalidForecastsError(
+            f"{name} must have one entry per row", f"{labels.size} for {rows.prediction.size} rows"
+        )
+    _refuse_missing(labels, name, "give those rows a label, or drop them")
+    if labels.dtype.kind == "O":
+        labels = labels.astype(str)
+    return labels
 
 
 def _one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
@@ -226,7 +246,11 @@ def _is_missing(value: object) -> bool:
     )
 
 
-def _refuse_missing(values: npt.NDArray[Any], name: str) -> None:
+def _refuse_missing(
+    values: npt.NDArray[Any],
+    name: str,
+    hint: str = "drop those rows, or find their values; an unresolved outcome is not a 0",
+) -> None:
     if values.dtype.kind == "O":
         missing = np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
     else:
@@ -235,7 +259,7 @@ def _refuse_missing(values: npt.NDArray[Any], name: str) -> None:
         raise InvalidForecastsError(
             f"{name} must not hold missing values",
             f"{missing.sum()} of {missing.size}, first rows {_first_rows(missing)}",
-            "drop those rows, or find their values; an unresolved outcome is not a 0",
+            hint,
         )
 
 

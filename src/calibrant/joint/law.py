@@ -222,7 +222,7 @@ class Joint:
         if self.resolution is None:
             return self._inherited_rounding
         width = 1.0 / self.resolution
-        index = _cell_index(self.prediction, self.resolution)
+        index = cell_index(self.prediction, self.resolution)
         above = self.prediction - index * width
         moved = np.where(self.rows > 1, 2 * above * (width - above) / width, 0.0)
         return self._inherited_rounding + float(moved @ self.mass)
@@ -412,13 +412,14 @@ def mean_within(group_sums: Sums, low: Floats, high: Floats) -> Floats:
     return np.clip(group_sums.prediction / group_sums.weight, low, below)
 
 
-def _cell_index(prediction: Floats, resolution: int) -> npt.NDArray[np.intp]:
+def cell_index(prediction: Floats, resolution: int) -> npt.NDArray[np.intp]:
+    """Find the cells of predictions; 1 is in the last one."""
     return np.minimum((prediction * resolution).astype(np.intp), resolution - 1)
 
 
 def _in_cells(levels: Sums, resolution: int) -> Sums:
     weighted = levels.with_prediction(levels.prediction * levels.weight)
-    return weighted.added_up(_cell_index(levels.prediction, resolution), resolution)
+    return weighted.added_up(cell_index(levels.prediction, resolution), resolution)
 
 
 def _pyarrow() -> Any:

@@ -13,7 +13,7 @@ from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement, read_source, rounding_settings
-from calibrant.measures.expected import mean_distance, norm_witness
+from calibrant.measures.expected import expected_support, mean_distance, norm_witness
 from calibrant.pooling import Pooling, bins_between, quantile_bins, uniform_bins
 
 
@@ -111,6 +111,21 @@ def binned_calibration_error(
         partial(norm_witness, joint, order, pooling.start[pooling.occupied], high),
         table=pooling.table,
     )
+
+
+def binned_support(
+    joint: Joint,
+    charges: Floats,
+    *,
+    n_bins: int = 15,
+    strategy: str | npt.ArrayLike = "uniform",
+    closed: str = "left",
+    order: float = 1,
+) -> Floats:
+    """Binned errors of many signed charges (one row each) on the levels of a Joint."""
+    pooling, _ = _pool(joint, n_bins, strategy, closed)
+    first = np.flatnonzero(np.diff(pooling.pool_of(joint.prediction), prepend=-1))
+    return expected_support(pooling.joint, np.add.reduceat(charges, first, axis=1), order=order)
 
 
 def _pool(

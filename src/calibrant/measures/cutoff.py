@@ -9,6 +9,7 @@ import numpy as np
 import calibrant._kernels as kernels
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.witness import StepWitness
 from calibrant.words import region_between
@@ -75,6 +76,17 @@ def cutoff_calibration_error(
         {"sets": sets, **rounding_settings(joint)},
         partial(_interval_witness, joint, start, stop),
     )
+
+
+def cutoff_support(_: Joint, charges: Floats, *, sets: str = "intervals") -> Floats:
+    """Cutoff errors of many signed charges (one row each) on the levels of a Joint."""
+    below = np.cumsum(charges, axis=1)
+    highest, lowest = below.max(axis=1), below.min(axis=1)
+    if sets == "intervals":
+        return np.asarray(np.maximum(highest, 0.0) - np.minimum(lowest, 0.0))
+    total = below[:, -1]
+    parts = [np.abs(total), np.abs(highest), np.abs(lowest), total - lowest, highest - total]
+    return np.asarray(np.max(parts, axis=0))
 
 
 def _worst_interval(joint: Joint, sets: str) -> tuple[int, int, float]:

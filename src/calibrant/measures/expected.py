@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 
 import numpy as np
 
-from calibrant.errors import CalibrantWarning, InvalidOptionError
+from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
-from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measurement import (
+    Measurement,
+    as_joint,
+    rounding_settings,
+    warn_of_single_rows,
+)
 from calibrant.witness import StepWitness
 from calibrant.words import region_sentence
 
@@ -65,15 +69,11 @@ def expected_calibration_error(
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     if not order >= 1:
         raise InvalidOptionError("order must be at least 1", repr(order))
-    single = float((joint.rows == 1).mean())
-    if joint.binary and single > 0.5 and len(joint) > 2:
-        warnings.warn(
-            f"{single:.0%} of the distinct predictions occur once, so their frequency is 0 or 1 "
-            "and this error says nothing about calibration; use smooth_calibration_error, or "
-            "binned_calibration_error",
-            CalibrantWarning,
-            stacklevel=2,
-        )
+    warn_of_single_rows(
+        joint,
+        "this error says nothing about calibration; use smooth_calibration_error, or "
+        "binned_calibration_error",
+    )
     return Measurement(
         mean_distance(joint, order),
         "expected_calibration_error",
@@ -92,6 +92,18 @@ def mean_distance(joint: Joint, order: float) -> float:
         return largest
     # Dividing by the largest distance keeps high powers from vanishing.
     return largest * float(np.sum(joint.mass * (distance / largest) ** order) ** (1 / order))
+
+
+def expected_support(joint: Joint, charges: Floats, *, order: float = 1) -> Floats:
+    """Return expected errors of many signed charges (one row each) on the levels of a Joint."""
+    if order == 1:
+        return np.asarray(np.abs(charges).sum(axis=1))
+    distance = np.abs(charges / joint.mass)
+    largest = distance.max(axis=1, keepdims=True)
+    if order == np.inf:
+        return np.asarray(largest[:, 0])
+    share = np.divide(distance, largest, out=np.zeros_like(distance), where=largest > 0)
+    return np.asarray(largest[:, 0] * (share**order @ joint.mass) ** (1 / order))
 
 
 def norm_witness(

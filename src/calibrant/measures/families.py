@@ -1,14 +1,16 @@
 """Families of tests for the weighted calibration error.
 
 A family is any object with `support(joint) -> (value, witness)`: the largest absolute bias
-E[w(p)(y - p)] over its tests, and the test that attains it.
+E[w(p)(y - p)] over its tests, and the test that attains it. A family with `interval = True` has
+tests few or smooth enough for their means to converge together, so that a confidence interval
+exists.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -54,6 +56,8 @@ class Bounded:
 class Lipschitz:
     """Tests with values in [-1, 1] and bounded slope: the smooth calibration error."""
 
+    interval: ClassVar[bool] = True
+
     constant: float = 1.0
 
     def support(self, joint: Joint) -> tuple[float, Witness]:
@@ -65,6 +69,8 @@ class Lipschitz:
 class Thresholds:
     """Indicators of predictions below or above a cut."""
 
+    interval: ClassVar[bool] = True
+
     def support(self, joint: Joint) -> tuple[float, Witness]:
         """Take the largest cumulative residual."""
         return _measured(cutoff_calibration_error(joint, sets="thresholds"))
@@ -74,6 +80,8 @@ class Thresholds:
 class Intervals:
     """Indicators of intervals of predictions."""
 
+    interval: ClassVar[bool] = True
+
     def support(self, joint: Joint) -> tuple[float, Witness]:
         """Take the range of the cumulative residuals."""
         return _measured(cutoff_calibration_error(joint, sets="intervals"))
@@ -82,6 +90,8 @@ class Intervals:
 @dataclass(frozen=True, slots=True)
 class Polynomials:
     """Polynomials of bounded degree and norm one."""
+
+    interval: ClassVar[bool] = True
 
     degree: int = 2
     norm: str = "sup"
@@ -94,6 +104,8 @@ class Polynomials:
 @dataclass(frozen=True, slots=True)
 class KernelBall:
     """Functions of norm at most one in the space of a kernel."""
+
+    interval: ClassVar[bool] = True
 
     kernel: str | KernelFunction = "laplace"
     bandwidth: float = 1.0
@@ -111,6 +123,8 @@ class KernelBall:
 @dataclass(frozen=True, slots=True)
 class BoundedVariation:
     """Tests with values in [-1, 1] that rise and fall by at most `variation` in all."""
+
+    interval: ClassVar[bool] = True
 
     variation: float = 2.0
 
@@ -150,6 +164,8 @@ class BoundedVariation:
 @dataclass(frozen=True, slots=True)
 class Dictionary:
     """A finite list of tests, given as functions of an array of predictions."""
+
+    interval: ClassVar[bool] = True
 
     functions: Sequence[Callable[[Floats], Any]]
 

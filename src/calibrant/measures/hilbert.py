@@ -28,6 +28,10 @@ class Kernel(Protocol):
         """Squared error, and a bound on how far it is from exact."""
         ...
 
+    def forms(self, prediction: Floats, charges: Floats) -> Floats:
+        """Squared errors of many signed charges (one row each) at the predictions."""
+        ...
+
     def witness(self, joint: Joint) -> Witness:
         """Best test of norm one."""
         ...
@@ -56,10 +60,10 @@ class LaplaceKernel:
         form = kernels.laplace_form(joint.prediction, joint.weight, joint.positives, self.bandwidth)
         return form / joint.total**2, 0.0
 
-    def values(self, joint: Joint, positives: Floats) -> Floats:
-        """Errors of many outcomes on the same levels."""
-        forms = kernels.laplace_forms(joint.prediction, joint.weight, positives, self.bandwidth)
-        return np.sqrt(forms) / joint.total
+    def forms(self, prediction: Floats, charges: Floats) -> Floats:
+        """Squared errors of many charges, exact."""
+        none = np.zeros(prediction.size)
+        return kernels.laplace_forms(prediction, none, charges, self.bandwidth)
 
     def witness(self, joint: Joint) -> DecayWitness:
         """Sum of kernels at the levels: it decays from both sides between two of them."""
@@ -94,10 +98,17 @@ class GaussianKernel:
     def square(self, joint: Joint) -> tuple[float, float]:
         """Squared error through the Chebyshev moments of the residuals, with its error."""
         nodes, error = self._nodes()
-        charge = _charges(joint, nodes.size)
+        charge = _charges(joint, nodes)
         square = float(charge @ self(nodes[:, np.newaxis], nodes) @ charge)
         size = float(np.abs(_residual_mass(joint)).sum())
         return square, (error + _rounding_error(nodes.size)) * size**2
+
+    def forms(self, prediction: Floats, charges: Floats) -> Floats:
+        """Squared errors of many charges, moved to the nodes by interpolation."""
+        nodes, _ = self._nodes()
+        moments = charges @ _chebyshev_at(prediction, nodes.size).T
+        moved = moments @ _interpolation(nodes)
+        return np.asarray(np.einsum("bi,ij,bj->b", moved, self(nodes[:, np.newaxis], nodes), moved))
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
         """Evaluate the kernel."""
@@ -106,11 +117,9 @@ class GaussianKernel:
     def witness(self, joint: Joint) -> SeriesWitness:
         """Sum of kernels at the levels, as a Chebyshev series."""
         nodes, _ = self._nodes()
-        at_nodes = self(nodes[:, np.newaxis], nodes) @ _charges(joint, nodes.size)
+        at_nodes = self(nodes[:, np.newaxis], nodes) @ _charges(joint, nodes)
         scale = np.sqrt(max(0.0, self.square(joint)[0])) or 1.0
-        series = _chebyshev_at(nodes) @ at_nodes * (2 / nodes.size)
-        series[0] /= 2
-        return SeriesWitness.describe(joint, series / scale)
+        return SeriesWitness.describe(joint, _interpolation(nodes) @ at_nodes / scale)
 
     def diagonal(self, prediction: Floats) -> Floats:
         """K(v, v) = 1."""
@@ -154,6 +163,11 @@ class PolynomialKernel:
         moments = self._moments(joint)
         return float(moments @ moments), 0.0
 
+    def forms(self, prediction: Floats, charges: Floats) -> Floats:
+        """Add up squared moments of many charges."""
+        moments = charges @ np.vander(prediction, self.degree + 1)
+        return np.asarray((moments**2).sum(axis=1))
+
     def witness(self, joint: Joint) -> SeriesWitness:
         """Polynomial with coefficients proportional to the moments."""
         moments = self._moments(joint)
@@ -180,15 +194,18 @@ class PairedKernel:
 
     def square(self, joint: Joint) -> tuple[float, float]:
         """Squared error over all pairs."""
-        if len(joint) > MOST_PAIRED_LEVELS:
+        square = float(self.forms(joint.prediction, _residual_mass(joint)[np.newaxis, :])[0])
+        return max(0.0, square), 0.0
+
+    def forms(self, prediction: Floats, charges: Floats) -> Floats:
+        """Squared errors of many charges over all pairs."""
+        if prediction.size > MOST_PAIRED_LEVELS:
             raise InvalidOptionError(
                 f"a kernel given as a function takes at most {MOST_PAIRED_LEVELS} levels",
-                f"{len(joint)}",
+                f"{prediction.size}",
                 "round the predictions first: Joint.rounded(4096)",
             )
-        residual = _residual_mass(joint)
-        square = float(residual @ self._between(joint.prediction, joint.prediction) @ residual)
-        return max(0.0, square), 0.0
+        return np.asarray(np.sum(charges @ self._between(prediction, prediction) * charges, axis=1))
 
     def witness(self, joint: Joint) -> PairedWitness:
         """Sum of kernels at the levels."""
@@ -229,17 +246,21 @@ def chebyshev_moments(joint: Joint, degree: int) -> Floats:
     return moments / joint.total
 
 
-def _chebyshev_at(nodes: Floats) -> Floats:
-    """Chebyshev polynomials of degree below the number of nodes (rows) at the nodes (columns)."""
-    return np.asarray(np.polynomial.chebyshev.chebvander(2 * nodes - 1, nodes.size - 1).T, float)
+def _chebyshev_at(prediction: Floats, count: int) -> Floats:
+    """Chebyshev polynomials of degree below `count` (rows) at predictions (columns)."""
+    return np.asarray(np.polynomial.chebyshev.chebvander(2 * prediction - 1, count - 1).T, float)
 
 
-def _charges(joint: Joint, count: int) -> Floats:
-    """Residual at each Chebyshev node after interpolation in `count` nodes."""
-    moments = chebyshev_moments(joint, count - 1) * (2 / count)
-    moments[0] /= 2
-    angles = (np.arange(count) + 0.5) * np.pi / count
-    return np.asarray(moments @ _chebyshev_at((1 + np.cos(angles)) / 2))
+def _interpolation(nodes: Floats) -> Floats:
+    """Chebyshev series (rows) of functions given by their values at the Chebyshev nodes."""
+    series = _chebyshev_at(nodes, nodes.size) * (2 / nodes.size)
+    series[0] /= 2
+    return series
+
+
+def _charges(joint: Joint, nodes: Floats) -> Floats:
+    """Residual at each Chebyshev node after interpolation."""
+    return np.asarray(chebyshev_moments(joint, nodes.size - 1) @ _interpolation(nodes))
 
 
 def _lebesgue_constant(count: int) -> float:

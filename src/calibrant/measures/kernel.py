@@ -110,9 +110,17 @@ def kernel_calibration_error(
     )
 
 
-def laplace_values(joint: Joint, positives: Floats) -> Floats:
-    """Laplace kernel errors of many outcomes on the levels of a Joint."""
-    return LaplaceKernel(1.0).values(joint, positives)
+def kernel_support(
+    joint: Joint,
+    charges: Floats,
+    *,
+    kernel: str | KernelFunction = "laplace",
+    bandwidth: float = 1.0,
+    degree: int = 3,
+) -> Floats:
+    """Kernel errors of many signed charges (one row each) on the levels of a Joint."""
+    space, _ = _find_kernel(kernel, bandwidth, degree)
+    return np.sqrt(np.maximum(0.0, space.forms(joint.prediction, charges)))
 
 
 def _find_kernel(

@@ -25,6 +25,8 @@ DESCRIBING_CELLS = 2**12
 # A Gaussian of this many steps of the nodes damps all frequencies they cannot carry.
 MOST_NARROW = 4.0
 NARROWEST = MOST_NARROW / NODES
+# The smoothed curve is drawn on the nodes of the search.
+NARROWEST_CURVE = MOST_NARROW / SEARCH_NODES
 # Below this width the crude size of residuals that rows give is replaced by that of the levels.
 TINY = 1e-4
 # Integral of the absolute second derivative of a Gaussian of width one, 4 phi(1).
@@ -126,7 +128,7 @@ def smoothed_curve(
     """
     smoothing = _read(y_true, y_proba, sample_weight, pos_label)
     width = smoothing.fixed_point()[0] if bandwidth is None else bandwidth
-    if not MOST_NARROW / SEARCH_NODES <= width < np.inf:
+    if not NARROWEST_CURVE <= width < np.inf:
         raise InvalidOptionError(
             "bandwidth must be at least 0.001 and finite",
             f"{width:g}",
@@ -208,7 +210,7 @@ class Smoothing:
     def _search(self, lowest: float, highest: float) -> float:
         from scipy.optimize import brentq
 
-        carried = MOST_NARROW / SEARCH_NODES
+        carried = NARROWEST_CURVE
         if lowest < carried < highest and self._coarse(carried) > carried:
             lowest = carried
         elif self._coarse(lowest) <= lowest:

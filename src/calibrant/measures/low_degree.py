@@ -129,11 +129,18 @@ def _bounded(joint: Joint, degree: int) -> Solution:
     return value, max(value, upper), slope, coefficient, "chebyshev"
 
 
-def low_degree_values(joint: Joint, positives: Floats) -> Floats:
-    """Low-degree errors (degree 2, sup norm) of many outcomes on the levels of a Joint."""
-    residual = (positives - joint.weight * joint.prediction) / joint.total
-    moments = residual @ np.polynomial.chebyshev.chebvander(2 * joint.prediction - 1, 2)
-    return np.asarray(np.sum(moments * best_quadratic(moments), axis=1))
+def low_degree_support(
+    joint: Joint, charges: Floats, *, degree: int = 2, norm: str = "sup"
+) -> Floats:
+    """Low-degree errors of many signed charges (one row each) on the levels of a Joint."""
+    if norm == "l1":
+        return np.asarray(np.abs(charges @ np.vander(joint.prediction, degree + 1)).max(axis=1))
+    if norm == "l2":
+        return np.sqrt(PolynomialKernel(degree).forms(joint.prediction, charges))
+    moments = charges @ np.polynomial.chebyshev.chebvander(2 * joint.prediction - 1, degree)
+    if degree <= 2:
+        return np.asarray(np.sum(moments * best_quadratic(moments), axis=1))
+    return np.array([row @ best_bounded_polynomial(row)[0] for row in moments])
 
 
 def best_quadratic(moments: Floats) -> Floats:

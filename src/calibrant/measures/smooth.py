@@ -127,10 +127,14 @@ def earth_mover_distance(
     return _smooth(joint, "earth_mover_distance", 2.0, {})
 
 
-def smooth_values(joint: Joint, positives: Floats, lipschitz: float = 1.0) -> Floats:
-    """Smooth errors of many outcomes (one row of `positives` each) on the levels of a Joint."""
-    errors = kernels.smooth_errors(joint.prediction, joint.weight, positives, lipschitz)
-    return errors / joint.total
+def smooth_support(joint: Joint, charges: Floats, *, lipschitz: float = 1.0) -> Floats:
+    """Smooth errors of many signed charges (one row each) on the levels of a Joint."""
+    return kernels.smooth_errors(joint.prediction, np.zeros(len(joint)), charges, float(lipschitz))
+
+
+def mover_support(joint: Joint, charges: Floats) -> Floats:
+    """Earth mover's distances of many signed charges on the levels of a Joint."""
+    return smooth_support(joint, charges, lipschitz=2.0)
 
 
 def _smooth(joint: Joint, name: str, lipschitz: float, settings: dict[str, object]) -> Measurement:

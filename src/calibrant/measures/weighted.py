@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.families import Family, Lipschitz
 from calibrant.witness import Witness
@@ -63,6 +67,13 @@ def weighted_calibration_error(
         {"family": repr(tests), **rounding_settings(joint)},
         partial(_same, witness),
     )
+
+
+def weighted_support(joint: Joint, charges: Floats, *, family: Family | None = None) -> Floats:
+    """Weighted errors of many signed charges (one row each) on the levels of a Joint."""
+    tests = Lipschitz() if family is None else family
+    positives = charges * joint.total + joint.weight * joint.prediction
+    return np.array([tests.support(joint.with_positives(row))[0] for row in positives])
 
 
 def _same(witness: Witness) -> Witness:

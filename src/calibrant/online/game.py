@@ -31,6 +31,8 @@ from calibrant.words import count_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from calibrant.online.picture import GameDisplay
+
 # Rounds between two reports of progress.
 ROUNDS_AT_ONCE = 2**14
 
@@ -85,7 +87,7 @@ class Game:
         Parameters
         ----------
         measures : sequence of str, optional
-            Names of the catalogue; by default all that an audit reports.
+            Names of the catalogue; by default all.
         rounds : int, optional
             How many rounds to look at; by default all.
         label : int, default=1
@@ -105,7 +107,7 @@ class Game:
         joint = self.joint(rounds, label)
         return {
             name: joint.row_count * measured(find_measure(name).function, joint)
-            for name in (_audited() if measures is None else measures)
+            for name in (CATALOGUE if measures is None else measures)
         }
 
     def over_time(
@@ -116,7 +118,7 @@ class Game:
         Parameters
         ----------
         measures : sequence of str, optional
-            Names of the catalogue; by default all that an audit reports.
+            Names of the catalogue; by default all.
         points : int, default=24
             Number of points in time.
         label : int, default=1
@@ -169,7 +171,7 @@ class Game:
 
     def plot(
         self, ax: Axes | None = None, *, measures: Sequence[str] | None = None, points: int = 24
-    ) -> Axes:
+    ) -> GameDisplay:
         """Draw rounds x measure over time on logarithmic axes, beside the promise.
 
         Parameters
@@ -177,18 +179,19 @@ class Game:
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure.
         measures : sequence of str, optional
-            Names of the catalogue; by default those of the survey's Table 1 that are in it, and
+            Names of the catalogue; by default smooth error, expected error, decision loss and
             what the forecaster's promise is about.
         points : int, default=24
             Number of points in time.
 
         Returns
         -------
-        matplotlib.axes.Axes
+        GameDisplay
+            With `ax_`, `figure_`, `frame()` and `to_svg()`.
         """
-        from calibrant.online.picture import draw_game
+        from calibrant.online.picture import GameDisplay
 
-        return draw_game(self, ax, measures, points)
+        return GameDisplay.of(self, measures=measures, points=points).plot(ax)
 
     def canonical_error(self, rounds: int | None = None) -> float:
         """Compute rounds x canonical error: the l1 bias summed over all distinct predictions.
@@ -320,7 +323,3 @@ def measured(function: Callable[[Joint], float], joint: Joint) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CalibrantWarning)
         return float(function(joint))
-
-
-def _audited() -> list[str]:
-    return [measure.name for measure in CATALOGUE.values() if measure.audited]

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
-from calibrant.inference import CalibrationTest
-from calibrant.measurement import Measurement, as_joint
+from calibrant.decisions import DecisionTask
+from calibrant.groups import Groups
+from calibrant.inference import Verdict
+from calibrant.inference.evidence import check_draws, check_share
+from calibrant.measurement import Measurement
+from calibrant.report.findings import Finding
+from calibrant.report.json import render_json
+from calibrant.report.markdown import render_markdown
+from calibrant.report.source import Roles, Source, read
 from calibrant.report.summary import Summary, summarise
-from calibrant.report.text import render_text, verdict_sentence
+from calibrant.report.text import render_text
+from calibrant.report.write import write_whole
+
+# Redraws of outcomes, and random multipliers of residuals.
+DRAWS = 999
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +34,39 @@ class Audit:
     def __str__(self) -> str:
         return render_text(self.summary)
 
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return the report as one HTML page, and write it if a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write. It appears when it is complete, or not at all.
+        """
+        from calibrant.report.html import render_html
+
+        return _written(render_html(self.summary), path)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return everything found as JSON of a stable shape, and write it if a path is given."""
+        return _written(render_json(self.summary), path)
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """Return a short Markdown summary, and write it if a path is given."""
+        return _written(render_markdown(self.summary), path)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        page = escape(self.to_html())
+        return (
+            f'<iframe srcdoc="{page}" title="{escape(self.summary.title)}" '
+            'style="width: 100%; height: 40rem; border: 0"></iframe>'
+        )
+
     @property
-    def sentence(self) -> str:
-        """The finding in one sentence."""
-        return verdict_sentence(self.summary)
+    def verdict(self) -> Verdict:
+        """Whether the smooth error is within the tolerance, beyond it, or cannot be judged yet."""
+        return self.summary.verdict
 
     @property
     def measures(self) -> dict[str, Measurement]:
@@ -33,33 +74,72 @@ class Audit:
         return self.summary.measures
 
     @property
-    def test(self) -> CalibrationTest:
-        """The smooth error beside what a perfect forecaster would have scored."""
-        return self.summary.test
+    def groups(self) -> Groups | None:
+        """One verdict per group, if groups were asked for."""
+        return self.summary.groups
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What to know and what to do, issues first."""
+        return self.summary.findings
+
+
+def _written(text: str, path: str | Path | None) -> str:
+    if path is not None:
+        write_whole(path, text)
+    return text
 
 
 def audit(
     y_true: object,
     y_proba: object = None,
     *,
+    prediction: str = "prediction",
+    outcome: str = "outcome",
     sample_weight: object = None,
     pos_label: object = None,
-    draws: int = 199,
+    by: object = None,
+    tolerance: float | None = None,
+    confidence: float = 0.95,
+    clusters: object = None,
+    task: DecisionTask | None = None,
+    time: object = None,
+    title: str | None = None,
+    draws: int = DRAWS,
     rng: np.random.Generator | int | None = 0,
 ) -> Audit:
     """Tell how far forecasts can be trusted.
 
     Parameters
     ----------
-    y_true : Joint, or array-like of shape (n,)
-        A Joint, or the outcomes, 0 or 1.
+    y_true : array-like of shape (n,), Joint, frame, or path or paths of files
+        The outcomes, 0 or 1; or a Joint, a frame (pandas, Polars, Arrow and others), or CSV,
+        Parquet or JSON lines files, which hold everything.
     y_proba : array-like of shape (n,) or (n, 2), optional
-        Predicted probabilities of outcome 1; left out with a Joint.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows.
+        Predicted probabilities of outcome 1, with outcomes as the first argument.
+    prediction, outcome : str
+        Columns of a frame or of files.
+    sample_weight : array-like of shape (n,), or str, optional
+        Weights of the rows, or the column that holds them.
     pos_label : object, optional
         The label that counts as outcome 1.
-    draws : int, default=199
+    by : mapping of str to array-like, or list of str, optional
+        Labels that group the rows, or columns that hold them: each group gets a verdict.
+    tolerance : float, optional
+        Smooth error that is small enough. By default 0.02, or a tenth of the share of the rarer
+        outcome if that is less.
+    confidence : float, default=0.95
+        Confidence of the intervals that decide.
+    clusters : array-like of shape (n,), or str, optional
+        Labels of rows that depend on each other (patients, questions, games), or their column.
+    task : DecisionTask, optional
+        Your own decision: the audit then says what the forecasts promise you and what they bring.
+    time : array-like of shape (n,), or str, optional
+        When each outcome was due, numbers or dates, or their column: adds windows over time and
+        the alarm of a monitor that looked after every row.
+    title : str, optional
+        What the forecasts are about.
+    draws : int, default=999
         How often outcomes are redrawn to find what a perfect forecaster would have scored.
     rng : numpy.random.Generator or int, default=0
         Source of randomness; fixed by default, so that an audit says the same again.
@@ -71,9 +151,25 @@ def audit(
     Examples
     --------
     >>> result = audit([1] * 30 + [0] * 10, [0.5] * 40)
-    >>> result.sentence
-    'The forecasts are not calibrated: forecasts of 0.50 are too low: they say 0.50 on average and
-    0.75 happened (40 rows).'
+    >>> print(result.verdict)
+    Miscalibrated: the smooth calibration error is at least 0.0925 (95 % confidence), beyond the
+    tolerance of 0.02.
     """
-    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
-    return Audit(summarise(joint, draws, rng))
+    roles = Roles(prediction, outcome, sample_weight, clusters, by, time)
+    source = replace(read(y_true, y_proba, roles, pos_label=pos_label, title=title), task=task)
+    return audit_source(source, tolerance, confidence, draws, rng)
+
+
+def audit_source(
+    source: Source,
+    tolerance: float | None,
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator | int | None,
+) -> Audit:
+    """Audit forecasts that were read before."""
+    check_draws(draws)
+    check_share("confidence", confidence)
+    if tolerance is not None:
+        check_share("tolerance", tolerance)
+    return Audit(summarise(source, tolerance, confidence, draws, rng))

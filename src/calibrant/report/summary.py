@@ -2,75 +2,179 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from calibrant.catalogue import CATALOGUE
 from calibrant.errors import CalibrantWarning
-from calibrant.inference import CalibrationTest, calibration_test, noise_floors
-from calibrant.joint import Joint
+from calibrant.groups import Groups, judge_groups
+from calibrant.inference import ClassicalNumbers, Verdict, noise_floors
+from calibrant.inference.classical import find_classical
+from calibrant.inference.evidence import Evidence
+from calibrant.inference.statistic import Statistic
+from calibrant.inference.test import run_test
+from calibrant.inference.verdict import find_verdict
+from calibrant.joint import Joint, Rows
 from calibrant.measurement import Measurement
+from calibrant.report.conventions import Convention, conventions
+from calibrant.report.costs import Costs, find_costs
+from calibrant.report.findings import Finding, findings
+from calibrant.report.source import Source
+from calibrant.report.watch import Watched, watch
+from calibrant.report.windows import checked_times
 
-DRAWS_FOR_A_MEAN = 39
+# The measure of the verdict; the others need their noise floor only to a digit or two.
+HEADLINE = "smooth_calibration_error"
+DRAWS_FOR_A_FLOOR, DRAWS_FOR_A_MEAN = 199, 39
+# An audit over time shows about so many windows.
+WINDOWS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What an audit found."""
 
+    title: str
     rows: int
     levels: int
     mean_prediction: float
     base_rate: float
     clipped: int
-    test: CalibrationTest
-    """The smooth error beside what a perfect forecaster would have scored."""
+    dropped: int
+    """Rows with a missing value that were left out on request."""
+    fingerprint: str
+    """Hash of predictions and outcomes; the order of the rows does not matter."""
+    joint: Joint = field(repr=False)
+    verdict: Verdict
+    """Whether the smooth error is within the tolerance."""
     measures: dict[str, Measurement]
     """Every audited measure of the catalogue, by name."""
     noise_floors: dict[str, float]
     """What a perfect forecaster would get on average on the same rows, by measure."""
+    classical: ClassicalNumbers
+    """Slope, intercepts, observed over expected, and so on."""
+    costs: Costs
+    """What trusting the forecasts costs a decision maker."""
+    conventions: tuple[Convention, ...]
+    """The classic binned error as other programs define it."""
+    groups: Groups | None
+    """One verdict per group, if groups were asked for."""
+    watched: Watched | None
+    """Windows of time and what a monitor says, if times were given."""
     cautions: tuple[str, ...]
-    """What to know before reading a number, by measure or about the data."""
+    """Warnings of measures."""
+    settings: dict[str, object]
+    """What the numbers depend on beside the data."""
+
+    @property
+    def where(self) -> str:
+        """Where forecasts are most clearly off, in words."""
+        return self.measures[HEADLINE].witness.sentence
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What to know and what to do, issues first."""
+        return findings(self)
 
 
-def summarise(joint: Joint, draws: int, rng: np.random.Generator | int | None) -> Summary:
-    """Measure a Joint with everything in the catalogue, beside what a perfect forecaster gets."""
+def summarise(
+    source: Source,
+    tolerance: float | None,
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator | int | None,
+) -> Summary:
+    """Measure with everything in the catalogue, beside what a perfect forecaster gets."""
     generator = np.random.default_rng(rng)
-    audited = {name: measure for name, measure in CATALOGUE.items() if measure.audited}
-    with _collected_warnings() as cautions:
-        measures = {name: measure.function(joint) for name, measure in audited.items()}
-        tests = {
-            name: calibration_test(joint, measure=name, draws=draws, rng=generator)
-            for name, measure in audited.items()
-            if measure.continuous and measure.values is not None
-        }
-        # Rounding to cells would change what jumping measures measure, and a mean needs few draws.
-        others = [name for name in audited if name not in tests]
-        floors = noise_floors(joint, others, min(draws, DRAWS_FOR_A_MEAN), generator)
-    floors |= {name: test.noise_floor for name, test in tests.items()}
+    evidence = source.evidence
+    joint = evidence.given
+    headline = Statistic.of(HEADLINE)
+    verdict = find_verdict(evidence, headline, tolerance, confidence, draws, generator)
+    measures, floors, cautions = _measured(evidence, draws, generator)
+    floors[HEADLINE] = verdict.noise_floor
+    groups = None
+    if source.groups:
+        groups = judge_groups(
+            source.groups, headline, verdict.tolerance, confidence, draws, generator
+        )
     return Summary(
+        title=source.title,
         rows=joint.row_count,
         levels=len(joint),
         mean_prediction=joint.mean_prediction,
         base_rate=joint.base_rate,
         clipped=joint.clipped,
-        test=tests["smooth_calibration_error"],
+        dropped=source.dropped,
+        fingerprint=_fingerprint(joint),
+        joint=joint,
+        verdict=verdict,
         measures=measures,
         noise_floors=floors,
-        cautions=(*dict.fromkeys(cautions), *_about_the_data(joint)),
+        classical=find_classical(evidence, confidence),
+        costs=find_costs(joint, source.task),
+        conventions=conventions(evidence),
+        groups=groups,
+        watched=None if source.log is None else _watched(*source.log, tolerance),
+        cautions=cautions,
+        settings={
+            "tolerance": verdict.tolerance,
+            "tolerance given": tolerance is not None,
+            "confidence": confidence,
+            "draws": draws,
+            "seed": rng if isinstance(rng, int) else None,
+            **source.described,
+        },
     )
 
 
-def _about_the_data(joint: Joint) -> Iterator[str]:
-    if np.isin(joint.prediction, (0.0, 1.0)).all():
-        yield (
-            "every forecast is 0 or 1: such answers carry no probability to judge, "
-            "only how often they are wrong"
+def _watched(rows: Rows, time: Any, tolerance: float | None) -> Watched:
+    """Windows of about equal length, and a monitor that has seen the rows in order."""
+    moments = checked_times(time, rows.prediction.size)
+    length = (moments.max() - moments.min()) / WINDOWS
+    window: str | None = None
+    if moments.dtype.kind == "M":
+        days = max(1, int(np.ceil(length / np.timedelta64(1, "D"))))
+        window = f"{days}d"
+    elif length > 0:
+        window = f"{float(length):.12g}"
+    return watch(rows.outcome, rows.prediction, time, window=window, tolerance=tolerance).groups[0]
+
+
+def _measured(
+    evidence: Evidence, draws: int, rng: np.random.Generator
+) -> tuple[dict[str, Measurement], dict[str, float], tuple[str, ...]]:
+    """Value and noise floor of every audited measure, and what they warn of."""
+    audited = {name: measure for name, measure in CATALOGUE.items() if measure.audited}
+    joint = evidence.given
+    with _collected_warnings() as cautions:
+        measures = {name: measure.function(joint) for name, measure in audited.items()}
+        # Rounding to cells would change what jumping measures measure, and a mean needs few draws.
+        cells = [
+            name
+            for name, measure in audited.items()
+            if measure.continuous and measure.support is not None
+        ]
+        others = [name for name in audited if name not in cells]
+        tests = run_test(
+            evidence, [Statistic.of(name) for name in cells], min(draws, DRAWS_FOR_A_FLOOR), rng
         )
+        floors = noise_floors(joint, others, min(draws, DRAWS_FOR_A_MEAN), rng)
+    floors |= {test.measure: test.noise_floor for test in tests.parts}
+    return measures, floors, tuple(dict.fromkeys(cautions))
+
+
+def _fingerprint(joint: Joint) -> str:
+    """Hash the levels; equal for the same rows in any order."""
+    digest = hashlib.sha256()
+    for column in (joint.prediction, joint.weight, joint.positives, joint.rows):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()[:16]
 
 
 @contextmanager

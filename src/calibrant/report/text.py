@@ -5,55 +5,75 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.catalogue import CATALOGUE
-from calibrant.report.summary import Summary
+from calibrant.report.findings import ISSUE, NOTE
+from calibrant.report.summary import HEADLINE, Summary
 from calibrant.words import chance_text, count_text, distinct_texts
+
+# A terminal shows so many groups; the others are counted.
+MOST_GROUPS = 10
 
 
 def render_text(summary: Summary) -> str:
     """Write an audit as plain text."""
-    return "\n".join(
-        [
-            *_headline(summary),
-            "",
-            *_smooth_error(summary),
-            "",
-            *_measure_table(summary),
-            *_cautions(summary),
-        ]
-    )
+    sections = [_headline, _smooth_error, _measure_table, _group_table, _advice, _notes]
+    written = ["\n".join(section(summary)) for section in sections]
+    return "\n\n".join(section for section in written if section)
 
 
-def _headline(summary: Summary) -> Iterator[str]:
+def headline(summary: Summary) -> str:
+    """Say how many forecasts there are, what they say and what happened."""
     said, happened = distinct_texts(summary.mean_prediction, summary.base_rate)
-    yield (
+    return (
         f"{count_text(summary.rows, 'forecast')} with "
         f"{count_text(summary.levels, 'different value')}: "
         f"on average they say {said}, and {happened} happened."
     )
-    yield verdict_sentence(summary)
 
 
-def verdict_sentence(summary: Summary) -> str:
-    """Say what the test and the witness found."""
-    test = summary.test
-    witness = summary.measures["smooth_calibration_error"].witness.sentence
-    if test.pvalue <= 0.05:
-        return f"The forecasts are not calibrated: {witness}."
+def _headline(summary: Summary) -> Iterator[str]:
+    yield headline(summary)
+    yield summary.verdict.sentence
+    yield f"Most clearly: {summary.where}."
+    if summary.verdict.ratio is not None:
+        yield summary.verdict.ratio.sentence
+    yield cost_sentence(summary)
+    if summary.groups is not None:
+        yield summary.groups.sentence
+    if summary.watched is not None:
+        yield f"Row by row in the order of time: {summary.watched.monitor.sentence}"
+
+
+def cost_sentence(summary: Summary) -> str:
+    """Say what trusting the forecasts costs: the reader's own task, or the worst one."""
+    costs = summary.costs
+    if costs.promised is not None and costs.task_loss is not None:
+        said = costs.promised.sentence
+        return (
+            f"{said[:1].upper()}{said[1:]}; recalibrating would bring {costs.task_loss:.4g} more."
+        )
     return (
-        "No miscalibration shows beyond what chance gives a perfect forecaster "
-        f"(which does not prove there is none). The largest gap: {witness}."
+        f"Whoever acts on them loses at most {costs.worst:.4f} per decision, in units of the "
+        "range of the payoffs, against recalibrated forecasts."
     )
 
 
 def _smooth_error(summary: Summary) -> Iterator[str]:
-    test = summary.test
-    value = float(summary.measures["smooth_calibration_error"])
-    yield f"smooth calibration error        {value:.4f}"
+    verdict = summary.verdict
+    low, high = verdict.interval.low, verdict.interval.high
     yield (
-        f"a perfect forecaster would get  {test.noise_floor:.4f} on average, "
-        f"at most {test.noise_quantile(0.95):.4f} in 95 % of {test.null.size} redraws"
+        f"{CATALOGUE[HEADLINE].title:<30}  {verdict.value:.4f}, between {low:.4f} and {high:.4f} "
+        f"with {verdict.interval.confidence:.0%} confidence".replace("%", " %")
     )
-    yield f"chance of so large an error     {chance_text(test.pvalue)} for a perfect forecaster"
+    yield f"{'tolerance':<30}  {verdict.tolerance:.4g}"
+    yield (
+        f"{'a perfect forecaster would get':<30}  {verdict.noise_floor:.4f} on average, "
+        f"at most {verdict.test.noise_quantile(0.95):.4f} in 95 % of {verdict.test.null.size} "
+        "redraws"
+    )
+    yield (
+        f"{'chance of so large an error':<30}  {chance_text(verdict.pvalue)} "
+        "for a perfect forecaster"
+    )
 
 
 def _measure_table(summary: Summary) -> Iterator[str]:
@@ -65,19 +85,34 @@ def _measure_table(summary: Summary) -> Iterator[str]:
         yield f"{CATALOGUE[name].title:<{width}}   {numbers}    {settings}".rstrip()
 
 
-def _cautions(summary: Summary) -> Iterator[str]:
-    notes = list(summary.cautions)
-    if summary.clipped:
-        outside = count_text(summary.clipped, "prediction")
-        notes.append(f"{outside} outside [0, 1] by a rounding error, moved to its end")
-    if summary.test.cells:
-        notes.append(
-            f"the redraws use predictions rounded to {summary.test.cells} cells, "
-            "which errs on the safe side"
+def _group_table(summary: Summary) -> Iterator[str]:
+    if summary.groups is None:
+        return
+    shown = summary.groups.groups[:MOST_GROUPS]
+    width = max(len(f"{group.by} {group.name}") for group in shown)
+    width = max(width, len("group"))
+    yield f"{'group':<{width}}      rows  said  happened   error  between          verdict"
+    for group in shown:
+        name = f"{group.by} {group.name}"
+        small = ", few rows" if group.small else ""
+        yield (
+            f"{name:<{width}}  {group.rows:>8}  {group.mean_prediction:.2f}      "
+            f"{group.base_rate:.2f}  {group.value:.4f}  {group.low:.4f} and {group.high:.4f}  "
+            f"{group.state}{small}"
         )
-    if not summary.test.exact:
-        notes.append("rows of one level differ in weight: the chance above is approximate")
-    if notes:
-        yield ""
-    for note in notes:
-        yield f"note: {note}"
+    if len(summary.groups) > MOST_GROUPS:
+        yield f"and {count_text(len(summary.groups) - MOST_GROUPS, 'group')} with less evidence"
+
+
+def _advice(summary: Summary) -> Iterator[str]:
+    advised = [f for f in summary.findings if f.kind == ISSUE and f.advice]
+    if not advised:
+        advised = [f for f in summary.findings if f.advice][:1]
+    for finding in advised:
+        yield f"what to do: {finding.advice} ({finding.code})"
+
+
+def _notes(summary: Summary) -> Iterator[str]:
+    for finding in summary.findings:
+        if finding.kind == NOTE and finding.code not in {"CAL002", "CAL010", "CAL011"}:
+            yield f"{finding.code}  {finding.text}"

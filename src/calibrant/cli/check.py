@@ -1,0 +1,96 @@
+"""`calibrant check FILE...`: a gate for releases."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from calibrant.cli.options import (
+    ByOption,
+    ClusterOption,
+    ConfidenceOption,
+    FilesArgument,
+    Missing,
+    MissingOption,
+    OutcomeOption,
+    PosLabelOption,
+    PredictionOption,
+    Scale,
+    ScaleOption,
+    SeedOption,
+    ToleranceOption,
+    WeightOption,
+    names_of,
+)
+from calibrant.cli.write import write_text
+
+
+def check(
+    files: FilesArgument,
+    tolerance: ToleranceOption = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure to check, or measure=tolerance; may be given several times."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="File with the forecasts of an earlier release.")
+    ] = None,
+    max_worse: Annotated[
+        float, typer.Option(help="How much worse than the baseline the smooth error may be.")
+    ] = 0.01,
+    key: Annotated[
+        str | None, typer.Option(help="Column that joins rows with those of the baseline.")
+    ] = None,
+    prediction: PredictionOption = "prediction",
+    outcome: OutcomeOption = "outcome",
+    weight: WeightOption = None,
+    by: ByOption = None,
+    cluster: ClusterOption = None,
+    confidence: ConfidenceOption = 0.95,
+    pos_label: PosLabelOption = None,
+    scale: ScaleOption = Scale.UNIT,
+    na: MissingOption = Missing.REFUSE,
+    seed: SeedOption = 0,
+    json_path: Annotated[
+        str | None, typer.Option("--json", help="File for the result as JSON, or - for stdout.")
+    ] = None,
+    markdown: Annotated[
+        str | None, typer.Option(help="File for a Markdown summary, or - for stdout.")
+    ] = None,
+    quiet: Annotated[  # noqa: FBT002
+        bool, typer.Option("--quiet", help="Print nothing; exit code only.")
+    ] = False,
+) -> None:
+    """Exit with 0 if forecasts are calibrated, 1 if they are not, 3 if the rows cannot tell."""
+    from calibrant.report.audit import DRAWS
+    from calibrant.report.gate import Baseline, read_limits, run_gate
+    from calibrant.report.source import Roles, join_pairs, read
+
+    roles = Roles(prediction, outcome, weight, cluster, names_of(by))
+    read_files = partial(
+        read,
+        y_proba=None,
+        pos_label=pos_label,
+        percent=scale is Scale.PERCENT,
+        drop_missing=na is Missing.DROP,
+    )
+    source = read_files(files, roles=roles)
+    earlier = None
+    if baseline is not None and key is not None:
+        pairs = join_pairs([baseline], files, key, roles, pos_label=pos_label)
+        earlier = Baseline(max_worse, pairs=pairs)
+    elif baseline is not None:
+        plain = Roles(prediction, outcome, weight, cluster)
+        earlier = Baseline(max_worse, source=read_files([baseline], roles=plain))
+    gate = run_gate(source, read_limits(measure or [], tolerance), confidence, DRAWS, seed, earlier)
+    if json_path is not None:
+        write_text(json.dumps(gate.as_dict(), allow_nan=False), json_path, "--json")
+    if markdown is not None:
+        write_text(gate.to_markdown(), markdown, "--markdown")
+    if not quiet and "-" not in {json_path, markdown}:
+        typer.echo(str(gate))
+    if gate.exit_code:
+        raise typer.Exit(gate.exit_code)

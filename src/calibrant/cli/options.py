@@ -1,0 +1,48 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Scale(StrEnum):
+    """Units of the predictions."""
+
+    UNIT = "unit"
+    PERCENT = "percent"
+
+
+class Missing(StrEnum):
+    """What to do with rows that lack a value."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
+
+
+FilesArgument = Annotated[
+    list[str],
+    typer.Argument(help="CSV, Parquet or JSON lines files, globs, or - for CSV on stdin."),
+]
+PredictionOption = Annotated[str, typer.Option(help="Column of predictions.")]
+OutcomeOption = Annotated[str, typer.Option(help="Column of outcomes.")]
+PosLabelOption = Annotated[str | None, typer.Option(help="Label that counts as outcome 1.")]
+ScaleOption = Annotated[Scale, typer.Option(help="Units of the predictions.")]
+MissingOption = Annotated[Missing, typer.Option(help="Rows with a missing value.")]
+WeightOption = Annotated[str | None, typer.Option(help="Column of weights.")]
+ClusterOption = Annotated[
+    str | None, typer.Option(help="Column that names rows which depend on each other.")
+]
+ByOption = Annotated[
+    str | None, typer.Option(help="Columns that group the rows, with commas between them.")
+]
+ToleranceOption = Annotated[float | None, typer.Option(help="Smooth error that is small enough.")]
+ConfidenceOption = Annotated[float, typer.Option(help="Confidence of the verdict.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of the redraws.")]
+
+
+def names_of(by: str | None) -> list[str] | None:
+    """Split names of columns at their commas."""
+    return None if by is None else [name.strip() for name in by.split(",") if name.strip()]

@@ -1,0 +1,45 @@
+"""What trusting forecasts costs: decision tasks, losses, proper scores, curves by threshold."""
+
+from calibrant.decisions.curves import (
+    Curve,
+    NetBenefit,
+    decision_loss_curve,
+    murphy_curve,
+    net_benefit,
+)
+from calibrant.decisions.decomposition import ScoreDecomposition, score_decomposition
+from calibrant.decisions.dual_losses import DualLoss
+from calibrant.decisions.losses import (
+    calibration_decision_loss,
+    fixed_decision_loss,
+    u_calibration_error,
+)
+from calibrant.decisions.post_processing import post_processing_gap
+from calibrant.decisions.regret import PromisedReceived, promised_and_received
+from calibrant.decisions.responses import RandomisedResponse, randomised_response
+from calibrant.decisions.scores import Score, as_score, mean_score, row_losses
+from calibrant.decisions.tasks import DecisionTask
+
+__all__ = [
+    "Curve",
+    "DecisionTask",
+    "DualLoss",
+    "NetBenefit",
+    "PromisedReceived",
+    "RandomisedResponse",
+    "Score",
+    "ScoreDecomposition",
+    "as_score",
+    "calibration_decision_loss",
+    "decision_loss_curve",
+    "fixed_decision_loss",
+    "mean_score",
+    "murphy_curve",
+    "net_benefit",
+    "post_processing_gap",
+    "promised_and_received",
+    "randomised_response",
+    "row_losses",
+    "score_decomposition",
+    "u_calibration_error",
+]

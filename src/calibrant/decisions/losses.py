@@ -1,0 +1,265 @@
+"""What trusting the forecasts costs: one decision maker, the worst one, and the worst gambler."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import calibrant._kernels as kernels
+from calibrant.decisions.recalibration import AnyPooling, warn_of_levels
+from calibrant.decisions.regret import as_task, check_ties, regret_of
+from calibrant.decisions.scores import AnyScore
+from calibrant.decisions.tasks import DecisionTask
+from calibrant.decisions.witnesses import DecisionWitness, decision_witness, pools_for
+from calibrant.errors import InvalidOptionError
+from calibrant.joint import Joint
+from calibrant.measurement import Measurement, as_joint, rounding_settings
+
+REGRETS = ("swap", "external")
+
+
+def fixed_decision_loss(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    task: AnyScore,
+    ties: str = "worst",
+    pooling: AnyPooling = "levels",
+    regret: str = "swap",
+) -> Measurement:
+    r"""Payoff that a decision maker loses per row by taking the forecasts at their word (CFDL).
+
+    Smaller is better, in the units of the task: money stays money. It compares the best response
+    to the forecasts with the best response to recalibrated forecasts.
+
+    Parameters
+    ----------
+    y_true : Joint, or array-like of shape (n,)
+        A Joint, or the outcomes.
+    y_proba : array-like of shape (n,) or (n, 2), optional
+        Predicted probabilities of outcome 1; left out with a Joint.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    task : DecisionTask, {"brier", "log", "spherical"}, Score, or (phi, subgradient)
+        Who decides: a task, or a proper score, or a convex function and its subgradient.
+    ties : {"worst", "best", "first", "last"}, default="worst"
+        Which of several best actions is taken where a forecast is on a threshold: the one that
+        turned out worst or best there, or the one named first or last in the task.
+    pooling : {"levels", "isotonic"}, int, sequence of float, or Pooling, default="levels"
+        How the recalibration is estimated: exact levels (the definition), isotonic regression, a
+        number of bins of equal width, edges of bins, or pools made before. On forecasts that
+        hardly ever repeat exact levels are meaningless, and a warning says so.
+    regret : {"swap", "external"}, default="swap"
+        Against recalibrated forecasts, or against the one action that was best for all rows
+        alike. The second may be negative: forecasts can be off and still be worth having.
+
+    Returns
+    -------
+    Measurement
+        Settings name the loss as a share of the range of payoffs (`normalised`). The witness
+        shows where the forecasts mislead.
+
+    Notes
+    -----
+    :math:`\max_\sigma E u(\sigma(p), y) - E u(\sigma_T(p), y)` over all maps from predictions to
+    actions: the mean Bregman divergence of the task's convex function between frequencies and
+    predictions. For the costs c0 of acting in vain and c1 of a miss it is (c0 + c1)/2 times the
+    decision loss curve at the threshold c0 / (c0 + c1).
+    Known flaw: not continuous, and estimated on the rows it is judged on.
+
+    References
+    ----------
+    Gopalan, Hu (2025), Calibration through the lens of indistinguishability, Definition 4.2,
+    Theorem 4.9. Hu, Wu (2024), Predict to minimize swap regret for all payoff-bounded tasks.
+
+    Examples
+    --------
+    >>> from calibrant import Joint
+    >>> joint = Joint.from_counts([0.05, 0.1, 0.4], [20, 10, 10], [4, 0, 3])
+    >>> fixed_decision_loss(joint, task=DecisionTask.umbrella())
+    0.075
+    >>> fixed_decision_loss(joint, task=DecisionTask.umbrella(), ties="best")
+    0.05
+    >>> fixed_decision_loss(joint, task="brier")
+    0.01625
+    """
+    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
+    check_ties(ties)
+    if regret not in REGRETS:
+        raise InvalidOptionError("regret must be 'swap' or 'external'", repr(regret))
+    if regret == "swap":
+        warn_of_levels(joint, pooling)
+    decision = as_task(task)
+    pools = pools_for(joint, pooling, regret)
+    value = regret_of(joint, decision, ties, pools)
+    settings: dict[str, object] = {"regret": regret, "pooling": pools.name}
+    if isinstance(decision, DecisionTask):
+        share = value / decision.range if decision.range > 0 else 0.0
+        settings |= {"task": repr(decision), "ties": ties, "normalised": share}
+    else:
+        settings["task"] = decision.name
+    return Measurement(
+        value,
+        "fixed_decision_loss",
+        {**settings, **rounding_settings(joint)},
+        partial(decision_witness, joint, decision, ties, pooling, regret),
+    )
+
+
+def calibration_decision_loss(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    payoffs: str = "unit",
+    pooling: AnyPooling = "levels",
+) -> Measurement:
+    r"""Most that any decision maker loses by taking the forecasts at their word (CDL).
+
+    Smaller is better; 0 if and only if calibrated. The largest fixed decision loss over all tasks
+    with payoffs in [0, 1], whatever their actions, exactly.
+
+    Parameters
+    ----------
+    y_true : Joint, or array-like of shape (n,)
+        A Joint, or the outcomes.
+    y_proba : array-like of shape (n,) or (n, 2), optional
+        Predicted probabilities of outcome 1; left out with a Joint.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    payoffs : {"unit", "v-shaped"}, default="unit"
+        All tasks with payoffs in [0, 1]; or the largest V-shaped divergence, the top of the
+        decision loss curve, which is between one and two times as large.
+    pooling : {"levels", "isotonic"}, int, sequence of float, or Pooling, default="levels"
+        How the recalibration is estimated; see `fixed_decision_loss`.
+
+    Returns
+    -------
+    Measurement
+        In [0, 1], for v-shaped payoffs in [0, 2]. `witness.task` is the worst task, with its
+        payoffs; at most three actions are needed.
+
+    Notes
+    -----
+    The least concave majorant of the decision loss curve at 1/2 (with 0 at both ends), by linear
+    programming duality: payoffs in [0, 1] allow a convex function whose second derivative mu has
+    :math:`\int t \, d\mu \le 1` and :math:`\int (1 - t) \, d\mu \le 1`. Between the square of the
+    expected calibration error of order 2 and twice that of order 1.
+    Known flaw: not continuous, and estimated on the rows it is judged on: exact levels that hold
+    few rows overstate it, and isotonic regression does not see what a monotone map cannot mend.
+
+    References
+    ----------
+    Hu, Wu (2024), Predict to minimize swap regret for all payoff-bounded tasks, FOCS. Gopalan, Hu
+    (2025), Calibration through the lens of indistinguishability, section 4. Li, Hartline, Shan,
+    Wu (2022), Optimization of scoring rules, EC.
+
+    Examples
+    --------
+    >>> loss = calibration_decision_loss([1, 1, 1], [0.9, 0.9, 0.9])
+    >>> loss
+    0.111111
+    >>> loss.witness.task
+    DecisionTask({'wait': {0: 1, 1: 0}, 'act': {0: 0, 1: 0.111111}})
+    >>> calibration_decision_loss([1, 1, 1], [0.9, 0.9, 0.9], payoffs="v-shaped")
+    0.2
+    """
+    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
+    warn_of_levels(joint, pooling)
+    return _worst_loss(joint, "calibration_decision_loss", payoffs, pooling, "swap")
+
+
+def u_calibration_error(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    payoffs: str = "unit",
+) -> Measurement:
+    r"""Most that any decision maker loses against the best single action in hindsight.
+
+    Smaller is better; 0 says that whoever trusts the forecasts does at least as well as by
+    ignoring them. It is at most the calibration decision loss, and needs no recalibration.
+
+    Parameters
+    ----------
+    y_true : Joint, or array-like of shape (n,)
+        A Joint, or the outcomes.
+    y_proba : array-like of shape (n,) or (n, 2), optional
+        Predicted probabilities of outcome 1; left out with a Joint.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    payoffs : {"unit", "v-shaped"}, default="unit"
+        All tasks with payoffs in [0, 1], or V-shaped ones; see `calibration_decision_loss`.
+
+    Returns
+    -------
+    Measurement
+        In [0, 1]. `witness.task` is the worst task.
+
+    Notes
+    -----
+    :math:`\sup_u \max_a E u(a, y) - E u(\sigma_u(p), y)`, exact, as the calibration decision loss
+    with the base rate in the place of the recalibrated forecasts. Known flaws: not continuous;
+    0 does not mean calibrated, since good forecasts may be wrong about themselves.
+
+    References
+    ----------
+    Kleinberg, Leme, Schneider, Teng (2023), U-calibration: forecasting for an unknown agent, COLT
+    (there for losses in [-1, 1], so twice as large).
+
+    Examples
+    --------
+    >>> u_calibration_error([0, 1], [0.4, 0.6])
+    0.0
+    >>> u_calibration_error([1, 1, 0, 1], [0.3, 0.3, 0.3, 0.3])
+    0.642857
+    """
+    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
+    return _worst_loss(joint, "u_calibration_error", payoffs, "levels", "external")
+
+
+def _worst_loss(
+    joint: Joint, name: str, payoffs: str, pooling: AnyPooling, regret: str
+) -> Measurement:
+    """Largest loss over tasks: the concave hull of the loss curve at one half, or its top."""
+    if payoffs not in {"unit", "v-shaped"}:
+        raise InvalidOptionError("payoffs must be 'unit' or 'v-shaped'", repr(payoffs))
+    pools = pools_for(joint, pooling, regret)
+    single, single_loss, first, first_loss, second, second_loss = kernels.worst_thresholds(
+        joint.prediction, joint.weight, joint.positives, *pools.pools
+    )
+    if payoffs == "v-shaped":
+        kinks = [(single, 2.0, single_loss)]
+    elif first == second:
+        kinks = [(first, 2.0, first_loss)]
+    else:
+        share = (second - 0.5) / (second - first)
+        kinks = [(first, 2 * share, first_loss), (second, 2 * (1 - share), second_loss)]
+    kinks = [kink for kink in kinks if kink[1] > 0 and kink[2] > 0]
+    value = sum(weight * loss for _, weight, loss in kinks) / joint.total
+    # Where nobody loses, nobody is the worst: let it be somebody who always acts.
+    threshold, weight = [k[0] for k in kinks] or [0.0], [k[1] for k in kinks] or [1.0]
+    settings = {"payoffs": payoffs} | ({"pooling": pools.name} if regret == "swap" else {})
+    return Measurement(
+        value,
+        name,
+        {**settings, **rounding_settings(joint)},
+        partial(_worst_witness, joint, threshold, weight, pooling, regret),
+    )
+
+
+def _worst_witness(
+    joint: Joint, threshold: list[float], weight: list[float], pooling: AnyPooling, regret: str
+) -> DecisionWitness:
+    task = DecisionTask.from_kinks(threshold, weight)
+    return decision_witness(joint, task, "worst", pooling, regret)

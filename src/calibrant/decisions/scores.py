@@ -1,0 +1,222 @@
+"""Proper scores: what a forecast costs once the outcome is known. Smaller is better."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from calibrant.decisions.tasks import DecisionTask
+from calibrant.errors import CalibrantWarning, InvalidOptionError
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.measurement import as_joint
+from calibrant.words import count_text
+
+Losses = tuple[Floats, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A proper score: the loss of a forecast for outcome 0 and for outcome 1.
+
+    By Theorem 4.6 of the survey it is a convex function phi in disguise: the loss for outcome y
+    of a forecast p is -(phi(p) + phi'(p) (y - p)).
+    """
+
+    name: str
+    losses: Callable[[Floats], Losses]
+    """Losses of forecasts for outcome 0 and for outcome 1."""
+    divergence: Callable[[Floats, Floats], Floats] | None = None
+    """Mean loss of a forecast (second) beyond that of the truth (first), where a formula has
+    better digits than the difference of losses."""
+
+    def expected(self, chance: Floats, forecast: Floats) -> Floats:
+        """Mean loss of forecasts when outcome 1 has some chance; what has none does not count."""
+        if_not, if_so = self.losses(forecast)
+        with np.errstate(invalid="ignore"):
+            return np.where(chance < 1, (1 - chance) * if_not, 0.0) + np.where(
+                chance > 0, chance * if_so, 0.0
+            )
+
+    def excess(self, chance: Floats, forecast: Floats) -> Floats:
+        """Mean loss of forecasts beyond that of forecasting the chance itself: not negative."""
+        if self.divergence is not None:
+            return self.divergence(chance, forecast)
+        return np.maximum(0.0, self.expected(chance, forecast) - self.expected(chance, chance))
+
+
+def _brier(forecast: Floats) -> Losses:
+    return forecast**2, (1 - forecast) ** 2
+
+
+def _square(chance: Floats, forecast: Floats) -> Floats:
+    return (chance - forecast) ** 2
+
+
+def _log(forecast: Floats) -> Losses:
+    with np.errstate(divide="ignore"):
+        return -np.log1p(-forecast), -np.log(forecast)
+
+
+def _relative_entropy(chance: Floats, forecast: Floats) -> Floats:
+    """Divergence of Kullback and Leibler between two coins."""
+
+    def term(share: Floats, said: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(share > 0, share * (np.log(share) - np.log(said)), 0.0)
+
+    return np.maximum(0.0, term(chance, forecast) + term(1 - chance, 1 - forecast))
+
+
+def _spherical(forecast: Floats) -> Losses:
+    length = np.hypot(forecast, 1 - forecast)
+    return 1 - (1 - forecast) / length, 1 - forecast / length
+
+
+def _convex(
+    phi: Callable[[Floats], object], subgradient: Callable[[Floats], object], forecast: Floats
+) -> Losses:
+    value = np.asarray(phi(forecast), dtype=np.float64)
+    slope = np.asarray(subgradient(forecast), dtype=np.float64)
+    if value.shape != forecast.shape or slope.shape != forecast.shape:
+        raise InvalidOptionError(
+            "phi and its subgradient must return one value per prediction",
+            f"shapes {value.shape} and {slope.shape} for {forecast.shape}",
+        )
+    return slope * forecast - value, slope * (forecast - 1) - value
+
+
+def _payoffs(task: DecisionTask, forecast: Floats) -> Losses:
+    if_not, if_so = np.moveaxis(task.payoffs[task.envelope.best(forecast, "first")], -1, 0)
+    return -if_not, -if_so
+
+
+SCORES = {
+    "brier": Score("brier", _brier, _square),
+    "log": Score("log", _log, _relative_entropy),
+    "spherical": Score("spherical", _spherical),
+}
+AnyScore = (
+    str | Score | DecisionTask | tuple[Callable[[Floats], object], Callable[[Floats], object]]
+)
+
+
+def as_score(score: object) -> Score:
+    """Read a score: a name, a decision task, or a convex function and its subgradient.
+
+    Parameters
+    ----------
+    score : {"brier", "log", "spherical"}, DecisionTask, Score, or pair of callables
+        The loss of a task is minus the payoff of the best response, where some tie of the one
+        named first. A pair is a convex function phi of an array of probabilities and its
+        subgradient.
+
+    Returns
+    -------
+    Score
+    """
+    if isinstance(score, Score):
+        return score
+    if isinstance(score, DecisionTask):
+        return Score("task", partial(_payoffs, score))
+    if isinstance(score, str) and score in SCORES:
+        return SCORES[score]
+    if isinstance(score, tuple) and len(score) == 2 and all(map(callable, score)):
+        return Score(getattr(score[0], "__name__", "phi"), partial(_convex, *score))
+    raise InvalidOptionError(
+        f"score must be one of {', '.join(SCORES)}, a DecisionTask, or (phi, subgradient)",
+        repr(score),
+    )
+
+
+def row_losses(score: AnyScore, outcome: object, prediction: object) -> Floats:
+    """Return the loss of each row under a proper score; smaller is better.
+
+    Parameters
+    ----------
+    score : {"brier", "log", "spherical"}, DecisionTask, Score, or (phi, subgradient)
+        See `as_score`.
+    outcome : array-like
+        Outcomes, 0 or 1, or mean outcomes between them.
+    prediction : array-like
+        Predicted probabilities of outcome 1.
+
+    Returns
+    -------
+    array
+        Infinite where the log score meets a forecast of 0 or 1 that proved wrong.
+
+    Examples
+    --------
+    >>> row_losses("brier", [0, 1], [0.25, 0.5])
+    array([0.0625, 0.25  ])
+    >>> row_losses("log", [1, 0], [0.0, 0.0])
+    array([inf,  0.])
+    """
+    happened = np.asarray(outcome, dtype=np.float64)
+    forecast = np.asarray(prediction, dtype=np.float64)
+    for name, column in (("outcome", happened), ("prediction", forecast)):
+        if not ((column >= 0) & (column <= 1)).all():
+            raise InvalidOptionError(f"{name} must be in [0, 1]", f"{column.min():g} to "
+                                     f"{column.max():g}")  # fmt: skip
+    return as_score(score).expected(happened, forecast) + 0.0
+
+
+def mean_score(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    score: AnyScore,
+) -> float:
+    """Return the mean loss of forecasts under a proper score; smaller is better.
+
+    Parameters
+    ----------
+    y_true : Joint, or array-like of shape (n,)
+        A Joint, or the outcomes.
+    y_proba : array-like of shape (n,) or (n, 2), optional
+        Predicted probabilities of outcome 1; left out with a Joint.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    score : {"brier", "log", "spherical"}, DecisionTask, Score, or (phi, subgradient)
+        See `as_score`.
+
+    Returns
+    -------
+    float
+        Infinite, with a warning, where the log score meets a forecast of 0 or 1 that proved wrong.
+
+    Examples
+    --------
+    >>> mean_score([0, 1], [0.25, 0.5], score="brier")
+    0.15625
+    """
+    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
+    return mean_loss(joint, as_score(score))
+
+
+def mean_loss(joint: Joint, score: Score) -> float:
+    """Mean loss of the forecasts of a Joint, with a warning where it is infinite."""
+    losses = score.expected(joint.outcome, joint.prediction)
+    warn_of_infinity(joint, score, losses)
+    return float(np.sum(losses * joint.weight)) / joint.total
+
+
+def warn_of_infinity(joint: Joint, score: Score, losses: Floats) -> None:
+    """Say where losses are infinite."""
+    endless = np.isposinf(losses)
+    if endless.any():
+        warnings.warn(
+            f"the {score.name} score is infinite: forecasts of 0 or 1 proved wrong "
+            f"({count_text(int(joint.rows[endless].sum()), 'row')} had such forecasts)",
+            CalibrantWarning,
+            stacklevel=4,
+        )

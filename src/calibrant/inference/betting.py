@@ -1,0 +1,200 @@
+"""Bets against calibration: what the monitor's evidence is made of.
+
+A bet of size s puts a stake u, |u| <= s, on a row with prediction v and outcome y, and multiplies
+the wealth by 1 + u (y - v) - s a, where a is the allowance of the row. Stakes follow from earlier
+rows and from v. If, given the past, the chance of the outcome differs from v on average by no more
+than a does, the factor is at most one on average: wealth is evidence against calibration.
+
+Four strategies play eight sizes each. Shift: the whole stake, up or down. Binned: the residuals of
+a bin over their information, of all rows or of the recent ones. Isotonic and smooth: learned from
+64 cells after 16, 32, 64, ... rows. The compiled kernel plays; this file keeps the book and learns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import calibrant._kernels as kernels
+from calibrant.errors import InvalidForecastsError
+from calibrant.inference.verdict import LARGEST_TOLERANCE, TOLERATED_SHARE
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.pooling import isotonic
+
+CELLS = 64
+# Cells have equal width in log-odds, and the outermost reach to 0 and to 1, so that forecasts of
+# rare events do not all share a cell. Neighbouring cells form the bins.
+EDGES: Floats = 1 / (1 + np.exp(-np.linspace(-8, 8, CELLS + 1)[1:-1]))
+MIDDLES: Floats = (np.append(0.0, EDGES) + np.append(EDGES, 1.0)) / 2
+FIRST_LESSON = 16
+# Information at which a learned stake is half of what was seen.
+DOUBT = 1.0
+SMALLEST_VARIANCE = 1e-12
+# The memory of the kernel: the same fields, in the same order.
+BOOK = np.dtype(
+    [
+        ("wealth", "f8", (6, 8)),
+        ("detector", "f8", (6, 8)),
+        ("cell_rows", "f8", CELLS),
+        ("cell_predictions", "f8", CELLS),
+        ("cell_positives", "f8", CELLS),
+        ("bin_residual", "f8", (2, 16)),
+        ("bin_information", "f8", (2, 16)),
+        ("stakes", "f8", (2, CELLS)),
+    ]
+)
+COUNTS = ("rows", "peak", "contradicted", "alarm_row", "change_row")
+# The rows of `wealth` and `detector` that belong to each part.
+PARTS = {
+    "shift": slice(0, 2),
+    "binned": slice(2, 4),
+    "isotonic": slice(4, 5),
+    "smooth": slice(5, 6),
+}
+
+
+@dataclass(slots=True)
+class Bets:
+    """A bettor's memory and how far the evidence has come."""
+
+    tolerance: float | None
+    """Allowance of every row; None for the default, which depends on the prediction."""
+    alarm_level: float
+    """Evidence that is an alarm."""
+    change_level: float
+    """Value of the detector that is a change."""
+    rows: int = 0
+    """How many rows were played."""
+    peak: float = 1.0
+    """The largest evidence so far, contradictions aside."""
+    contradicted: bool = False
+    """Whether a forecast of 0 or 1 was contradicted while exact calibration was tested."""
+    alarm_row: int | None = None
+    """The row, counted from 1, at which the evidence first reached its level."""
+    change_row: int | None = None
+    """The row at which the detector first reached its level."""
+    book: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(1, BOOK))
+    """What the kernel remembers: wealth, detector, cells, bins and learned stakes."""
+
+    def play(self, prediction: Floats, outcome: npt.NDArray[np.uint8]) -> None:
+        """Bet on rows in their order, learning after 16, 32, 64, ... rows."""
+        start = 0
+        while start < prediction.size:
+            lesson = max(FIRST_LESSON, 1 << self.rows.bit_length())
+            part = slice(start, min(start + lesson - self.rows, prediction.size))
+            self._play_part(prediction[part], outcome[part])
+            start = part.stop
+            if self.rows == lesson:
+                self._learn()
+
+    def _play_part(self, prediction: Floats, outcome: npt.NDArray[np.uint8]) -> None:
+        alarm, change, peak, contradicted = kernels.bet(
+            self.book.view(np.float64),
+            EDGES,
+            prediction,
+            outcome,
+            allowance(self.tolerance, prediction),
+            float(self.rows),
+            self.tolerance == 0,
+            self.alarm_level,
+            self.change_level,
+        )
+        if self.alarm_row is None and alarm >= 0:
+            self.alarm_row = self.rows + alarm + 1
+        if self.change_row is None and change >= 0:
+            self.change_row = self.rows + change + 1
+        self.peak = max(self.peak, peak)
+        self.contradicted |= contradicted
+        self.rows += prediction.size
+
+    def _learn(self) -> None:
+        """Learn stakes for the cells seen, and between them by interpolation."""
+        joint = self.joint()
+        rows = self.book["cell_rows"][0]
+        mean = np.where(rows > 0, self.book["cell_predictions"][0] / np.maximum(rows, 1), MIDDLES)
+        for row, learn in enumerate((isotonic_stakes, smooth_stakes)):
+            self.book["stakes"][0, row] = np.interp(mean, joint.prediction, learn(joint))
+
+    @property
+    def evidence(self) -> dict[str, float]:
+        """Evidence of each part: wealth of the bettors, and what is kept for later ones."""
+        if self.contradicted:
+            return dict.fromkeys(PARTS, np.inf)
+        wealth = self.book["wealth"][0]
+        later = 1 / (self.rows + 1)
+        return {name: float(wealth[part].mean()) + later for name, part in PARTS.items()}
+
+    @property
+    def detector(self) -> float:
+        """Value of the detector of changes."""
+        if self.contradicted:
+            return np.inf
+        sums = self.book["detector"][0]
+        return float(np.mean([sums[part].mean() for part in PARTS.values()]))
+
+    def state(self) -> dict[str, Any]:
+        """Everything that changes with the rows, as plain data."""
+        state = {name: getattr(self, name) for name in COUNTS}
+        return state | {name: self.book[name][0].tolist() for name in BOOK.names or ()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` returned."""
+        for name in COUNTS:
+            setattr(self, name, state[name])
+        for name in BOOK.names or ():
+            values = np.array(state[name], dtype=np.float64)
+            if values.shape != self.book[name][0].shape or not np.isfinite(values).all():
+                raise InvalidForecastsError("the book must hold finite numbers", name)
+            self.book[name][0] = values
+        whole = [self.rows, self.alarm_row or 0, self.change_row or 0]
+        if self.book["cell_rows"][0].sum() != self.rows or not all(type(n) is int for n in whole):
+            raise InvalidForecastsError("rows must be counted in whole numbers", f"{whole}")
+        if not self.peak >= 1:
+            raise InvalidForecastsError("the largest evidence must be at least 1", f"{self.peak}")
+
+    def joint(self) -> Joint:
+        """All rows played, in cells."""
+        book = self.book[0]
+        seen = book["cell_rows"] > 0
+        rows = book["cell_rows"][seen]
+        return Joint.from_counts(
+            book["cell_predictions"][seen] / rows, rows, book["cell_positives"][seen]
+        )
+
+
+def allowance(tolerance: float | None, prediction: Floats) -> Floats:
+    """Tolerance of each row; by default that of a verdict, with the prediction as base rate."""
+    if tolerance is not None:
+        return np.full(prediction.size, tolerance)
+    nearest = np.minimum(prediction, 1 - prediction)
+    return np.minimum(LARGEST_TOLERANCE, TOLERATED_SHARE * nearest)
+
+
+def isotonic_stakes(joint: Joint) -> Floats:
+    """Stakes that lead from each level to its isotonic regression, less where little was seen.
+
+    The plug-in bet of Henzi, Puke, Dimitriadis and Ziegel (2023), fitted to cells.
+    """
+    pools = isotonic(joint)
+    pool = pools.pool_of(joint.prediction)
+    variance = joint.prediction * (1 - joint.prediction)
+    gap = pools.joint.outcome[pool] - joint.prediction
+    information = np.bincount(pool, joint.rows * variance)[pool]
+    return gap / np.maximum(variance, SMALLEST_VARIANCE) * information / (information + DOUBT)
+
+
+def smooth_stakes(joint: Joint) -> Floats:
+    """Stakes along the witness of the smooth error, as high as it has earned."""
+    witness = witness_of(joint)
+    earned = float(witness @ (joint.rows * joint.residual))
+    variance = joint.prediction * (1 - joint.prediction)
+    return witness * (max(0.0, earned) / (float(witness**2 @ (joint.rows * variance)) + DOUBT))
+
+
+def witness_of(joint: Joint) -> Floats:
+    """Witness of the smooth error at the levels."""
+    return np.asarray(kernels.smooth_witness(joint.prediction, joint.weight, joint.positives, 1.0))

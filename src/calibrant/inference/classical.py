@@ -1,0 +1,285 @@
+"""Numbers that fields have long quoted, each under its own name and with its reservations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.inference.evidence import Cases, Evidence, check_share
+from calibrant.inference.ratio import Ratio, find_ratio
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.measures.kernel_smoothed import (
+    NARROWEST_CURVE,
+    kernel_smoothed_calibration_error,
+    smoothed_curve,
+)
+from calibrant.pooling import quantile_bins
+
+GROUPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with a confidence interval, or the reason why there is none."""
+
+    value: float
+    low: float
+    high: float
+    reason: str = ""
+
+    @classmethod
+    def undefined(cls, reason: str) -> Estimate:
+        """Return no number, and why."""
+        return cls(np.nan, np.nan, np.nan, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTest:
+    """A test statistic with its two-sided p-value, or the reason why there is none."""
+
+    statistic: float
+    pvalue: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicalNumbers:
+    """What reports of clinical models, credit scores and forecasts quote."""
+
+    ratio: Ratio
+    """Observed over expected events."""
+    slope: Estimate
+    """Slope of a logistic regression of the outcome on the log-odds: 1 is right, less means that
+    forecasts are too extreme."""
+    intercept: Estimate
+    """Intercept of that same regression, fitted together with the slope."""
+    in_the_large: Estimate
+    """Calibration in the large: the intercept when the slope is held at 1; 0 is right."""
+    spiegelhalter: ScoreTest
+    """Spiegelhalter's z, two-sided: is the Brier score what the forecasts themselves expect?"""
+    hosmer_lemeshow: ScoreTest
+    """Chi-squared over ten groups of equal size. Discouraged: it depends on the groups, has
+    little power for few rows and rejects everything for many, and does not say where or how
+    much. It is here because it is asked for."""
+    ici: float
+    """Integrated calibration index: mean distance of forecasts from the smoothed frequency."""
+    e50: float
+    """Median of that distance."""
+    e90: float
+    """Its 90 % quantile."""
+    brier: float
+    """Mean squared error of the forecasts."""
+    brier_skill: float
+    """Share by which the Brier score is below that of the base rate; NaN for one class."""
+    certain: int
+    """Rows with a forecast of 0 or 1: they have no log-odds and are left out of slope and
+    intercepts."""
+
+
+def classical_numbers(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    clusters: object = None,
+    confidence: float = 0.95,
+) -> ClassicalNumbers:
+    """Compute the numbers that fields have long quoted about calibration.
+
+    Parameters
+    ----------
+    y_true : Joint, or array-like of shape (n,)
+        A Joint, or the outcomes, 0 or 1.
+    y_proba : array-like of shape (n,) or (n, 2), optional
+        Predicted probabilities of outcome 1; left out with a Joint.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    clusters : array-like of shape (n,), optional
+        Labels of groups of rows that depend on each other.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+
+    Returns
+    -------
+    ClassicalNumbers
+        A number that is not defined is NaN and carries a reason.
+
+    Notes
+    -----
+    Intervals of slope and intercepts are normal with the sandwich variance, robust to clusters.
+    ICI, E50 and E90 use the Gaussian smoother of smECE at its fixed point, not a loess.
+
+    References
+    ----------
+    Cox (1958), Two further applications of a model for binary regression, Biometrika 45.
+    Spiegelhalter (1986), Probabilistic prediction in patient management and clinical trials,
+    Statistics in Medicine 5. Hosmer, Lemeshow (1980), Goodness of fit tests for the multiple
+    logistic regression model, Communications in Statistics 9. Austin, Steyerberg (2019), The
+    Integrated Calibration Index, Statistics in Medicine 38.
+
+    Examples
+    --------
+    >>> from calibrant.datasets import flights
+    >>> columns = flights()
+    >>> numbers = classical_numbers(columns["outcome"], columns["prediction"])
+    >>> round(numbers.slope.value, 2), round(numbers.in_the_large.value, 2)
+    (0.77, -0.15)
+    >>> round(numbers.ratio.value, 3), round(numbers.ici, 3)
+    (0.901, 0.029)
+    """
+    check_share("confidence", confidence)
+    evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
+    return find_classical(evidence, confidence)
+
+
+def find_classical(evidence: Evidence, confidence: float) -> ClassicalNumbers:
+    """Compute classical numbers from evidence that was read before."""
+    joint = evidence.given
+    cases = evidence.cases()
+    slope, intercept, in_the_large = _regressions(cases, confidence)
+    ici, e50, e90 = _distances_from_curve(joint)
+    total = float(cases.weight.sum())
+    brier = float(cases.total((cases.outcome - cases.prediction) ** 2)) / total
+    chance = joint.base_rate * (1 - joint.base_rate)
+    inside = (joint.prediction > 0) & (joint.prediction < 1)
+    return ClassicalNumbers(
+        ratio=find_ratio(evidence, confidence),
+        slope=slope,
+        intercept=intercept,
+        in_the_large=in_the_large,
+        spiegelhalter=_spiegelhalter(cases),
+        hosmer_lemeshow=_hosmer_lemeshow(evidence),
+        ici=ici,
+        e50=e50,
+        e90=e90,
+        brier=brier,
+        brier_skill=1 - brier / chance if chance > 0 else np.nan,
+        certain=int(joint.rows[~inside].sum()),
+    )
+
+
+def _regressions(cases: Cases, confidence: float) -> tuple[Estimate, Estimate, Estimate]:
+    """Slope and intercept together, and the intercept alone."""
+    inside = (cases.prediction > 0) & (cases.prediction < 1)
+    cluster = None if cases.cluster is None else cases.cluster[inside]
+    kept = Cases(
+        cases.prediction[inside],
+        cases.outcome[inside],
+        cases.weight[inside],
+        cases.square[inside],
+        cluster,
+    )
+    reason = _why_no_regression(kept)
+    ones = np.ones((kept.prediction.size, 1))
+    log_odds = np.log(kept.prediction) - np.log1p(-kept.prediction)
+    if reason:
+        return (Estimate.undefined(reason),) * 3
+    (in_the_large,) = _fit(kept, ones, log_odds, confidence)
+    if np.ptp(kept.prediction) == 0:
+        same = Estimate.undefined("all forecasts are equal")
+        return same, same, in_the_large
+    if _separated(kept):
+        apart = Estimate.undefined("the forecasts separate the outcomes: the slope has no limit")
+        return apart, apart, in_the_large
+    both = np.column_stack([ones, log_odds])
+    intercept, slope = _fit(kept, both, np.zeros(log_odds.size), confidence)
+    return slope, intercept, in_the_large
+
+
+def _why_no_regression(cases: Cases) -> str:
+    if cases.prediction.size == 0:
+        return "every forecast is 0 or 1"
+    if np.ptp(cases.outcome) == 0:
+        return "only one outcome was seen"
+    return ""
+
+
+def _separated(cases: Cases) -> bool:
+    zeros, ones = (cases.prediction[cases.outcome == value] for value in (0, 1))
+    return bool(zeros.max() <= ones.min() or ones.max() <= zeros.min())
+
+
+def _fit(cases: Cases, design: Floats, offset: Floats, confidence: float) -> list[Estimate]:
+    """Fit a weighted logistic regression; intervals with the sandwich variance."""
+    from scipy.optimize import minimize
+    from scipy.special import expit, ndtri
+
+    weight = cases.weight / cases.weight.sum()
+
+    def loss(beta: Floats) -> tuple[float, Floats]:
+        score = offset + design @ beta
+        value = weight @ (np.logaddexp(0, score) - cases.outcome * score)
+        return float(value), (weight * (expit(score) - cases.outcome)) @ design
+
+    def curvature(beta: Floats) -> Floats:
+        chance = expit(offset + design @ beta)
+        return np.asarray((design.T * (weight * chance * (1 - chance))) @ design)
+
+    start = np.zeros(design.shape[1])
+    found = minimize(
+        loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-10}
+    )
+    beta = found.x
+    if np.linalg.norm(loss(beta)[1]) > 1e-7:
+        stuck = Estimate.undefined("the logistic regression did not converge")
+        return [stuck] * start.size
+    residual = cases.outcome - expit(offset + design @ beta)
+    inverse = np.linalg.inv(curvature(beta)) / cases.weight.sum()
+    variance = inverse @ cases.covariance(design * residual[:, np.newaxis]) @ inverse
+    reach = ndtri((1 + confidence) / 2) * np.sqrt(np.diag(variance))
+    return [
+        Estimate(float(b), float(b - r), float(b + r)) for b, r in zip(beta, reach, strict=True)
+    ]
+
+
+def _spiegelhalter(cases: Cases) -> ScoreTest:
+    from scipy.special import ndtr
+
+    tilt = 1 - 2 * cases.prediction
+    total = float(cases.total((cases.outcome - cases.prediction) * tilt))
+    if cases.cluster is None:
+        chance = cases.prediction * (1 - cases.prediction)
+        variance = float(cases.square @ (tilt**2 * chance))
+    else:
+        scores = ((cases.outcome - cases.prediction) * tilt)[:, np.newaxis]
+        variance = float(cases.covariance(scores)[0, 0])
+    if variance <= 0:
+        return ScoreTest(np.nan, np.nan, "every forecast is 0, 1/2 or 1")
+    z = total / np.sqrt(variance)
+    return ScoreTest(float(z), float(2 * ndtr(-abs(z))))
+
+
+def _hosmer_lemeshow(evidence: Evidence) -> ScoreTest:
+    from scipy.special import chdtrc
+
+    joint = evidence.given
+    if evidence.clusters is not None or not np.allclose(joint.weight, joint.rows):
+        return ScoreTest(np.nan, np.nan, "not defined with weights or clusters")
+    groups = quantile_bins(joint, GROUPS).joint
+    variance = groups.rows * groups.prediction * (1 - groups.prediction)
+    if not variance.all():
+        return ScoreTest(np.nan, np.nan, "a group has only forecasts of 0 or 1")
+    gap = groups.positives - groups.rows * groups.prediction
+    statistic = float(np.sum(gap**2 / variance))
+    # Forecasts that were not fitted to these rows: one degree of freedom per group.
+    return ScoreTest(statistic, float(chdtrc(len(groups), statistic)))
+
+
+def _distances_from_curve(joint: Joint) -> tuple[float, float, float]:
+    """Mean, median and 90 % quantile of |smoothed frequency - forecast|."""
+    width = max(float(kernel_smoothed_calibration_error(joint)), NARROWEST_CURVE)
+    curve = smoothed_curve(joint, bandwidth=width)
+    smoothed = np.interp(joint.prediction, curve["prediction"], curve["outcome"])
+    distance = np.abs(smoothed - joint.prediction)
+    order = np.argsort(distance)
+    reached = np.cumsum(joint.mass[order])
+    median, most = (
+        float(distance[order[min(int(np.searchsorted(reached, q)), order.size - 1)]])
+        for q in (0.5, 0.9)
+    )
+    return float(joint.mass @ distance), median, most

@@ -1,0 +1,379 @@
+"""What the rows say about chance: outcomes redrawn, and residuals multiplied by random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
+from calibrant.joint import Joint, Rows
+from calibrant.joint.draws import (
+    NUMBERS_AT_ONCE,
+    draw_binomials,
+    draw_positives,
+    exact_levels,
+    refuse_mean_outcomes,
+)
+from calibrant.joint.gate import Floats, read_labels
+from calibrant.joint.law import cell_index
+from calibrant.measurement import read_source
+
+# Beyond this many levels statistic and draws use the same rounded predictions: time stays
+# bounded for any number of rows.
+RESOLUTION = 2**12
+# Rows of different weights are redrawn one by one up to this many numbers; then by the level.
+MOST_COINS_DRAWN = 2**25
+# Below this many clusters their number itself is a caution.
+FEW_CLUSTERS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Coins:
+    """Rows of one level and one weight, in the order of the levels."""
+
+    level: npt.NDArray[np.intp]
+    weight: Floats
+    rows: npt.NDArray[np.int64]
+    positives: Floats
+
+    @classmethod
+    def grouped(
+        cls,
+        level: npt.NDArray[np.intp],
+        weight: Floats,
+        rows: npt.NDArray[np.int64],
+        positives: Floats,
+    ) -> Coins:
+        """Add up entries with the same level and weight."""
+        order = np.lexsort((weight, level))
+        level, weight = level[order], weight[order]
+        heavier = ~np.isclose(weight[1:], weight[:-1], rtol=1e-12, atol=0)
+        first = np.flatnonzero(np.append(True, (np.diff(level) > 0) | heavier))
+        return cls(
+            level[first],
+            weight[first],
+            np.add.reduceat(rows[order], first),
+            np.add.reduceat(positives[order], first),
+        )
+
+    def sums(self, entries: Floats) -> Floats:
+        """Add up over the coins of each level, along the last axis."""
+        first = np.flatnonzero(np.diff(self.level, prepend=-1))
+        return np.asarray(np.add.reduceat(entries, first, axis=-1))
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Residuals added up by cluster and level."""
+
+    charges: Any
+    """Sparse matrix, one row per cluster and one column per level."""
+    share: Floats
+    """Share of the weight that each cluster has."""
+    code: npt.NDArray[np.intp]
+    """Number of the cluster of each row."""
+
+    @classmethod
+    def of_rows(
+        cls, rows: Rows, joint: Joint, level: npt.NDArray[np.intp], labels: Any
+    ) -> Clusters:
+        """Add up residuals times weight, divided by the total weight."""
+        from scipy.sparse import coo_array
+
+        names, cluster = np.unique(labels, return_inverse=True)
+        if names.size < 2:
+            raise InferenceRefusedError(
+                "clusters must be at least two", "one cluster", "leave clusters out"
+            )
+        weight = np.ones(level.size) if rows.weight is None else rows.weight
+        weight = weight / joint.total
+        residual = weight * (rows.outcome - joint.prediction[level])
+        shape = (names.size, len(joint))
+        charges = coo_array((residual, (cluster, level)), shape=shape).tocsr()
+        share = np.asarray(np.bincount(cluster, weight, names.size), dtype=np.float64)
+        return cls(charges, share, cluster)
+
+    def __len__(self) -> int:
+        return self.share.size
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Rows, or rows of one prediction and outcome added up, for means of any function of both."""
+
+    prediction: Floats
+    outcome: Floats
+    weight: Floats
+    """Sum of the weights."""
+    square: Floats
+    """Sum of the squared weights."""
+    cluster: npt.NDArray[np.intp] | None
+
+    def total(self, scores: Floats) -> Floats:
+        """Add up weight times score; scores have one row per case."""
+        return np.asarray(self.weight @ scores)
+
+    def covariance(self, scores: Floats) -> Floats:
+        """Covariance of the totals of centred scores (one column each), robust to clusters."""
+        if self.cluster is None:
+            return np.asarray(scores.T @ (scores * self.square[:, np.newaxis]))
+        sums = np.stack([np.bincount(self.cluster, self.weight * column) for column in scores.T])
+        count = sums.shape[1]
+        return np.asarray(sums @ sums.T * (count / (count - 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Forecasts with what is needed to say how much of an error may be chance."""
+
+    given: Joint
+    """The Joint of the rows, exact unless the caller rounded it."""
+    joint: Joint
+    """The same with at most 4096 levels: statistic and draws use its predictions."""
+    coins: Coins | None
+    """Rows by level and weight; None where weights differ and the rows are not known."""
+    clusters: Clusters | None
+    rows: Rows | None = None
+    """The rows, kept where a Joint does not hold all that is needed."""
+
+    @classmethod
+    def read(
+        cls,
+        y_true: object,
+        y_proba: object = None,
+        sample_weight: object = None,
+        pos_label: object = None,
+        clusters: object = None,
+    ) -> Evidence:
+        """Take a Joint, or rows, perhaps in clusters."""
+        source = read_source(y_true, y_proba, sample_weight, pos_label)
+        if isinstance(source, Joint):
+            if clusters is not None:
+                raise InvalidForecastsError(
+                    "clusters need rows", "a Joint together with clusters", "pass y_true, y_proba"
+                )
+            return cls.of_joint(source)
+        return cls.of_rows(source, clusters)
+
+    @classmethod
+    def of_joint(cls, given: Joint) -> Evidence:
+        """Take a Joint."""
+        refuse_mean_outcomes(given)
+        joint = given.rounded(RESOLUTION) if len(given) > RESOLUTION else given
+        return cls(given, joint, _coins_of_levels(given, joint), None)
+
+    @classmethod
+    def of_rows(cls, rows: Rows, clusters: object = None) -> Evidence:
+        """Take rows that came through the gate."""
+        given = Joint.from_rows(rows)
+        if given.clipped:
+            rows = rows.cure()
+        evidence = cls.of_joint(given)
+        if evidence.coins is not None and clusters is None:
+            return evidence
+        labels = None if clusters is None else read_labels(clusters, "clusters", rows)
+        if rows.weight is not None and not rows.weight.all():
+            kept = rows.weight > 0
+            rows = rows.where(kept)
+            labels = None if labels is None else labels[kept]
+        joint = evidence.joint
+        level = _level_of(rows.prediction, joint)
+        grouped = None if labels is None else Clusters.of_rows(rows, joint, level, labels)
+        weight = np.ones(level.size) if rows.weight is None else rows.weight
+        outcome = np.asarray(rows.outcome, dtype=np.float64)
+        coins = Coins.grouped(level, weight, np.ones(level.size, np.int64), outcome)
+        return cls(given, joint, coins, grouped, rows)
+
+    @property
+    def cells(self) -> int | None:
+        """Cells that predictions were rounded to for the draws, or None."""
+        return None if self.joint is self.given else self.joint.resolution
+
+    @property
+    def unit(self) -> float:
+        """One over the effective number of independent rows.
+
+        Kish's number for weights; with clusters divided by the design effect, the squared sums of
+        residuals by cluster over the squared residuals, at most the size of a cluster.
+        """
+        unit = float(self.given.weight_squares.sum()) / self.given.total**2
+        if self.clusters is None:
+            return unit
+        whole = float(self.clusters.share @ self.clusters.share)
+        return min(unit * self._design_effect(self.clusters), whole)
+
+    def cases(self) -> Cases:
+        """Return the rows, added up where only their prediction and outcome matter."""
+        if self.rows is not None:
+            rows = self.rows
+            weight = np.ones(rows.prediction.size) if rows.weight is None else rows.weight
+            code = None if self.clusters is None else self.clusters.code
+            outcome = np.asarray(rows.outcome, dtype=np.float64)
+            return Cases(rows.prediction, outcome, weight, weight**2, code)
+        joint = self.given
+        share = np.concatenate([1 - joint.outcome, joint.outcome])
+        seen = share > 0
+        outcome = np.repeat([0.0, 1.0], len(joint))
+        return Cases(
+            np.tile(joint.prediction, 2)[seen],
+            outcome[seen],
+            (np.tile(joint.weight, 2) * share)[seen],
+            (np.tile(joint.weight_squares, 2) * share)[seen],
+            None,
+        )
+
+    def exact(self, draws: int) -> bool:
+        """Whether redrawn outcomes have exactly the law of a perfect forecaster's."""
+        return self.clusters is None and self._drawn_one_by_one(draws)
+
+    def null_charges(self, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
+        """Charges of a perfect forecaster, `draws` rows in parts of bounded memory.
+
+        Outcomes are redrawn from the predictions. Clusters may depend inside in any way, so their
+        residuals are kept and their signs flipped at random, which is right for many clusters;
+        where they vary less than coins must, because few events happened, normal numbers make up
+        for it.
+        """
+        if self.clusters is not None:
+            missing = np.sqrt(self._missing_spread())
+            for count in in_parts(draws, max(len(self.clusters), len(self.joint))):
+                signs = rng.integers(0, 2, size=(count, len(self.clusters))) * 2.0 - 1.0
+                flipped = np.ascontiguousarray((self.clusters.charges.T @ signs.T).T)
+                yield flipped + missing * rng.standard_normal(flipped.shape)
+        elif self.coins is not None and self._drawn_one_by_one(draws):
+            yield from self._redrawn(self.coins, draws, rng)
+        else:
+            joint = self.joint
+            for count in in_parts(draws, len(joint)):
+                positives = draw_positives(joint, rng, count)
+                yield (positives - joint.weight * joint.prediction) / joint.total
+
+    def multiplied_charges(
+        self, draws: int, rng: np.random.Generator, confidence: float
+    ) -> Iterator[Floats]:
+        """Charges whose spread is that of the sample's charges around the truth.
+
+        Each row's (or cluster's) part in the charges, less its mean, times a standard normal
+        number. Levels are independent sums of rows, so one number per level does, and one more
+        for the mean. Where few events were seen the sample hides its own spread; as in Wilson's
+        interval z^2 more rows with residuals of plus or minus one are therefore mixed in.
+        """
+        from scipy.special import ndtri
+
+        joint = self.joint
+        charge = (joint.positives - joint.weight * joint.prediction) / joint.total
+        hidden = (ndtri((1 + confidence) / 2) * self.unit) ** 2 * joint.mass
+        if self.clusters is None:
+            squares, cross, total = self._spreads()
+            squares = squares + hidden
+            slope = np.divide(cross, squares, out=np.zeros_like(cross), where=squares > 0)
+            rest = np.sqrt(max(0.0, total - float(cross @ slope)))
+            for count in in_parts(draws, len(joint)):
+                drawn = rng.standard_normal((count, len(joint))) * np.sqrt(squares)
+                mean = drawn @ slope + rest * rng.standard_normal(count)
+                yield drawn - mean[:, np.newaxis] * charge
+            return
+        size = len(self.clusters)
+        for count in in_parts(draws, max(size, len(joint))):
+            drawn = rng.standard_normal((count, size)) * np.sqrt(size / (size - 1))
+            mean = drawn @ self.clusters.share
+            together = (self.clusters.charges.T @ drawn.T).T
+            noise = rng.standard_normal((count, len(joint))) * np.sqrt(hidden)
+            yield together - mean[:, np.newaxis] * charge + noise
+
+    def _design_effect(self, clusters: Clusters) -> float:
+        within = clusters.charges.sum(axis=1)
+        return max(1.0, float(within @ within) / max(float(self._spreads()[0].sum()), 1e-300))
+
+    def _missing_spread(self) -> Floats:
+        """Variance that a perfect forecaster's clusters must have beyond what the sample shows."""
+        if self.clusters is None or self.coins is None:
+            return np.zeros(len(self.joint))
+        chance = self.joint.prediction * (1 - self.joint.prediction)
+        coins = self.coins.sums((self.coins.weight / self.joint.total) ** 2 * self.coins.rows)
+        expected = coins * chance
+        if not expected.any():
+            return expected
+        short = max(0.0, float(expected.sum() - self._spreads()[0].sum()))
+        return np.asarray(expected / expected.sum() * short * self._design_effect(self.clusters))
+
+    def _drawn_one_by_one(self, draws: int) -> bool:
+        if self.coins is None:
+            return False
+        return (
+            self.coins.level.size == len(self.joint)
+            or self.coins.level.size * draws <= MOST_COINS_DRAWN
+        )
+
+    def _redrawn(self, coins: Coins, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
+        chance = self.joint.prediction[coins.level]
+        levels = len(self.joint)
+        for count in in_parts(draws, coins.level.size):
+            ones = draw_binomials(coins.rows, chance, count, rng)
+            charges = (ones - coins.rows * chance) * (coins.weight / self.joint.total)
+            yield coins.sums(charges) if coins.level.size > levels else charges
+
+    def _spreads(self) -> tuple[Floats, Floats, float]:
+        """Add up squared residuals and residuals, times w^2 / W^2, per level, and w^2 / W^2."""
+        joint = self.joint
+        v = joint.prediction
+        if self.coins is None:
+            squares = joint.weight_squares / joint.total**2
+            ones, zeros = joint.outcome, 1 - joint.outcome
+            return (
+                squares * (ones * (1 - v) ** 2 + zeros * v**2),
+                squares * (ones * (1 - v) - zeros * v),
+                float(squares.sum()),
+            )
+        v = v[self.coins.level]
+        squares = (self.coins.weight / joint.total) ** 2
+        ones = self.coins.positives
+        zeros = self.coins.rows - ones
+        return (
+            self.coins.sums(squares * (ones * (1 - v) ** 2 + zeros * v**2)),
+            self.coins.sums(squares * (ones * (1 - v) - zeros * v)),
+            float(squares @ self.coins.rows),
+        )
+
+
+def check_draws(draws: int) -> None:
+    """Refuse fewer than one draw."""
+    if draws < 1:
+        raise InvalidOptionError("draws must be at least 1", repr(draws))
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse a confidence, level or tolerance outside (0, 1)."""
+    if not 0 < value < 1:
+        raise InvalidOptionError(f"{name} must lie between 0 and 1", repr(value))
+
+
+def _coins_of_levels(given: Joint, joint: Joint) -> Coins | None:
+    """Rows by level and weight, where rows of one level weigh the same."""
+    if not exact_levels(given).all():
+        return None
+    each = given.weight / given.rows
+    rows, ones = given.rows.astype(np.int64), np.rint(given.positives / each)
+    if joint is given:
+        return Coins(np.arange(len(given)), each, rows, ones)
+    return Coins.grouped(_level_of(given.prediction, joint), each, rows, ones)
+
+
+def _level_of(prediction: Floats, joint: Joint) -> npt.NDArray[np.intp]:
+    """Index of the level, or of the cell, of each prediction."""
+    if joint.resolution is None:
+        return np.searchsorted(joint.prediction, prediction)
+    return np.searchsorted(
+        cell_index(joint.prediction, joint.resolution), cell_index(prediction, joint.resolution)
+    )
+
+
+def in_parts(draws: int, numbers: int) -> Iterator[int]:
+    """Split draws of so many numbers each into parts of bounded memory."""
+    part = max(1, NUMBERS_AT_ONCE // numbers)
+    for done in range(0, draws, part):
+        yield min(part, draws - done)

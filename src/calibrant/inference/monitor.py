@@ -1,0 +1,327 @@
+"""Watch forecasts row by row, with a bound on false alarms that holds for ever."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, Self
+
+import numpy as np
+
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.inference.betting import Bets, witness_of
+from calibrant.inference.coins import read_coins
+from calibrant.inference.waiting import Key, WaitingRoom
+from calibrant.words import count_text, region_sentence
+
+SCHEMA = 1
+DEFAULT_RUN_LENGTH = 1e5
+
+
+class CalibrationMonitor:
+    r"""Watch a stream of forecasts; look after every row, as long as you like.
+
+    Parameters
+    ----------
+    tolerance : float, optional
+        How far chances may be from forecasts on average without being worth an alarm, in [0, 1);
+        0 tests exact calibration. By default min(0.02, p / 10, (1 - p) / 10) for a forecast of p.
+    alpha : float, default=0.05
+        Bound on the chance that a stream within tolerance ever causes an alarm, in (0, 1).
+    run_length : float, optional
+        Rows that pass on average, at least, before a stream within tolerance shows a `change`.
+        By default 100 000, or 1 / alpha if that is more.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows were seen.
+    alarm : bool
+        Whether the evidence ever reached 1 / alpha.
+    evidence : float
+        The average of the parts. Under the null hypothesis its mean is at most 1 at any time.
+
+    Notes
+    -----
+    **Null hypothesis.** For every row, given all rows before it, the expected calibration error is
+    at most the mean tolerance:
+
+    .. math:: E\left|P(y = 1 \mid \text{past}, p) - p\right| \le E[a(p)],
+
+    where p is the forecast of the row and a(p) its tolerance. This covers streams in which every
+    single chance is within the tolerance of its forecast, however the forecasts are chosen, and
+    independent rows of one forecaster whose expected calibration error is within the tolerance. A
+    smooth error within the tolerance is not enough: bins see errors that no smooth test sees. With
+    tolerance 0 it says that each forecast is the chance of its outcome given the past.
+
+    **Guarantee.** A bet multiplies its wealth by 1 + u (y - p) - s a(p); the stake u follows from
+    earlier rows and p, and never exceeds the size s, which does not depend on p. Given the past the
+    mean of this factor is at most 1 + s (E\|P(y=1\|past, p) - p\| - E a(p)), so at most 1 under the
+    null hypothesis: the evidence is a non-negative supermartingale that starts at 1, and the chance
+    that it ever reaches 1 / alpha is at most alpha (Ville 1939). Bettors who join before row t with
+    the share 1 / (t (t + 1)) find errors that begin late, for twice the logarithm of t.
+
+    The detector of changes is the sum of bettors who join before every row with one unit each. It
+    grows by at most 1 per row on average, so that `run_length` rows pass on average, or more, until
+    it reaches that level (the Shiryaev-Roberts e-detector of Shin, Ramdas and Rinaldo 2023).
+
+    **What it is not.** Silence proves nothing. Rows must enter in an order that does not depend on
+    their outcomes; for outcomes that come late or early see `expect`. Where forecasts are made
+    before earlier outcomes are known, and those outcomes tell about later ones (weeks that
+    overlap), even a perfect forecaster breaks the null hypothesis: give each of k interleaved
+    series its own monitor with alpha / k.
+
+    References
+    ----------
+    Henzi, Puke, Dimitriadis, Ziegel (2023), A safe Hosmer-Lemeshow test, NEJSDS. Shin, Ramdas,
+    Rinaldo (2023), E-detectors: a nonparametric framework for sequential change detection, NEJSDS.
+
+    Examples
+    --------
+    >>> monitor = CalibrationMonitor()
+    >>> monitor.update(1, 0.7)
+    False
+    >>> monitor.update_many([1] * 60, [0.5] * 60)
+    True
+    >>> print(monitor.sentence)
+    Alarm after 18 rows: ...
+    """
+
+    def __init__(
+        self,
+        tolerance: float | None = None,
+        alpha: float = 0.05,
+        *,
+        run_length: float | None = None,
+    ) -> None:
+        if tolerance is not None and not 0 <= tolerance < 1:
+            raise InvalidOptionError("tolerance must be at least 0 and below 1", repr(tolerance))
+        if not 0 < alpha < 1:
+            raise InvalidOptionError("alpha must be between 0 and 1", repr(alpha))
+        length = max(DEFAULT_RUN_LENGTH, 1 / alpha) if run_length is None else run_length
+        if not 1 <= length < np.inf:
+            raise InvalidOptionError("run_length must be a number of rows", repr(run_length))
+        self.tolerance = None if tolerance is None else float(tolerance)
+        self.alpha = float(alpha)
+        self.run_length = float(length)
+        self._bets = Bets(self.tolerance, 1 / self.alpha, self.run_length)
+        self._waiting = WaitingRoom()
+
+    def update(self, y_true: object, y_proba: object) -> bool:
+        """Take one row: its outcome, 0 or 1, and its prediction.
+
+        Returns
+        -------
+        bool
+            Whether there is, or was, an alarm.
+
+        Examples
+        --------
+        >>> CalibrationMonitor(tolerance=0).update(1, 0.0)
+        True
+        """
+        return self.update_many([y_true], [y_proba])
+
+    def update_many(self, y_true: object, y_proba: object, *, pos_label: object = None) -> bool:
+        """Take rows in their order; the same as taking them one by one.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Outcomes, 0 or 1.
+        y_proba : array-like of shape (n,) or (n, 2)
+            Predicted probabilities of outcome 1.
+        pos_label : object, optional
+            The label that counts as outcome 1.
+
+        Returns
+        -------
+        bool
+            Whether there is, or was, an alarm.
+        """
+        self._bets.play(*read_coins(y_true, y_proba, pos_label))
+        return self.alarm
+
+    def expect(self, key: Key, y_proba: object, due: float) -> None:
+        """Announce a forecast whose outcome is due at a time fixed now.
+
+        Parameters
+        ----------
+        key : str or int
+            Name of the row.
+        y_proba : float
+            Predicted probability of outcome 1.
+        due : float
+            Scheduled time of the outcome, a number on any one clock. The row enters in `advance`,
+            and not before then even if its outcome comes early: early outcomes are one-sided.
+
+        Examples
+        --------
+        >>> monitor = CalibrationMonitor()
+        >>> monitor.expect("rain on Monday", 0.3, due=1)
+        >>> monitor.expect("a strike by Friday", 0.2, due=5)
+        >>> monitor.resolve("a strike by Friday", 1)
+        >>> monitor.resolve("rain on Monday", 0)
+        >>> monitor.advance(now=2)
+        1
+        >>> monitor.waiting
+        ['a strike by Friday']
+        """
+        prediction, _ = read_coins([0], [y_proba])
+        self._waiting.add(key, float(prediction[0]), due)
+
+    def resolve(self, key: Key, y_true: object) -> None:
+        """Note the outcome of an announced forecast; None withdraws it (question annulled)."""
+        outcome = None if y_true is None else int(read_coins([y_true], [0.5])[1][0])
+        self._waiting.resolve(key, outcome)
+
+    def advance(self, now: float) -> int:
+        """Take the announced rows that are due, by due time; how many were taken.
+
+        A row that is due but has no outcome yet holds up the rows after it, so that outcomes that
+        are reported late cannot bias the order. `waiting` names it first.
+        """
+        released = list(self._waiting.release(now))
+        if released:
+            self.update_many([r.outcome for r in released], [r.prediction for r in released])
+        return len(released)
+
+    @property
+    def waiting(self) -> list[Key]:
+        """Keys of the announced rows that have not entered, by due time."""
+        return self._waiting.in_order()
+
+    @property
+    def rows(self) -> int:
+        """How many rows were seen."""
+        return self._bets.rows
+
+    @property
+    def evidence(self) -> float:
+        """Evidence against calibration within the tolerance: an e-value after every row."""
+        return float(np.mean(list(self.parts.values())))
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Evidence of each kind of bet; only their average causes an alarm.
+
+        `shift`: all forecasts are too low, or too high. `binned`: some are, by bins of log-odds,
+        all the time or lately. `isotonic`: along a monotone recalibration. `smooth`: along the best
+        smooth test of the past.
+        """
+        return self._bets.evidence
+
+    @property
+    def pvalue(self) -> float:
+        """A p-value that is valid whenever you look: one over the largest evidence so far."""
+        return 0.0 if self._bets.contradicted else 1 / self._bets.peak
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the evidence ever reached 1 / alpha."""
+        return self.alarm_row is not None
+
+    @property
+    def alarm_row(self) -> int | None:
+        """The row of the alarm, counted from 1."""
+        return self._bets.alarm_row
+
+    @property
+    def change(self) -> bool:
+        """Whether the detector of changes ever reached `run_length`; it causes no alarm."""
+        return self.change_row is not None
+
+    @property
+    def change_row(self) -> int | None:
+        """The row at which a change was noticed, counted from 1."""
+        return self._bets.change_row
+
+    @property
+    def change_evidence(self) -> float:
+        """Value of the detector of changes; under the null hypothesis at most `rows` on average."""
+        return self._bets.detector
+
+    @property
+    def sentence(self) -> str:
+        """What the monitor says, in words."""
+        needed = f"{1 / self.alpha:g}"
+        if not self.alarm:
+            seen = f"No alarm after {count_text(self.rows, 'row')}"
+            return f"{seen}: the evidence is {self.evidence:.3g}, an alarm needs {needed}."
+        start = f"Alarm after {count_text(self._bets.alarm_row or 0, 'row')}"
+        if self._bets.contradicted:
+            return f"{start}. A forecast of 0 or 1 was contradicted, which settles it."
+        parts = self.parts
+        joint = self._bets.joint()
+        return (
+            f"{start}: the evidence against {_what(self.tolerance)} reached {needed} "
+            f"(now {self.evidence:.3g}, most of it from the {max(parts, key=parts.__getitem__)} "
+            f"bets). Over all rows {region_sentence(joint, witness_of(joint))}."
+        )
+
+    def to_json(self) -> str:
+        """Write the whole state; `from_json` carries on from it bit for bit."""
+        state = {
+            "schema": SCHEMA,
+            "tolerance": self.tolerance,
+            "alpha": self.alpha,
+            "run_length": self.run_length,
+            "bets": self._bets.state(),
+            "waiting": [
+                [key, asdict(forecast)] for key, forecast in self._waiting.forecasts.items()
+            ],
+        }
+        return json.dumps(state, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Make a monitor from what `to_json` wrote.
+
+        Examples
+        --------
+        >>> monitor = CalibrationMonitor()
+        >>> monitor.update_many([0, 1], [0.2, 0.6])
+        False
+        >>> CalibrationMonitor.from_json(monitor.to_json()) == monitor
+        True
+        """
+        try:
+            return cls._restored(json.loads(text))
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise InvalidForecastsError(
+                "a stored monitor must be what to_json wrote",
+                f"{type(error).__name__}: {error}",
+            ) from error
+
+    @classmethod
+    def _restored(cls, state: dict[str, Any]) -> Self:
+        if state["schema"] != SCHEMA:
+            raise InvalidForecastsError(f"schema must be {SCHEMA}", repr(state["schema"]))
+        monitor = cls(state["tolerance"], state["alpha"], run_length=state["run_length"])
+        monitor._bets.restore(state["bets"])
+        for key, forecast in state["waiting"]:
+            monitor.expect(key, forecast["prediction"], forecast["due"])
+            if forecast["outcome"] is not None:
+                monitor.resolve(key, forecast["outcome"])
+        return monitor
+
+    def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]:
+        return type(self).from_json, (self.to_json(),)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CalibrationMonitor):
+            return NotImplemented
+        return self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]  # it changes with every row
+
+    def __repr__(self) -> str:
+        state = "alarm" if self.alarm else "no alarm"
+        return f"CalibrationMonitor({self.rows} rows, evidence {self.evidence:.3g}, {state})"
+
+
+def _what(tolerance: float | None) -> str:
+    if tolerance == 0:
+        return "exact calibration"
+    return f"calibration within {'min(0.02, p/10, (1-p)/10)' if tolerance is None else tolerance}"

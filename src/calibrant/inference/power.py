@@ -1,0 +1,211 @@
+"""How many rows a verdict will take, before they are collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.errors import InvalidOptionError
+from calibrant.inference.evidence import Evidence, check_share
+from calibrant.inference.interval import find_interval
+from calibrant.inference.statistic import AnyMeasure, Statistic
+from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, TOO_CLOSE, UNDECIDED, two_digits
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.measurement import as_joint
+from calibrant.measures.smooth import smooth_calibration_error
+
+# Simulated samples use predictions rounded to this many cells.
+RESOLUTION = 2**9
+SAMPLES, MULTIPLIERS, INTERVALS = 400, 199, 8
+MOST_ROWS = 10**10
+
+
+@dataclass(frozen=True, slots=True)
+class RowsNeeded:
+    """Rows after which a verdict will probably be decided."""
+
+    rows: int
+    """Rounded up to two digits."""
+    state: str
+    """The verdict that the truth deserves."""
+    power: float
+    """Chance to reach it with so many rows."""
+    error: float
+    """The population's error."""
+    tolerance: float
+    worst_case: int
+    """Rows of the bound for every distribution (Hu, Jambulapati, Tian and Yang 2024)."""
+
+
+def rows_needed(
+    tolerance: float,
+    predictions: object,
+    *,
+    truth: Callable[[Floats], object] | None = None,
+    measure: AnyMeasure = smooth_calibration_error,
+    confidence: float = 0.95,
+    power: float = 0.8,
+    rng: np.random.Generator | int | None = None,
+) -> RowsNeeded:
+    """Tell how many rows a verdict will take, by simulation.
+
+    Parameters
+    ----------
+    tolerance : float
+        Error that is small enough.
+    predictions : array-like or Joint
+        Predictions like those to come: how they spread decides how many rows are needed.
+    truth : callable, optional
+        Chance of outcome 1 as a function of an array of predictions; by default the predictions
+        themselves, a perfect forecaster.
+    measure : str or callable, default=smooth_calibration_error
+        A measure that has a confidence interval.
+    confidence : float, default=0.95
+        Confidence of the verdict.
+    power : float, default=0.8
+        Wanted chance that the verdict is decided, and rightly so.
+    rng : numpy.random.Generator or int, optional
+        Source of randomness.
+
+    Returns
+    -------
+    RowsNeeded
+
+    Examples
+    --------
+    >>> needed = rows_needed(0.02, np.linspace(0.05, 0.95, 19), rng=0)
+    >>> needed.state, 4000 < needed.rows < 7000, needed.worst_case
+    ('calibrated', True, 600000)
+    """
+    check_share("power", power)
+    plan = _Plan.read(tolerance, predictions, truth, measure, confidence)
+    rng = np.random.default_rng(rng)
+    if abs(plan.error - tolerance) < TOO_CLOSE * tolerance:
+        raise InvalidOptionError(
+            "the error must not lie at the tolerance: no number of rows would tell them apart",
+            f"an error of {plan.error:.3g} for a tolerance of {tolerance:g}",
+        )
+    state = CALIBRATED if plan.error < tolerance else MISCALIBRATED
+    few, many = 16.0, 64.0
+    while plan.chances(int(many), rng)[state] < power:
+        few, many = many, 4 * many
+        if many > MOST_ROWS:
+            raise InvalidOptionError(
+                "so sure a verdict takes too many rows", f"more than {MOST_ROWS:.0e}"
+            )
+    while many / few > 1.1:
+        middle = np.sqrt(few * many)
+        reached = plan.chances(int(middle), rng)[state] >= power
+        few, many = (few, middle) if reached else (middle, many)
+    rows = two_digits(many)
+    worst = 16 * (np.sqrt(2) + np.sqrt(2 * np.log(1 / (1 - confidence)))) ** 2 / tolerance**2
+    return RowsNeeded(
+        rows, state, plan.chances(rows, rng)[state], plan.error, tolerance, two_digits(worst)
+    )
+
+
+def verdict_chances(
+    rows: int,
+    tolerance: float,
+    predictions: object,
+    *,
+    truth: Callable[[Floats], object] | None = None,
+    measure: AnyMeasure = smooth_calibration_error,
+    confidence: float = 0.95,
+    rng: np.random.Generator | int | None = None,
+) -> dict[str, float]:
+    """Tell how likely each verdict is with so many rows, by simulation.
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows that will be collected.
+    tolerance, predictions, truth, measure, confidence, rng
+        As for `rows_needed`.
+
+    Returns
+    -------
+    dict of str to float
+        Chances of "calibrated", "miscalibrated" and "undecided".
+
+    Examples
+    --------
+    >>> chances = verdict_chances(500, 0.02, np.linspace(0.05, 0.95, 19), rng=0)
+    >>> chances["undecided"] > 0.9
+    True
+    """
+    if rows < 1:
+        raise InvalidOptionError("rows must be at least 1", repr(rows))
+    plan = _Plan.read(tolerance, predictions, truth, measure, confidence)
+    return plan.chances(int(rows), np.random.default_rng(rng))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What samples will look like, and how they will be judged."""
+
+    joint: Joint
+    """Predictions to come, with the true chances as outcomes."""
+    chance: Floats
+    statistic: Statistic
+    tolerance: float
+    confidence: float
+
+    @classmethod
+    def read(
+        cls,
+        tolerance: float,
+        predictions: object,
+        truth: Callable[[Floats], object] | None,
+        measure: AnyMeasure,
+        confidence: float,
+    ) -> _Plan:
+        check_share("tolerance", tolerance)
+        check_share("confidence", confidence)
+        statistic = Statistic.of(measure)
+        statistic.refuse_without_interval()
+        if isinstance(predictions, Joint):
+            joint = predictions
+        else:
+            scores = np.asarray(predictions, dtype=np.float64)
+            joint = as_joint(np.zeros(scores.shape), scores)
+        if len(joint) > RESOLUTION:
+            joint = joint.rounded(RESOLUTION)
+        chance = joint.prediction if truth is None else np.asarray(truth(joint.prediction), float)
+        if chance.shape != joint.prediction.shape or not ((chance >= 0) & (chance <= 1)).all():
+            raise InvalidOptionError("truth must return one chance in [0, 1] per prediction")
+        return cls(joint, chance, statistic, tolerance, confidence)
+
+    @property
+    def error(self) -> float:
+        """The population's error."""
+        return float(self._values((self.chance - self.joint.prediction) * self.joint.mass)[0])
+
+    def chances(self, rows: int, rng: np.random.Generator) -> dict[str, float]:
+        """Share of simulated samples that get each verdict.
+
+        The half-width hardly varies from sample to sample: the mean over a few of them stands for
+        all.
+        """
+        counts = rng.multinomial(rows, self.joint.mass, size=SAMPLES)
+        ones = rng.binomial(counts, self.chance)
+        values = self._values((ones - counts * self.joint.prediction) / rows)
+        half_width = np.mean([self._half_width(counts[i], ones[i], rng) for i in range(INTERVALS)])
+        calibrated = float(np.mean(values + half_width <= self.tolerance))
+        miscalibrated = float(np.mean(values - half_width > self.tolerance))
+        return {
+            CALIBRATED: calibrated,
+            MISCALIBRATED: miscalibrated,
+            UNDECIDED: 1 - calibrated - miscalibrated,
+        }
+
+    def _values(self, charges: Floats) -> Floats:
+        return self.statistic.values(self.joint, np.atleast_2d(charges))
+
+    def _half_width(self, count: Floats, ones: Floats, rng: np.random.Generator) -> float:
+        sample = Joint.from_counts(self.joint.prediction, count, ones)
+        evidence = Evidence.read(sample)
+        return find_interval(evidence, self.statistic, self.confidence, MULTIPLIERS, rng).half_width

@@ -1,0 +1,104 @@
+"""A measure made ready for inference: its value on a Joint, and on many signed charges."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from calibrant.catalogue import CATALOGUE, Measure, find_measure
+from calibrant.errors import InferenceRefusedError
+from calibrant.joint import Joint
+from calibrant.joint.draws import exact_levels
+from calibrant.joint.gate import Floats
+
+AnyMeasure = str | Callable[..., float]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """A measure with its options."""
+
+    name: str
+    function: Callable[..., float]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    entry: Measure | None = None
+    """Its line of the catalogue."""
+
+    @classmethod
+    def of(cls, measure: AnyMeasure) -> Statistic:
+        """Read a name, a measure, a measure with options (`functools.partial`), or any callable."""
+        if isinstance(measure, str):
+            entry = find_measure(measure)
+            return cls(entry.name, entry.function, {}, entry)
+        function, options = measure, {}
+        if isinstance(measure, partial) and not measure.args:
+            function, options = measure.func, measure.keywords
+        name = getattr(function, "__name__", "measure")
+        found = CATALOGUE.get(name)
+        if found is not None and found.function is function:
+            return cls(name, function, options, found)
+        return cls(name, measure)
+
+    def value(self, joint: Joint) -> float:
+        """Measure a Joint."""
+        return float(self.function(joint, **self.options))
+
+    def support(self) -> Callable[..., Floats] | None:
+        """Return the measure as a function of many charges, where its options allow that."""
+        if self.entry is None or self.entry.support is None:
+            return None
+        known = inspect.signature(self.entry.support).parameters
+        if not set(self.options) <= set(known) or not self._tests_are_charged():
+            return None
+        return partial(self.entry.support, **self.options)
+
+    def _tests_are_charged(self) -> bool:
+        """Whether a family, if there is one, says that its value depends on charges alone."""
+        family = self.options.get("family")
+        return family is None or bool(getattr(family, "interval", False))
+
+    def values(self, joint: Joint, charges: Floats) -> Floats:
+        """Measure many samples on the levels of a Joint, given by their charges (one row each)."""
+        support = self.support()
+        if support is not None:
+            return support(joint, charges)
+        positives = charges * joint.total + joint.weight * joint.prediction
+        each = joint.weight / joint.rows
+        whole = np.where(exact_levels(joint), np.rint(positives / each) * each, positives)
+        return np.array([self.value(joint.with_positives(row)) for row in whole])
+
+    def refuse_without_support(self) -> None:
+        """Raise where a measure is not a function of the charges alone."""
+        if self.support() is None:
+            raise InferenceRefusedError(
+                "clusters need a measure of the catalogue that can judge charges",
+                self.name.replace("_", " "),
+                "use the smooth error",
+            )
+
+    def refuse_without_interval(self) -> None:
+        """Raise where no valid interval is known, with the reason."""
+        if self.support() is None or self.entry is None or not self.entry.interval:
+            raise InferenceRefusedError(
+                "no valid confidence interval is known for this measure",
+                self.name.replace("_", " ") + _reason(self),
+                "use the smooth error; calibration_test still gives the noise floor",
+            )
+
+
+def _reason(statistic: Statistic) -> str:
+    if statistic.entry is None:
+        return ", which is not in the catalogue"
+    if statistic.entry.interval:
+        return " with these options"
+    return ", whose sampling error does not shrink evenly over its tests"
+
+
+def charges_of(joint: Joint) -> Floats:
+    """Mass times residual of each level: what every weighted calibration error depends on."""
+    return np.asarray((joint.positives - joint.weight * joint.prediction) / joint.total)

@@ -1,0 +1,78 @@
+"""Forecasts whose outcome is not due yet.
+
+A row must not enter because its outcome is known: outcomes that can only come early if they are
+positive would enter first and look like bias. So rows enter in the order of their due times, which
+were fixed with the forecast, and a row that is due but unknown holds up the rows after it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from calibrant.errors import InvalidForecastsError
+
+Key = str | int
+
+
+@dataclass(slots=True)
+class Forecast:
+    """A forecast that waits for its outcome, its due time, or both."""
+
+    prediction: float
+    due: float
+    outcome: int | None = None
+
+
+@dataclass(slots=True)
+class WaitingRoom:
+    """Forecasts by key, in the order in which they were announced."""
+
+    forecasts: dict[Key, Forecast] = field(default_factory=dict)
+
+    def add(self, key: Key, prediction: float, due: float) -> None:
+        """Announce a forecast."""
+        if not isinstance(key, Key):
+            raise InvalidForecastsError("a key must be a string or a whole number", repr(key))
+        if key in self.forecasts:
+            raise InvalidForecastsError("a key must not be waiting already", repr(key))
+        self.forecasts[key] = Forecast(prediction, finite(due, "due"))
+
+    def resolve(self, key: Key, outcome: int | None) -> None:
+        """Note an outcome, or withdraw the forecast."""
+        forecast = self.forecasts.get(key)
+        if forecast is None or forecast.outcome is not None:
+            raise InvalidForecastsError(
+                "a key must belong to a forecast that waits for its outcome", repr(key)
+            )
+        if outcome is None:
+            del self.forecasts[key]
+        else:
+            forecast.outcome = outcome
+
+    def in_order(self) -> list[Key]:
+        """Keys by due time, those of equal due time in the order of their announcement."""
+        return sorted(self.forecasts, key=lambda key: self.forecasts[key].due)
+
+    def release(self, now: float) -> Iterator[Forecast]:
+        """Let go what is due and resolved, up to the first row that is due but unresolved."""
+        moment = finite(now, "now")
+        for key in self.in_order():
+            forecast = self.forecasts[key]
+            if forecast.due > moment or forecast.outcome is None:
+                return
+            yield self.forecasts.pop(key)
+
+
+def finite(time: float, name: str) -> float:
+    """Return a time on the caller's clock."""
+    try:
+        moment = float(time)
+    except (TypeError, ValueError):
+        moment = math.nan
+    if not math.isfinite(moment):
+        raise InvalidForecastsError(
+            f"{name} must be a finite number on one clock", repr(time), "for instance Unix seconds"
+        )
+    return moment

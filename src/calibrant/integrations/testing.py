@@ -1,0 +1,62 @@
+"""For tests of models: fail with a sentence when forecasts are not calibrated."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant.report.audit import DRAWS
+from calibrant.report.gate import CANNOT_TELL, FAILED, read_limits, run_gate
+from calibrant.report.source import Roles, read
+
+
+def assert_calibrated(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    tolerance: float | None = None,
+    measures: list[str] | None = None,
+    by: object = None,
+    prediction: str = "prediction",
+    outcome: str = "outcome",
+    sample_weight: object = None,
+    pos_label: object = None,
+    clusters: object = None,
+    confidence: float = 0.95,
+    undecided: str = "fail",
+    rng: np.random.Generator | int | None = 0,
+) -> None:
+    """Raise an AssertionError unless forecasts are calibrated within a tolerance.
+
+    The same logic as `calibrant check`.
+
+    Parameters
+    ----------
+    y_true, y_proba, prediction, outcome, sample_weight, pos_label, by, clusters
+        As for `calibrant.audit`; with `by` every group must hold.
+    tolerance : float, optional
+        Error that is small enough; by default that of a verdict.
+    measures : list of str, optional
+        Measures to check, as `name` or `name=tolerance`; the smooth error by default.
+    confidence : float, default=0.95
+        Confidence of the intervals that decide.
+    undecided : {"fail", "pass"}, default="fail"
+        What to do when the rows cannot tell.
+    rng : numpy.random.Generator or int, default=0
+        Source of randomness; fixed, so that a test says the same again.
+
+    Examples
+    --------
+    >>> assert_calibrated([0, 1] * 3000, [0.5] * 6000)
+    >>> assert_calibrated([0, 1] * 3000, [0.6] * 6000)
+    Traceback (most recent call last):
+    AssertionError: failed: Forecasts, 6 000 rows
+    failed       smooth calibration error: Miscalibrated: the smooth calibration error is at least
+    0.0872 (95 % confidence), beyond the tolerance of 0.02.
+    """
+    roles = Roles(prediction, outcome, sample_weight, clusters, by)
+    source = read(y_true, y_proba, roles, pos_label=pos_label)
+    limits = read_limits(measures or [], tolerance)
+    gate = run_gate(source, limits, confidence, DRAWS, rng)
+    bad = {FAILED} if undecided == "pass" else {FAILED, CANNOT_TELL}
+    if gate.state in bad:
+        raise AssertionError(str(gate))

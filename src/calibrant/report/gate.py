@@ -1,0 +1,226 @@
+"""A gate for releases: does every check hold, does one fail, or can the rows not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant.errors import InvalidOptionError
+from calibrant.groups import judge_groups
+from calibrant.inference import compare
+from calibrant.inference.evidence import check_share
+from calibrant.inference.interval import find_interval
+from calibrant.inference.statistic import Statistic
+from calibrant.inference.verdict import (
+    CALIBRATED,
+    MISCALIBRATED,
+    default_tolerance,
+    find_verdict,
+)
+from calibrant.report.markdown import escaped, table
+from calibrant.report.source import Source
+from calibrant.words import count_text
+
+PASSED, FAILED, CANNOT_TELL = "passed", "failed", "cannot tell"
+EXIT_CODES = {PASSED: 0, FAILED: 1, CANNOT_TELL: 3}
+SCHEMA = 1
+HEADLINE = "smooth_calibration_error"
+STATES = {CALIBRATED: PASSED, MISCALIBRATED: FAILED}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that must hold."""
+
+    name: str
+    state: str
+    """"passed", "failed" or "cannot tell"."""
+    sentence: str
+    value: float
+    low: float
+    high: float
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """All checks of a release."""
+
+    title: str
+    rows: int
+    checks: tuple[Check, ...]
+
+    @property
+    def state(self) -> str:
+        """Failed if any check fails, else whatever the least certain one says."""
+        states = {check.state for check in self.checks}
+        return next(state for state in (FAILED, CANNOT_TELL, PASSED) if state in states)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if everything holds, 1 if something fails, 3 if the rows cannot tell."""
+        return EXIT_CODES[self.state]
+
+    def __str__(self) -> str:
+        lines = [f"{self.state}: {self.title}, {count_text(self.rows, 'row')}"]
+        lines += [f"{check.state:<12} {check.name}: {check.sentence}" for check in self.checks]
+        return "\n".join(lines)
+
+    def to_markdown(self) -> str:
+        """Write the checks as a table for the summary of a build."""
+        rows = [
+            [
+                escaped(check.name),
+                check.state,
+                f"{check.value:.4f}",
+                f"{check.low:.4f} and {check.high:.4f}",
+                f"{check.limit:.4g}",
+            ]
+            for check in self.checks
+        ]
+        said = [f"- {escaped(check.sentence)}" for check in self.checks]
+        head = f"## Calibration gate: {self.state}"
+        lines = [head, "", *table(["check", "state", "value", "between", "limit"], rows), "", *said]
+        return "\n".join(lines) + "\n"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON, of a stable shape."""
+        names = Check.__dataclass_fields__
+        return {
+            "schema": SCHEMA,
+            "state": self.state,
+            "exit_code": self.exit_code,
+            "title": self.title,
+            "rows": self.rows,
+            "checks": [{name: getattr(check, name) for name in names} for check in self.checks],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """An earlier release to compare with."""
+
+    max_worse: float
+    source: Source | None = None
+    """Its own rows, when they cannot be joined with the new ones."""
+    pairs: tuple[Any, Any, Any] | None = None
+    """Outcomes, old and new predictions of the same rows."""
+
+
+def run_gate(
+    source: Source,
+    limits: Mapping[str, float | None],
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator | int | None,
+    baseline: Baseline | None = None,
+) -> Gate:
+    """Check forecasts against a tolerance for each measure, their groups, and a baseline."""
+    check_share("confidence", confidence)
+    generator = np.random.default_rng(rng)
+    checks = [*_measures(source, limits, confidence, draws, generator)]
+    if source.groups:
+        checks.append(_groups(source, limits, confidence, draws, generator))
+    if baseline is not None:
+        checks.append(_baseline(source, baseline, confidence, draws, generator))
+    return Gate(source.title, source.evidence.given.row_count, tuple(checks))
+
+
+def read_limits(measures: list[str], tolerance: float | None) -> dict[str, float | None]:
+    """Read `name` or `name=tolerance`; without a tolerance of its own the common one holds."""
+    limits: dict[str, float | None] = {}
+    for text in measures or [HEADLINE]:
+        name, _, own = text.partition("=")
+        try:
+            limits[name.strip()] = float(own) if own else tolerance
+        except ValueError as error:
+            raise InvalidOptionError(
+                "a measure must be a name, or name=tolerance", repr(text)
+            ) from error
+    for limit in limits.values():
+        if limit is not None:
+            check_share("tolerance", limit)
+    return limits
+
+
+def _measures(
+    source: Source,
+    limits: Mapping[str, float | None],
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> Iterator[Check]:
+    for name, limit in limits.items():
+        verdict = find_verdict(source.evidence, Statistic.of(name), limit, confidence, draws, rng)
+        yield Check(
+            name.replace("_", " "),
+            STATES.get(verdict.state, CANNOT_TELL),
+            verdict.sentence,
+            verdict.value,
+            verdict.interval.low,
+            verdict.interval.high,
+            verdict.tolerance,
+        )
+
+
+def _groups(
+    source: Source,
+    limits: Mapping[str, float | None],
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> Check:
+    name, limit = next(iter(limits.items()))
+    tolerance = default_tolerance(source.evidence.given) if limit is None else limit
+    groups = judge_groups(source.groups, Statistic.of(name), tolerance, confidence, draws, rng)
+    states = {group.state for group in groups}
+    worst = groups.groups[0]
+    if MISCALIBRATED in states:
+        state = FAILED
+        worst = groups.failing[0]
+    else:
+        state = PASSED if states == {CALIBRATED} else CANNOT_TELL
+    return Check(
+        f"{count_text(len(groups), 'group')}, worst {worst.by} {worst.name}",
+        state,
+        groups.sentence,
+        worst.value,
+        worst.low,
+        worst.high,
+        tolerance,
+    )
+
+
+def _baseline(
+    source: Source,
+    baseline: Baseline,
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> Check:
+    check_share("max_worse", baseline.max_worse)
+    if baseline.pairs is not None:
+        outcome, old, new = baseline.pairs
+        paired = compare(outcome, old, new, confidence=confidence, draws=draws, rng=rng)
+        value, low, high = paired.difference, paired.low, paired.high
+        how = "on the same rows"
+    else:
+        # Two samples: each interval may miss with half of the chance.
+        half = (1 + confidence) / 2
+        statistic = Statistic.of(HEADLINE)
+        others = baseline.source.evidence if baseline.source else source.evidence
+        old_one = find_interval(others, statistic, half, draws, rng)
+        new_one = find_interval(source.evidence, statistic, half, draws, rng)
+        value = new_one.value - old_one.value
+        low, high = new_one.low - old_one.high, new_one.high - old_one.low
+        how = "on rows of its own"
+    limit = baseline.max_worse
+    state = PASSED if high < limit else FAILED if low > limit else CANNOT_TELL
+    sentence = (
+        f"the smooth calibration error changed by {value:+.4f} from the baseline {how} "
+        f"(between {low:+.4f} and {high:+.4f}); at most {limit:+.4g} is allowed."
+    )
+    return Check("not worse than the baseline", state, sentence, value, low, high, limit)

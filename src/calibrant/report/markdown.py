@@ -1,0 +1,72 @@
+"""An audit as Markdown, for pull requests and the summary of a build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from calibrant.catalogue import CATALOGUE
+from calibrant.report.findings import PASSED
+from calibrant.report.summary import Summary
+from calibrant.report.text import cost_sentence, headline
+
+MOST_GROUPS = 20
+
+
+def render_markdown(summary: Summary) -> str:
+    """Write an audit as Markdown."""
+    return "\n".join(_lines(summary)) + "\n"
+
+
+def _lines(summary: Summary) -> Iterator[str]:
+    verdict = summary.verdict
+    yield f"## {escaped(summary.title)}: {verdict.state}"
+    yield ""
+    yield escaped(verdict.sentence)
+    yield ""
+    yield escaped(f"{headline(summary)} Most clearly: {summary.where}. {cost_sentence(summary)}")
+    yield ""
+    yield from table(
+        ["measure", "value", "perfect forecaster"],
+        [
+            [CATALOGUE[name].title, f"{value:.4f}", f"{summary.noise_floors[name]:.4f}"]
+            for name, value in summary.measures.items()
+        ],
+    )
+    if summary.groups is not None:
+        yield ""
+        yield from table(
+            ["group", "rows", "said", "happened", "error", "between", "verdict"],
+            [
+                [
+                    escaped(f"{group.by} {group.name}"),
+                    str(group.rows),
+                    f"{group.mean_prediction:.3f}",
+                    f"{group.base_rate:.3f}",
+                    f"{group.value:.4f}",
+                    f"{group.low:.4f} and {group.high:.4f}",
+                    group.state,
+                ]
+                for group in summary.groups.groups[:MOST_GROUPS]
+            ],
+        )
+    noted = [finding for finding in summary.findings if finding.kind != PASSED]
+    if noted:
+        yield ""
+    for finding in noted:
+        advice = f" *{escaped(finding.advice)}*" if finding.advice else ""
+        yield f"- `{finding.code}` {escaped(finding.text)}{advice}"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Write a table."""
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def escaped(text: str) -> str:
+    """Let the user's own words stay words."""
+    for mark in "\\`*_[]<>|#":
+        text = text.replace(mark, f"\\{mark}")
+    return text.replace("\n", " ")

@@ -1,0 +1,221 @@
+"""A log of forecasts over time: windows to look at, and what the monitor says."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.inference import CalibrationMonitor
+from calibrant.inference.coins import read_coins
+from calibrant.joint.gate import Floats
+from calibrant.report.windows import (
+    Times,
+    Window,
+    checked_times,
+    time_text,
+    window_length,
+    windows_of,
+)
+from calibrant.words import count_text, probability_text
+
+SCHEMA = 1
+WINDOWS_IN_TEXT = 12
+# Evidence beyond this is written as this, since JSON has no infinity.
+LARGEST_NUMBER = 1e300
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """One group of rows, in the order of time."""
+
+    group: str | None
+    monitor: CalibrationMonitor
+    first: str
+    last: str
+    alarm_time: str | None
+    change_time: str | None
+    windows: tuple[Window, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        monitor = self.monitor
+        return {
+            "group": self.group,
+            "rows": monitor.rows,
+            "first": self.first,
+            "last": self.last,
+            "alpha": monitor.alpha,
+            "alarm": monitor.alarm,
+            "alarm_row": monitor.alarm_row,
+            "alarm_time": self.alarm_time,
+            "evidence": min(monitor.evidence, LARGEST_NUMBER),
+            "parts": {name: min(e, LARGEST_NUMBER) for name, e in monitor.parts.items()},
+            "pvalue": monitor.pvalue,
+            "change": monitor.change,
+            "change_row": monitor.change_row,
+            "change_time": self.change_time,
+            "run_length": monitor.run_length,
+            "sentence": monitor.sentence,
+            "windows": [asdict(window) for window in self.windows],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """All groups of a log."""
+
+    groups: tuple[Watched, ...]
+    tolerance: float | None
+    alpha: float
+    window: str | None
+
+    @property
+    def alarm(self) -> bool:
+        """Whether any group caused an alarm."""
+        return any(group.monitor.alarm for group in self.groups)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON, of a stable shape."""
+        return {
+            "schema": SCHEMA,
+            "alarm": self.alarm,
+            "rows": sum(group.monitor.rows for group in self.groups),
+            "tolerance": self.tolerance,
+            "alpha": self.alpha,
+            "window": self.window,
+            "groups": [group.as_dict() for group in self.groups],
+        }
+
+    def __str__(self) -> str:
+        return "\n\n".join(_text(group) for group in self.groups)
+
+
+def watch(
+    y_true: object,
+    y_proba: object,
+    time: Times,
+    *,
+    pos_label: object = None,
+    by: npt.NDArray[Any] | None = None,
+    window: str | None = None,
+    tolerance: float | None = None,
+    alpha: float = 0.05,
+) -> Watch:
+    """Run a monitor over a log in the order of time, and describe its windows.
+
+    Rows of the same time enter in a random order, drawn with a fixed seed from the sorted rows: it
+    depends neither on the order of the rows nor on outcomes. With k groups each has its own monitor
+    with alpha / k, so that the chance of any false alarm is at most alpha.
+
+    Parameters
+    ----------
+    y_true, y_proba : array-like of shape (n,)
+        Outcomes, 0 or 1, and predictions.
+    time : array of numbers or datetime64
+        When the outcome was due.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    by : array, optional
+        Group of each row.
+    window : str, optional
+        Length of the windows: a number with s, m, h, d or w for dates (7d by default), a number
+        alone for times that are numbers (one window by default). Windows are multiples of their
+        length from Monday 5 January 1970, or from 0; they do not depend on the rows.
+    tolerance, alpha : float
+        Options of `CalibrationMonitor`.
+
+    Returns
+    -------
+    Watch
+
+    Examples
+    --------
+    >>> days = np.arange("2024-01-01", "2024-01-15", dtype="datetime64[D]")
+    >>> seen = watch([0, 1] * 7, [0.4, 0.6] * 7, days)
+    >>> [(window.start, window.rows) for window in seen.groups[0].windows]
+    [('2024-01-01', 7), ('2024-01-08', 7)]
+    >>> seen.alarm
+    False
+    """
+    prediction, outcome = read_coins(y_true, y_proba, pos_label)
+    moments = checked_times(time, prediction.size)
+    dated = moments.dtype.kind == "M"
+    window = window or ("7d" if dated else None)
+    length = None if window is None else window_length(window, dated=dated)
+    labels = np.zeros(prediction.size, dtype=np.intp)
+    names: list[str | None] = [None]
+    if by is not None:
+        texts, labels = np.unique(np.asarray(by).astype(str), return_inverse=True)
+        names = texts.tolist()
+    order = _in_order(moments, prediction, outcome, labels)
+    groups = []
+    for name, rows in zip(names, np.split(order, np.cumsum(np.bincount(labels))[:-1]), strict=True):
+        monitor = CalibrationMonitor(tolerance, alpha / len(names))
+        monitor.update_many(outcome[rows], prediction[rows])
+        windows = windows_of(moments[rows], prediction[rows], outcome[rows], length)
+        groups.append(_watched(name, monitor, moments[rows], windows))
+    return Watch(tuple(groups), tolerance, alpha, window)
+
+
+def _watched(
+    name: str | None, monitor: CalibrationMonitor, time: Times, windows: tuple[Window, ...]
+) -> Watched:
+    def time_of(row: int | None) -> str | None:
+        return None if row is None else time_text(time[row - 1])
+
+    return Watched(
+        group=name,
+        monitor=monitor,
+        first=time_text(time[0]),
+        last=time_text(time[-1]),
+        alarm_time=time_of(monitor.alarm_row),
+        change_time=time_of(monitor.change_row),
+        windows=windows,
+    )
+
+
+def _in_order(
+    time: Times,
+    prediction: Floats,
+    outcome: npt.NDArray[np.uint8],
+    group: npt.NDArray[np.intp],
+) -> npt.NDArray[np.intp]:
+    """Order by group and time; rows of one time are sorted, then shuffled with a fixed seed."""
+    by_content = np.lexsort((outcome, prediction, time, group))
+    shuffle = np.concatenate([np.random.default_rng(0).random(size) for size in np.bincount(group)])
+    again = np.lexsort((shuffle, time[by_content], group[by_content]))
+    return np.asarray(by_content[again])
+
+
+def _text(watched: Watched) -> str:
+    """Write a group for a terminal: the last windows, and what the monitor says."""
+    monitor = watched.monitor
+    group = "" if watched.group is None else f"{watched.group}: "
+    lines = [f"{group}{count_text(monitor.rows, 'row')} from {watched.first} to {watched.last}"]
+    lines.append(monitor.sentence)
+    if watched.alarm_time is not None:
+        lines.append(f"The alarm is of {watched.alarm_time}.")
+    if watched.change_time is not None:
+        lines.append(
+            f"A change was noticed at {watched.change_time} (a stream within tolerance shows one "
+            f"in {count_text(int(monitor.run_length), 'row')} on average, or less often)."
+        )
+    lines.append("")
+    shown = watched.windows[-WINDOWS_IN_TEXT:]
+    width = max(4, *(len(window.start) for window in shown))
+    lines.append(f"{'from':<{width}}       rows  prediction  outcome  smooth error")
+    lines += [f"{window.start:<{width}}  {_numbers(window)}" for window in shown]
+    earlier = len(watched.windows) - len(shown)
+    if earlier:
+        lines.append(f"({count_text(earlier, 'earlier window')} not shown)")
+    return "\n".join(lines)
+
+
+def _numbers(window: Window) -> str:
+    if window.mean_prediction is None or window.base_rate is None or window.smooth_error is None:
+        return f"{window.rows:>9}  {'-':>10}  {'-':>7}  {'-':>12}"
+    said, happened = probability_text(window.mean_prediction), probability_text(window.base_rate)
+    return f"{window.rows:>9}  {said:>10}  {happened:>7}  {window.smooth_error:>12.4f}"

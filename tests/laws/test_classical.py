@@ -1,0 +1,141 @@
+"""Classical numbers: against formulas written out, scikit-learn, and each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, norm
+from sklearn.linear_model import LogisticRegression
+
+import calibrant as cal
+from calibrant.inference import classical_numbers
+
+
+def sample(n: int, slope: float = 1.0, shift: float = 0.0, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    logit = rng.normal(0, 1.5, n)
+    p = 1 / (1 + np.exp(-logit))
+    return (rng.random(n) < 1 / (1 + np.exp(-(shift + slope * logit)))).astype(int), p
+
+
+def test_spiegelhalter_by_hand():
+    """Spiegelhalter (1986): sum (y - p)(1 - 2p) over the root of sum (1 - 2p)^2 p (1 - p)."""
+    y, p = np.array([1, 0, 0, 1, 0]), np.array([0.9, 0.2, 0.4, 0.6, 0.1])
+    z = ((y - p) * (1 - 2 * p)).sum() / np.sqrt(((1 - 2 * p) ** 2 * p * (1 - p)).sum())
+    found = classical_numbers(y, p).spiegelhalter
+    assert found.statistic == pytest.approx(z)
+    assert found.pvalue == pytest.approx(2 * norm.sf(abs(z)))
+
+
+def test_spiegelhalter_is_two_sided():
+    """Forecasts that are too timid give a large negative z, and are found as well."""
+    y, p = sample(2000, slope=2.0)
+    timid = classical_numbers(y, p).spiegelhalter
+    y, p = sample(2000, slope=0.5)
+    bold = classical_numbers(y, p).spiegelhalter
+    assert timid.statistic < -4 < 4 < bold.statistic
+    assert timid.pvalue < 1e-4 > bold.pvalue
+
+
+def test_slope_and_both_intercepts_against_scikit_learn():
+    y, p = sample(1500, slope=0.6, shift=0.4)
+    numbers = classical_numbers(y, p)
+    logit = np.log(p / (1 - p))[:, np.newaxis]
+    model = LogisticRegression(C=np.inf, tol=1e-10).fit(logit, y)
+    assert numbers.slope.value == pytest.approx(model.coef_[0, 0], abs=1e-5)
+    assert numbers.intercept.value == pytest.approx(model.intercept_[0], abs=1e-5)
+    assert numbers.slope.low < 0.6 < numbers.slope.high
+    # The intercept with the slope held at one makes the mean chance equal the base rate.
+    alone = numbers.in_the_large.value
+    assert np.mean(1 / (1 + np.exp(-(logit[:, 0] + alone)))) == pytest.approx(y.mean(), abs=1e-8)
+    assert abs(alone - numbers.intercept.value) > 0.01
+
+
+def test_the_interval_of_the_slope_is_the_sandwich():
+    y, p = sample(400, slope=0.8)
+    numbers = classical_numbers(y, p)
+    design = np.column_stack([np.ones(400), np.log(p / (1 - p))])
+    chance = 1 / (1 + np.exp(-design @ [numbers.intercept.value, numbers.slope.value]))
+    bread = np.linalg.inv((design.T * (chance * (1 - chance))) @ design)
+    meat = (design.T * (y - chance) ** 2) @ design
+    error = np.sqrt((bread @ meat @ bread)[1, 1])
+    assert numbers.slope.high - numbers.slope.value == pytest.approx(1.959964 * error, rel=1e-5)
+
+
+def test_hosmer_lemeshow_of_ten_levels():
+    rng = np.random.default_rng(1)
+    p = np.repeat(np.arange(1, 11) / 11, 50)
+    y = rng.random(500) < p
+    observed = y.reshape(10, 50).sum(axis=1)
+    expected = 50 * np.arange(1, 11) / 11
+    statistic = np.sum((observed - expected) ** 2 / (expected * (1 - expected / 50)))
+    found = classical_numbers(y, p).hosmer_lemeshow
+    assert found.statistic == pytest.approx(statistic)
+    assert found.pvalue == pytest.approx(chi2.sf(statistic, 10))
+
+
+def test_brier_and_its_skill():
+    y, p = sample(300)
+    numbers = classical_numbers(y, p)
+    assert numbers.brier == pytest.approx(np.mean((y - p) ** 2))
+    assert numbers.brier_skill == pytest.approx(1 - numbers.brier / np.var(y))
+
+
+def test_distances_from_the_smoothed_curve():
+    """A shift by a constant is a distance by that constant, for almost every forecast."""
+    rng = np.random.default_rng(4)
+    p = rng.uniform(0.3, 0.7, 200_000)
+    numbers = classical_numbers(rng.random(200_000) < p + 0.1, p)
+    assert numbers.ici == pytest.approx(0.1, abs=0.01)
+    assert numbers.e50 == pytest.approx(0.1, abs=0.01)
+    assert numbers.e50 <= numbers.e90 < 0.2
+
+
+def test_order_of_rows_aggregation_and_whole_weights_do_not_matter():
+    y, p = sample(200, slope=0.7)
+    p = p.round(1)
+    order = np.random.default_rng(2).permutation(200)
+    rows, shuffled = classical_numbers(y, p), classical_numbers(y[order], p[order])
+    joint = classical_numbers(cal.Joint.from_samples(y, p))
+    for other in (shuffled, joint):
+        assert other.slope.value == pytest.approx(rows.slope.value, abs=1e-8)
+        assert other.slope.low == pytest.approx(rows.slope.low, abs=1e-8)
+        assert other.ici == pytest.approx(rows.ici)
+    doubled = classical_numbers(y, p, sample_weight=np.full(200, 2.0))
+    assert doubled.slope.value == pytest.approx(rows.slope.value, abs=1e-8)
+    assert doubled.slope.low == pytest.approx(rows.slope.low, abs=1e-8)
+
+
+def test_copies_in_clusters_do_not_narrow_an_interval():
+    y, p = sample(200, slope=0.7)
+    alone = classical_numbers(y, p)
+    again = classical_numbers(np.tile(y, 3), np.tile(p, 3), clusters=np.tile(np.arange(200), 3))
+    assert again.slope.low == pytest.approx(alone.slope.low, abs=0.01)
+    assert again.spiegelhalter.statistic == pytest.approx(alone.spiegelhalter.statistic, rel=0.25)
+    assert np.isnan(again.hosmer_lemeshow.statistic)
+    assert "clusters" in again.hosmer_lemeshow.reason
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "reason"),
+    [
+        ([1, 1, 1], [0.2, 0.5, 0.6], "only one outcome"),
+        ([0, 1, 1], [0.5, 0.5, 0.5], "all forecasts are equal"),
+        ([0, 0, 1], [0.1, 0.2, 0.9], "separate the outcomes"),
+        ([0, 1, 1], [0.0, 1.0, 0.0], "every forecast is 0 or 1"),
+    ],
+)
+def test_a_number_that_is_not_defined_says_why(y, p, reason):
+    numbers = classical_numbers(y, p)
+    assert np.isnan(numbers.slope.value)
+    assert reason in numbers.slope.reason
+
+
+def test_certain_forecasts_are_left_out_and_counted():
+    y, p = sample(300)
+    with_certain = classical_numbers(np.append(y, [0, 1]), np.append(p, [0.0, 1.0]))
+    assert with_certain.certain == 2
+    assert with_certain.slope.value == pytest.approx(classical_numbers(y, p).slope.value, abs=1e-8)
+    nothing = classical_numbers([0, 1], [0.5, 0.5]).spiegelhalter
+    assert np.isnan(nothing.statistic)
+    assert "1/2" in nothing.reason

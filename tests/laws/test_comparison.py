@@ -1,0 +1,177 @@
+"""Two forecasters on the same rows, and rows needed before they are collected."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.inference import rows_needed, verdict_chances
+
+
+def sample(n: int, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    chance = rng.uniform(0.05, 0.95, n)
+    return rng.random(n) < chance, chance
+
+
+def test_the_better_forecaster_is_named():
+    y, p = sample(4000)
+    better = cal.compare(y, p**2, p, rng=0)
+    assert better.difference == pytest.approx(better.second - better.first)
+    assert better.high < 0
+    assert str(better).startswith("The second forecaster is better: smooth calibration error ")
+    worse = cal.compare(y, p, p**2, rng=0)
+    assert worse.low == pytest.approx(-better.high)
+    assert str(worse).startswith("The first forecaster is better")
+
+
+def test_values_are_those_of_the_measure():
+    y, p = sample(300)
+    for name, measure in cal.CATALOGUE.items():
+        if measure.interval:
+            found = cal.compare(y, p, p.round(1), measure=name, draws=49, rng=0)
+            assert found.first == pytest.approx(float(measure.function(y, p)))
+            assert found.second == pytest.approx(float(measure.function(y, p.round(1))))
+
+
+def test_one_forecaster_twice_is_equivalent_within_a_margin():
+    y, p = sample(20000)
+    same = cal.compare(y, p, p, margin=0.05, rng=0)
+    assert same.difference == 0
+    assert same.equivalent
+    assert same.not_worse
+    assert "differ by less than 0.05" in same.sentence
+    few = cal.compare(y[:100], p[:100], p[:100], margin=0.01, rng=0)
+    assert not few.equivalent
+    assert "does not tell" in few.sentence
+
+
+def test_equivalence_needs_a_margin():
+    y, p = sample(50)
+    with pytest.raises(cal.errors.InvalidOptionError, match="margin"):
+        _ = cal.compare(y, p, p, rng=0).equivalent
+
+
+def test_a_measure_without_interval_is_refused():
+    y, p = sample(50)
+    with pytest.raises(cal.errors.InferenceRefusedError, match="no valid confidence interval"):
+        cal.compare(y, p, p, measure="expected_calibration_error")
+
+
+def test_order_of_rows_does_not_matter_and_zero_weights_remove():
+    y, p = sample(400)
+    other = np.clip(p + 0.05, 0, 1)
+    w = np.random.default_rng(2).integers(0, 3, 400).astype(float)
+    order = np.random.default_rng(1).permutation(400)
+    first = cal.compare(y, p, other, sample_weight=w, rng=3)
+    again = cal.compare(y[order], p[order], other[order], sample_weight=w[order], rng=3)
+    kept = w > 0
+    less = cal.compare(y[kept], p[kept], other[kept], sample_weight=w[kept], rng=3)
+    for result in (again, less):
+        assert (result.low, result.high) == pytest.approx((first.low, first.high), rel=1e-9)
+
+
+def test_rows_that_are_alike_share_a_multiplier_of_their_spread():
+    """Many equal rows are drawn as one: the reach is the same as row by row."""
+    y, p = sample(2000, seed=1)
+    first, second = p.round(1), np.clip(p + 0.1, 0, 1).round(1)
+    options = {"draws": 2999, "rng": np.random.default_rng(5)}
+    together = cal.compare(y, first, second, **options)
+    rows = cal.compare(y, first, second, clusters=np.arange(2000), **options)
+    reach = together.high - together.difference
+    assert reach == pytest.approx(rows.high - rows.difference, rel=0.08)
+
+
+def test_copies_in_clusters_do_not_narrow_the_interval():
+    y, p = sample(150)
+    other = np.clip(p + 0.1, 0, 1)
+    alone = cal.compare(y, p, other, rng=0)
+    copies = cal.compare(
+        np.tile(y, 4), np.tile(p, 4), np.tile(other, 4), clusters=np.tile(np.arange(150), 4), rng=0
+    )
+    careless = cal.compare(np.tile(y, 4), np.tile(p, 4), np.tile(other, 4), rng=0)
+    width = alone.high - alone.low
+    assert copies.high - copies.low == pytest.approx(width, rel=0.1)
+    assert careless.high - careless.low < 0.6 * width
+    with pytest.raises(cal.errors.InferenceRefusedError, match="at least two"):
+        cal.compare(y, p, other, clusters=np.zeros(150))
+
+
+def test_rows_needed_keep_their_promise():
+    predictions = np.linspace(0.05, 0.95, 19)
+    needed = rows_needed(0.03, predictions, rng=0)
+    assert needed.state == "calibrated"
+    assert needed.power >= 0.75
+    assert needed.worst_case > 20 * needed.rows
+    rng = np.random.default_rng(1)
+    states = []
+    for _ in range(40):
+        p = rng.choice(predictions, needed.rows)
+        states.append(cal.verdict(rng.random(p.size) < p, p, tolerance=0.03, draws=199, rng=rng))
+    assert sum(v.state == "calibrated" for v in states) >= 24
+
+
+def test_a_large_error_is_found_with_fewer_rows():
+    predictions = np.linspace(0.05, 0.85, 17)
+    far = rows_needed(0.02, predictions, truth=lambda p: p + 0.1, rng=0)
+    near = rows_needed(0.02, predictions, truth=lambda p: p + 0.05, rng=0)
+    assert far.state == near.state == "miscalibrated"
+    assert far.error == pytest.approx(0.1)
+    assert far.rows < near.rows
+    assert rows_needed(0.04, predictions, rng=0).rows < rows_needed(0.02, predictions, rng=0).rows
+
+
+def test_chances_of_a_verdict_add_up():
+    joint = cal.Joint.from_samples(*sample(3000))
+    chances = verdict_chances(1000, 0.05, joint, rng=0)
+    assert sum(chances.values()) == pytest.approx(1)
+    assert chances["calibrated"] > 0.5
+
+
+def test_plans_that_make_no_sense():
+    p = [0.2, 0.5]
+    for call in (
+        lambda: rows_needed(0.0, p),
+        lambda: rows_needed(0.02, p, power=1.0),
+        lambda: rows_needed(0.02, p, truth=lambda v: v + 0.0201),
+        lambda: rows_needed(0.02, p, truth=lambda v: v + 5),
+        lambda: verdict_chances(0, 0.02, p),
+        lambda: cal.compare([0, 1], p, p, margin=-1),
+    ):
+        with pytest.raises(cal.errors.InvalidOptionError):
+            call()
+
+
+@pytest.mark.parametrize("score", ["brier", "log", "spherical"])
+def test_scores_are_compared_row_by_row(score):
+    y, p = sample(500)
+    other = np.clip(p + 0.1, 0.01, 0.99)
+    found = cal.compare(y, p, other, measure=score)
+    rows = [cal.decisions.row_losses(score, y, q) for q in (p, other)]
+    gap = rows[1] - rows[0]
+    assert found.difference == pytest.approx(gap.mean())
+    assert found.high - found.difference == pytest.approx(1.96 * gap.std() / np.sqrt(500), rel=1e-3)
+    assert found.measure == f"{score}_score"
+    copies = cal.compare(
+        np.tile(y, 3), np.tile(p, 3), np.tile(other, 3), measure=score,
+        clusters=np.tile(np.arange(500), 3),
+    )  # fmt: skip
+    assert copies.high == pytest.approx(found.high, rel=2e-3)
+
+
+def test_scores_have_normal_intervals():
+    y, p = sample(400)
+    interval = cal.confidence_interval(y, p, measure="brier")
+    losses = (y - p) ** 2
+    assert interval.value == pytest.approx(losses.mean())
+    assert interval.half_width == pytest.approx(1.96 * losses.std() / 20, rel=1e-3)
+    assert interval.method == "normal"
+    joint = cal.confidence_interval(cal.Joint.from_samples(y, p), measure="brier")
+    assert joint.half_width == pytest.approx(interval.half_width)
+    task = cal.DecisionTask.from_costs(false_positive=50, false_negative=350)
+    payoff = cal.confidence_interval(y, p, measure=task)
+    received = cal.decisions.promised_and_received(y, p, task=task).received
+    assert payoff.value == pytest.approx(-received)
+    with pytest.raises(cal.errors.InferenceRefusedError, match="finite scores"):
+        cal.confidence_interval([0, 1], [1.0, 0.5], measure="log")

@@ -1,0 +1,120 @@
+"""The three-way verdict: states, sentences, rows that would settle it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.inference import default_tolerance
+from calibrant.inference.verdict import rounded_down, rounded_up, two_digits
+
+
+def sample(n: int, shift: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.1, 0.9, n)
+    return rng.random(n) < np.clip(p + shift, 0, 1), p
+
+
+def test_three_states():
+    assert cal.verdict(*sample(60000), rng=0).state == "calibrated"
+    assert cal.verdict(*sample(5000, 0.1), rng=0).state == "miscalibrated"
+    assert cal.verdict(*sample(200), rng=0).state == "undecided"
+
+
+def test_the_state_is_the_place_of_the_interval():
+    for seed in range(5):
+        verdict = cal.verdict(*sample(3000, 0.03, seed), rng=0)
+        low, high = verdict.interval.low, verdict.interval.high
+        expected = "calibrated" if high <= 0.02 else "miscalibrated" if low > 0.02 else "undecided"
+        assert verdict.state == expected
+        assert (verdict.rows_needed is None) or verdict.state == "undecided"
+
+
+def test_few_rows_say_how_many_would_do():
+    verdict = cal.verdict([0, 1] * 6, [0.5] * 12, rng=0)
+    assert verdict.state == "undecided"
+    assert verdict.sentence.startswith("Undecided: 12 rows cannot certify 0.02; ")
+    assert verdict.sentence.endswith("rows would probably settle it.")
+    assert 1000 < verdict.rows_needed < 20000
+
+
+def test_so_many_rows_do_settle_it():
+    verdict = cal.verdict(*sample(400), rng=0)
+    states = [cal.verdict(*sample(verdict.rows_needed, seed=s), rng=0).state for s in range(10)]
+    assert states.count("calibrated") >= 6
+
+
+def test_detectable_and_small():
+    verdict = cal.verdict(*sample(200_000, 0.006), rng=0)
+    assert verdict.state == "calibrated"
+    assert "detectably off (p = 0.001), and small" in verdict.sentence
+
+
+def test_detectable_and_undecided():
+    verdict = cal.verdict(*sample(4000, 0.02), rng=0)
+    assert verdict.state == "undecided"
+    assert "not perfectly calibrated (p = " in verdict.sentence
+    assert "cannot say whether the smooth calibration error exceeds 0.02" in verdict.sentence
+
+
+def test_an_error_at_the_tolerance_is_not_settled_by_rows():
+    verdict = cal.verdict([1] * 5200 + [0] * 4800, [0.5] * 10000, tolerance=0.016, rng=0)
+    assert verdict.rows_needed is None
+    assert verdict.sentence.endswith("more rows may not settle it.")
+
+
+def test_the_default_tolerance_follows_the_rarer_outcome():
+    assert default_tolerance(cal.Joint.from_counts([0.5], [100], [40])) == 0.02
+    assert default_tolerance(cal.Joint.from_counts([0.5], [100], [95])) == pytest.approx(0.005)
+    assert default_tolerance(cal.Joint.from_counts([0.5], [98], [0])) == pytest.approx(0.001)
+    assert cal.verdict(*sample(100), tolerance=0.3, rng=0).tolerance == 0.3
+
+
+def test_rare_events_carry_the_ratio_of_observed_to_expected():
+    """Garwood's interval for 3 events: 0.6187 to 8.7673 (published tables)."""
+    verdict = cal.verdict([1] * 3 + [0] * 997, [0.002] * 1000, rng=0)
+    ratio = verdict.ratio
+    assert (ratio.observed, ratio.expected) == (3.0, pytest.approx(2.0))
+    assert ratio.low * 2 == pytest.approx(0.6187, abs=1e-4)
+    assert ratio.high * 2 == pytest.approx(8.7673, abs=1e-4)
+    assert cal.verdict(*sample(100), rng=0).ratio is None
+
+
+def test_the_ratio_is_of_the_rarer_outcome():
+    verdict = cal.verdict([0] * 3 + [1] * 997, [0.998] * 1000, rng=0)
+    assert (verdict.ratio.observed, verdict.ratio.expected) == (3.0, pytest.approx(2.0))
+
+
+def test_ratio_with_weights_and_clusters():
+    y, p = [1] * 8 + [0] * 392, [0.02] * 400
+    plain = cal.verdict(y, p, rng=0).ratio
+    weights = np.tile([1.0, 3.0], 200)
+    weighted = cal.verdict(y, p, sample_weight=weights, rng=0).ratio
+    clustered = cal.verdict(y, p, clusters=np.arange(400) // 4, rng=0).ratio
+    assert weighted.value == pytest.approx(plain.value)
+    assert weighted.high > plain.value > weighted.low > 0
+    assert clustered.high / clustered.low > 1.3 * plain.high / plain.low
+    none = cal.verdict([0] * 50, [0.01] * 50, clusters=np.arange(50) // 2, rng=0).ratio
+    assert (none.value, none.low) == (0.0, 0.0)
+    assert none.high > 3
+    certain = cal.verdict([0] * 5, [0.0] * 5, rng=0).ratio
+    assert np.isnan(certain.value)
+
+
+def test_one_row_and_one_class_have_an_answer():
+    assert cal.verdict([1], [0.3], rng=0).state == "undecided"
+    assert cal.verdict(np.ones(30), np.full(30, 0.7), rng=0).state in {"undecided", "miscalibrated"}
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1.0, -0.1, float("nan")])
+def test_a_tolerance_outside_0_1_is_refused(tolerance):
+    with pytest.raises(cal.errors.InvalidOptionError, match="tolerance must lie between 0 and 1"):
+        cal.verdict([0, 1], [0.2, 0.8], tolerance=tolerance)
+
+
+def test_bounds_are_rounded_to_their_own_side():
+    assert rounded_up(0.012341) == "0.0124"
+    assert rounded_down(0.012349) == "0.0123"
+    assert (rounded_down(0.0), rounded_up(1.0)) == ("0", "1")
+    assert (two_digits(4123), two_digits(99.5), two_digits(7)) == (4200, 100, 7)

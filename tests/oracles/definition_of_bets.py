@@ -1,0 +1,162 @@
+"""The monitor from its definition: every bettor and every product written out, no state reused.
+
+Slow (cubic in the rows) and short. Only the smooth witness comes from the library, because a best
+smooth test is not unique; that it is best is tested elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+
+import calibrant as cal
+
+SIZES = [2.0**-j for j in range(8)]
+SHARES = {
+    "up": 1 / 8,
+    "down": 1 / 8,
+    "long": 1 / 8,
+    "recent": 1 / 8,
+    "isotonic": 1 / 4,
+    "smooth": 1 / 4,
+}
+PART_OF = {"up": "shift", "down": "shift", "long": "binned", "recent": "binned",
+           "isotonic": "isotonic", "smooth": "smooth"}  # fmt: skip
+
+
+def allowance(tolerance, v):
+    return min(0.02, v / 10, (1 - v) / 10) if tolerance is None else tolerance
+
+
+def cell_of(v):
+    """Sixty-four cells, a quarter wide in log-odds, the outer ones open."""
+    if v in {0.0, 1.0}:
+        return 63 * int(v)
+    return min(63, max(0, math.floor((math.log(v / (1 - v)) + 8) * 4)))
+
+
+def middle_of(cell):
+    def edge(k):
+        return 0.0 if k == 0 else 1.0 if k == 64 else 1 / (1 + math.exp(8 - k / 4))
+
+    return (edge(cell) + edge(cell + 1)) / 2
+
+
+def cells(rows):
+    """Rows, mean prediction and positives of each cell; the middle where there are none."""
+    table = []
+    for k in range(64):
+        inside = [(v, y) for v, y in rows if cell_of(v) == k]
+        n = len(inside)
+        mean = sum(v for v, _ in inside) / n if n else middle_of(k)
+        table.append((n, mean, sum(y for _, y in inside)))
+    return table
+
+
+def binned_stake(past, v, memory):
+    """Residuals of the bin over their information plus one; the recent memory fades."""
+    residual = information = 0.0
+    for u, y in past:
+        if cell_of(u) // 4 == cell_of(v) // 4:
+            kept = 1 - u * (1 - u) / 64 if memory == "recent" else 1.0
+            residual = kept * residual + (y - u)
+            information = kept * information + u * (1 - u)
+    return residual / (information + 1)
+
+
+def isotonic_fit(table):
+    """Isotonic regression of the cells by its max-min formula, with the extent of each pool."""
+    seen = [k for k in range(64) if table[k][0]]
+
+    def mean(i, j):
+        part = [table[k] for k in seen[i : j + 1]]
+        return sum(p for _, _, p in part) / sum(n for n, _, _ in part)
+
+    size = len(seen)
+    fit = [max(min(mean(i, j) for j in range(k, size)) for i in range(k + 1)) for k in range(size)]
+    return seen, fit
+
+
+def between(table, stakes):
+    """Stakes of the cells seen, and by linear interpolation those of the others."""
+    seen = [mean for n, mean, _ in table if n]
+    return np.interp([mean for _, mean, _ in table], seen, stakes)
+
+
+@cache
+def isotonic_stakes(past):
+    table = cells(past)
+    seen, fit = isotonic_fit(table)
+    stakes = []
+    for cell, r in zip(seen, fit, strict=True):
+        pool = [table[k] for k, other in zip(seen, fit, strict=True) if math.isclose(other, r)]
+        info = sum(n * m * (1 - m) for n, m, _ in pool)
+        mean = table[cell][1]
+        stakes.append((r - mean) / max(mean * (1 - mean), 1e-12) * info / (info + 1))
+    return between(table, stakes)
+
+
+@cache
+def smooth_stakes(past):
+    table = cells(past)
+    seen = [row for row in table if row[0]]
+    joint = cal.Joint.from_counts(
+        [m for _, m, _ in seen], [n for n, _, _ in seen], [p for _, _, p in seen]
+    )
+    witness = cal.smooth_calibration_error(joint).witness([m for _, m, _ in seen])
+    earned = sum(w * (p - n * m) for w, (n, m, p) in zip(witness, seen, strict=True))
+    info = sum(w * w * n * m * (1 - m) for w, (n, m, _) in zip(witness, seen, strict=True))
+    return between(table, [w * max(0.0, earned) / (info + 1) for w in witness])
+
+
+def stake(strategy, rows, t):
+    """Stake on row t (from 0), from the rows before it."""
+    v = rows[t][0]
+    if strategy in {"up", "down"}:
+        return 1.0 if strategy == "up" else -1.0
+    if strategy in {"long", "recent"}:
+        return binned_stake(rows[:t], v, strategy)
+    lesson = 2 ** int(math.log2(t)) if t else 0
+    if lesson < 16:
+        return 0.0
+    learn = isotonic_stakes if strategy == "isotonic" else smooth_stakes
+    return learn(tuple(rows[:lesson]))[cell_of(v)]
+
+
+def factor(u, size, v, y, a):
+    """One bet: its stake within the size, and no more than 15/16 lost."""
+    u = max(-size, min(size, u))
+    room = max(0.0, 15 / 16 - size * a)
+    loss = u * v if u > 0 else -u * (1 - v)
+    if loss > room:
+        u *= room / loss
+    return 1 + u * (y - v) - size * a
+
+
+def parts_and_detector(rows, tolerance):
+    """Evidence of each part and value of the detector after all rows."""
+    count = len(rows)
+    parts = dict.fromkeys(["shift", "binned", "isotonic", "smooth"], 0.0)
+    detector = 0.0
+    for strategy, share in SHARES.items():
+        stakes = [stake(strategy, rows, t) for t in range(count)]
+        for size in SIZES:
+            factors = [
+                factor(u, size, v, y, allowance(tolerance, v))
+                for u, (v, y) in zip(stakes, rows, strict=True)
+            ]
+            products = [math.prod(factors[t:]) for t in range(count)]
+            joined = sum(f / ((t + 1) * (t + 2)) for t, f in enumerate(products))
+            parts[PART_OF[strategy]] += 4 * share / 8 * joined
+            detector += share / 8 * sum(products)
+    return {name: value + 1 / (count + 1) for name, value in parts.items()}, detector
+
+
+def evidence_path(rows, tolerance):
+    """Evidence after every row."""
+    return [
+        float(np.mean(list(parts_and_detector(rows[:t], tolerance)[0].values())))
+        for t in range(1, len(rows) + 1)
+    ]

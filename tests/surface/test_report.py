@@ -1,0 +1,285 @@
+"""Audits as JSON and Markdown, their findings, and the gate."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import calibrant as cal
+from calibrant.inference.evidence import Evidence
+from calibrant.integrations import assert_calibrated, scorers
+from calibrant.report.conventions import conventions
+from calibrant.report.gate import read_limits
+from commands import run
+
+ROOT = Path(__file__).parents[2]
+
+
+def sample(n: int, shift: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.1, 0.9, n).round(2)
+    return (rng.random(n) < np.clip(p + shift, 0, 1)).astype(int), p
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    y, p = sample(900, 0.1)
+    side = np.where(np.arange(900) % 3 == 0, "<b>left</b>", "right")
+    return pd.DataFrame({"prediction": p, "outcome": y, "side": side, "who": np.arange(900) // 2})
+
+
+@pytest.mark.parametrize(
+    "data",
+    [sample(400), sample(900, 0.2), ([1], [0.5]), ([0, 0, 0], [0.0, 0.0, 1.0]),
+     ([0] * 50, [0.01] * 50), ([1, 0] * 20, [0.5] * 40)],
+    ids=["fair", "shifted", "one row", "certain", "one class", "one value"],
+)  # fmt: skip
+def test_json_follows_the_schema_that_ships(data):
+    schema = json.loads(files("calibrant.report").joinpath("schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    audit = cal.audit(*data, by={"half": np.arange(len(data[0])) % 2}, draws=99)
+    jsonschema.validate(json.loads(audit.to_json()), schema)
+
+
+def test_the_same_for_arrays_frames_files_and_a_joint(frame, tmp_path):
+    frame.to_parquet(tmp_path / "rows.parquet")
+    arrays = cal.audit(frame["outcome"], frame["prediction"], draws=99)
+    others = [
+        cal.audit(frame, draws=99),
+        cal.audit(pl.from_pandas(frame), draws=99),
+        cal.audit(pl.from_pandas(frame).lazy(), draws=99),
+        cal.audit(tmp_path / "rows.parquet", draws=99),
+        cal.audit([str(tmp_path / "rows.parquet")], draws=99),
+        cal.audit(cal.Joint.from_samples(frame["outcome"], frame["prediction"]), draws=99),
+    ]
+    for other in others:
+        assert str(other) == str(arrays)
+        assert other.summary.fingerprint == arrays.summary.fingerprint
+
+
+def test_columns_may_be_named(frame):
+    renamed = frame.rename(columns={"prediction": "p", "outcome": "y"})
+    audit = cal.audit(
+        renamed, prediction="p", outcome="y", by=["side"], clusters="who", draws=99, title="Sides"
+    )
+    assert {group.name for group in audit.groups} == {"<b>left</b>", "right"}
+    assert audit.verdict.test.clusters == 450
+    assert audit.to_markdown().startswith("## Sides: ")
+    assert r"\<b\>left" in audit.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda f: cal.audit(f, prediction="q"), "a column 'q'"),
+        (lambda f: cal.audit(5), "an audit takes"),
+        (lambda f: cal.audit(f["outcome"], f["prediction"], by="side"), "by must hold the labels"),
+        (lambda f: cal.audit(cal.Joint.from_samples([0], [0.5]), by={"a": [1]}), "with a Joint"),
+        (lambda f: cal.audit(f, tolerance=2), "tolerance"),
+        (lambda f: cal.audit("nowhere.parquet"), "readable"),
+    ],
+)
+def test_what_an_audit_does_not_take(frame, call, said):
+    with pytest.raises(cal.errors.CalibrantError, match=said):
+        call(frame)
+
+
+def test_every_finding_has_a_place_in_the_docs():
+    source = (ROOT / "src/calibrant/report/findings.py").read_text("utf-8")
+    described = (ROOT / "docs/findings.md").read_text("utf-8")
+    codes = set(re.findall(r"CAL\d{3}", source))
+    assert len(codes) > 15
+    assert codes == set(re.findall(r"^### (CAL\d{3})$", described, flags=re.MULTILINE))
+
+
+def codes(audit: cal.Audit) -> set[str]:
+    return {finding.code for finding in audit.findings}
+
+
+def test_findings_say_what_the_numbers_say(frame):
+    shifted = cal.audit(frame, by=["side"], draws=99)
+    assert {"CAL001", "CAL011", "CAL022", "CAL040"} <= codes(shifted)
+    rng = np.random.default_rng(0)
+    logit = rng.normal(0, 2, 4000)
+    p = 1 / (1 + np.exp(-logit))
+    bold = cal.audit(rng.random(4000) < 1 / (1 + np.exp(-logit / 2)), p, draws=99)
+    timid = cal.audit(rng.random(4000) < 1 / (1 + np.exp(-logit * 2)), p, draws=99)
+    assert "CAL020" in codes(bold)
+    assert "CAL021" in codes(timid)
+    rare = cal.audit([1] * 2 + [0] * 98, [0.02] * 100, draws=99)
+    assert {"CAL031", "CAL035"} <= codes(rare)
+    fair = cal.audit(*sample(60_000), draws=99)
+    assert "CAL003" in codes(fair)
+    assert [finding.kind for finding in fair.findings][-1] == "passed"
+
+
+def test_conventions_of_other_programs():
+    """p = 1 alone in torchmetrics; the last hundred rows of the exam's script are dropped."""
+    y = np.array([1] * 130 + [0] * 130 + [1] * 70)
+    p = np.array([0.95] * 260 + [1.0] * 70)
+    found = {c.program: c for c in conventions(Evidence.read(y, p))}
+    together = abs((130 - 0.95 * 260) + 0) / 330
+    assert found["torchmetrics, BinaryCalibrationError"].value == pytest.approx(together)
+    assert found["netcal, ECE(10)"].value == pytest.approx(abs(200 - 0.95 * 260 - 70) / 330)
+    exam = found["the script of Humanity's Last Exam"]
+    assert "drops the last 130 rows" in exam.how
+    gap = 0.5 - 0.95
+    assert exam.value == pytest.approx(np.sqrt(200 / 330 * gap**2))
+
+
+def test_a_task_says_what_was_promised_and_received():
+    task = cal.DecisionTask.from_costs(false_positive=50, false_negative=350)
+    y, p = sample(2000, -0.08)
+    audit = cal.audit(y, p, task=task, draws=99)
+    promise = cal.decisions.promised_and_received(y, p, task=task)
+    assert audit.summary.costs.promised == promise
+    assert "Trusting the forecasts promises" in str(audit)
+    assert json.loads(audit.to_json())["costs"]["task"] == repr(task)
+
+
+def test_the_gate_has_three_answers(frame, tmp_path):
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    y, p = sample(60_000)
+    fair = tmp_path / "fair.parquet"
+    pd.DataFrame({"prediction": p, "outcome": y}).to_parquet(fair)
+    few = tmp_path / "few.csv"
+    frame.head(40).to_csv(few, index=False)
+    for file, code, state in ((fair, 0, "passed"), (path, 1, "failed"), (few, 3, "cannot tell")):
+        done = run("check", str(file), "--tolerance", "0.02")
+        assert done.returncode == code, done.stderr
+        assert done.stdout.startswith(state)
+    assert run("check", str(path), "--quiet").stdout == ""
+    assert run("check", str(tmp_path / "none.csv")).returncode == 2
+
+
+def test_the_gate_writes_json_and_markdown(frame, tmp_path):
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    options = ["--by", "side", "--measure", "smooth_calibration_error=0.3", "--json",
+               str(tmp_path / "gate.json"), "--markdown", "-"]  # fmt: skip
+    done = run("check", str(path), *options)
+    gate = json.loads((tmp_path / "gate.json").read_text())
+    assert done.returncode == gate["exit_code"] == 0
+    assert [check["state"] for check in gate["checks"]] == ["passed", "passed"]
+    assert gate["checks"][0]["limit"] == 0.3
+    assert done.stdout.startswith("## Calibration gate: passed")
+
+
+def test_the_gate_compares_with_a_baseline(frame, tmp_path):
+    new, old = tmp_path / "new.csv", tmp_path / "old.csv"
+    y, p = sample(4000, 0.1)
+    rows = pd.DataFrame({"id": np.arange(4000), "prediction": p, "outcome": y})
+    rows.to_csv(old, index=False)
+    rows.assign(prediction=np.clip(p + 0.1, 0, 1)).sample(frac=1, random_state=1).to_csv(
+        new, index=False
+    )
+    better = run("check", str(new), "--tolerance", "0.2", "--baseline", str(old), "--key", "id")
+    assert better.returncode == 0
+    assert "from the baseline on the same rows" in better.stdout
+    worse = run("check", str(old), "--tolerance", "0.2", "--baseline", str(new), "--key", "id")
+    assert worse.returncode == 1
+    unpaired = run("check", str(old), "--tolerance", "0.2", "--baseline", str(new))
+    assert unpaired.returncode == 1
+    assert "on rows of its own" in unpaired.stdout
+    twice = tmp_path / "twice.csv"
+    pd.concat([rows, rows]).to_csv(twice, index=False)
+    refused = run("check", str(new), "--baseline", str(twice), "--key", "id")
+    assert refused.returncode == 2
+    assert "--key must name each row" in refused.stderr
+
+
+def test_limits_are_read_from_names():
+    assert read_limits([], 0.1) == {"smooth_calibration_error": 0.1}
+    assert read_limits(["a=0.3", "b"], None) == {"a": 0.3, "b": None}
+    for wrong in ("a=x", "a=7"):
+        with pytest.raises(cal.errors.InvalidOptionError):
+            read_limits([wrong], None)
+
+
+def test_assert_calibrated_fails_with_a_sentence():
+    assert_calibrated(*sample(60_000))
+    with pytest.raises(AssertionError, match="Miscalibrated: the smooth calibration error"):
+        assert_calibrated(*sample(3000, 0.2))
+    with pytest.raises(AssertionError, match="cannot tell"):
+        assert_calibrated(*sample(50))
+    assert_calibrated(*sample(50), undecided="pass")
+
+
+def test_scorers_are_negative_errors():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_score
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 1))
+    y = rng.random(300) < 1 / (1 + np.exp(-x[:, 0]))
+    for name in ("smooth_calibration_error", "binned_calibration_error"):
+        scores = cross_val_score(LogisticRegression(), x, y, scoring=scorers()[name], cv=3)
+        assert (scores <= 0).all()
+        assert (scores > -0.3).all()
+    assert set(scorers()) == set(cal.CATALOGUE)
+
+
+SLOW_WRITER = """
+import sys, time, os
+from pathlib import Path
+import calibrant.report.write as write
+real = os.fdopen
+class Slow:
+    def __init__(self, file): self.file = file
+    def __enter__(self): return self
+    def __exit__(self, *error): self.file.close()
+    def write(self, text):
+        self.file.write(text[:5]); self.file.flush()
+        print("half", flush=True); time.sleep(60)
+write.os.fdopen = lambda *a, **k: Slow(real(*a, **k))
+write.write_whole(sys.argv[1], "new report")
+"""
+
+
+def test_a_killed_writer_leaves_the_old_file(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("old report")
+    writer = subprocess.Popen(
+        [sys.executable, "-c", SLOW_WRITER, str(path)], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout.readline() == "half\n"
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.wait()
+    writer.stdout.close()
+    time.sleep(0.1)
+    assert path.read_text() == "old report"
+
+
+def test_times_add_windows_and_an_alarm(tmp_path):
+    y, p = sample(3000, 0.15)
+    day = np.datetime64("2024-01-01") + np.arange(3000) // 25
+    audit = cal.audit(y, p, time=day, draws=99)
+    assert audit.summary.watched.monitor.alarm
+    assert 15 <= len(audit.summary.watched.windows) <= 30
+    assert sum(window.rows for window in audit.summary.watched.windows) == 3000
+    assert "CAL060" in codes(audit)
+    assert "Alarm after" in str(audit)
+    assert "Over time" in audit.to_html()
+    schema = json.loads(files("calibrant.report").joinpath("schema.json").read_text("utf-8"))
+    jsonschema.validate(json.loads(audit.to_json()), schema)
+    path = tmp_path / "log.csv"
+    pd.DataFrame({"prediction": p, "outcome": y, "day": day}).to_csv(path, index=False)
+    done = run("audit", str(path), "--time", "day")
+    assert done.returncode == 0, done.stderr
+    assert "Row by row in the order of time: Alarm after" in done.stdout
+    quiet = cal.audit(*sample(500), time=np.arange(500), draws=99)
+    assert "CAL061" in codes(quiet)
