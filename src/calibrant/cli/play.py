@@ -86,9 +86,10 @@ def _table(game: Game) -> Table:
 
 
 def _draw(game: Game, picture: Path) -> None:
-    from calibrant.plots.style import detached_figure
+    from calibrant.plots.style import detached_figure, drawing
 
-    display = game.plot(detached_figure(7.2, 4.8).add_subplot())
+    with drawing():
+        display = game.plot(detached_figure(7.2, 4.8).add_subplot())
     try:
         display.figure_.savefig(picture, dpi=120)
     except ValueError as error:
