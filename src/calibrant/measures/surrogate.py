@@ -95,7 +95,10 @@ class _Grid:
         place, charge = joint.prediction / width, joint.mass * joint.residual
         edge = np.append(place - 1, place)
         order = np.argsort(edge, kind="stable")
-        return cls(edge[order], np.cumsum(np.append(charge, -charge)[order])[:-1])
+        bias = np.cumsum(np.append(charge, -charge)[order])[:-1]
+        inside = np.cumsum(np.where(order < place.size, 1, -1))[:-1]
+        # An interval without levels has no bias, also where sums leave a rounding error.
+        return cls(edge[order], np.where(inside > 0, bias, 0.0))
 
     def mean_bias(self) -> float:
         """Mean over all shifts of the sum of absolute biases."""
