@@ -147,7 +147,9 @@ def _best_cuts(atoms: Atoms, allowed: Indices) -> Indices:
     least, opened = np.zeros(allowed.size + 1), np.zeros(allowed.size + 1, dtype=np.intp)
     for j, end in enumerate(ends, start=1):
         start = allowed[:j]
-        rate = (ones[end] - ones[start]) / (mass[end] - mass[start])
+        held = mass[end] - mass[start]
+        # A run too light to show in the sums costs nothing wherever it goes.
+        rate = np.divide(ones[end] - ones[start], held, out=atoms.at[start].copy(), where=held > 0)
         middle = np.clip(np.searchsorted(atoms.at, rate), start, end)
         cost = rate * (2 * mass[middle] - mass[start] - mass[end])
         cost += moment[start] + moment[end] - 2 * moment[middle]
