@@ -1,40 +1,10 @@
 """How far predicted probabilities can be trusted."""
 
 from importlib import import_module as _import_module
-from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
-from calibrant import datasets, decisions, errors, families, pooling
-from calibrant.catalogue import CATALOGUE
-from calibrant.decisions import (
-    DecisionTask,
-    calibration_decision_loss,
-    decision_loss_curve,
-    fixed_decision_loss,
-    murphy_curve,
-    net_benefit,
-    post_processing_gap,
-    promised_and_received,
-    randomised_response,
-    score_decomposition,
-    u_calibration_error,
-)
-from calibrant.inference import (
-    CalibrationMonitor,
-    CalibrationTest,
-    ClassicalNumbers,
-    Comparison,
-    ConfidenceInterval,
-    Verdict,
-    calibration_test,
-    classical_numbers,
-    compare,
-    confidence_band,
-    confidence_interval,
-    consistency_band,
-    rows_needed,
-    verdict,
-    verdict_chances,
-)
+from calibrant import datasets, errors, pooling
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement
 from calibrant.measures import (
@@ -56,7 +26,41 @@ from calibrant.measures import (
     upper_distance_to_calibration,
     weighted_calibration_error,
 )
-from calibrant.report import Audit, audit
+
+if _TYPE_CHECKING:
+    from calibrant import decisions, families, groups, integrations, plots
+    from calibrant.catalogue import CATALOGUE
+    from calibrant.decisions import (
+        DecisionTask,
+        calibration_decision_loss,
+        decision_loss_curve,
+        fixed_decision_loss,
+        murphy_curve,
+        net_benefit,
+        post_processing_gap,
+        promised_and_received,
+        randomised_response,
+        score_decomposition,
+        u_calibration_error,
+    )
+    from calibrant.inference import (
+        CalibrationMonitor,
+        CalibrationTest,
+        ClassicalNumbers,
+        Comparison,
+        ConfidenceInterval,
+        Verdict,
+        calibration_test,
+        classical_numbers,
+        compare,
+        confidence_band,
+        confidence_interval,
+        consistency_band,
+        rows_needed,
+        verdict,
+        verdict_chances,
+    )
+    from calibrant.report import Audit, audit
 
 __version__ = "0.1.0"
 
@@ -93,6 +97,8 @@ __all__ = [
     "expected_calibration_error",
     "families",
     "fixed_decision_loss",
+    "groups",
+    "integrations",
     "interval_calibration_error",
     "kernel_calibration_error",
     "kernel_smoothed_calibration_error",
@@ -100,6 +106,7 @@ __all__ = [
     "lower_distance_to_calibration",
     "murphy_curve",
     "net_benefit",
+    "plots",
     "pooling",
     "post_processing_gap",
     "promised_and_received",
@@ -116,11 +123,50 @@ __all__ = [
     "weighted_calibration_error",
 ]
 
-# Rooms that are not needed to measure are opened when they are asked for.
-_ON_REQUEST = ("groups", "integrations", "plots")
+# What is not needed to measure is imported when it is asked for, to keep the import light.
+_ROOMS = ("decisions", "families", "groups", "integrations", "plots")
+_LATER = {
+    "catalogue": ("CATALOGUE",),
+    "decisions": (
+        "DecisionTask",
+        "calibration_decision_loss",
+        "decision_loss_curve",
+        "fixed_decision_loss",
+        "murphy_curve",
+        "net_benefit",
+        "post_processing_gap",
+        "promised_and_received",
+        "randomised_response",
+        "score_decomposition",
+        "u_calibration_error",
+    ),
+    "inference": (
+        "CalibrationMonitor",
+        "CalibrationTest",
+        "ClassicalNumbers",
+        "Comparison",
+        "ConfidenceInterval",
+        "Verdict",
+        "calibration_test",
+        "classical_numbers",
+        "compare",
+        "confidence_band",
+        "confidence_interval",
+        "consistency_band",
+        "rows_needed",
+        "verdict",
+        "verdict_chances",
+    ),
+    "report": ("Audit", "audit"),
+}
+_ROOM_OF = {name: room for room, names in _LATER.items() for name in names}
 
 
-def __getattr__(name: str) -> _ModuleType:
-    if name in _ON_REQUEST:
+def __getattr__(name: str) -> _Any:
+    if name in _ROOMS:
         return _import_module(f"calibrant.{name}")
+    if name in _ROOM_OF:
+        value = getattr(_import_module(f"calibrant.{_ROOM_OF[name]}"), name)
+        globals()[name] = value
+        return value
     raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
