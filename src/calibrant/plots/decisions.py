@@ -27,7 +27,7 @@ class DecisionLossDisplay(Display):
     Examples
     --------
     >>> display = DecisionLossDisplay.of([1, 1, 0, 1], [0.3, 0.3, 0.3, 0.3])
-    >>> display.frame()["loss"].max()
+    >>> float(display.frame()["loss"].max())
     0.45
     """
 

@@ -24,9 +24,9 @@ class WitnessDisplay(Display):
 
     Examples
     --------
-    >>> display = WitnessDisplay.of([1, 1, 0, 0], [0.2, 0.3, 0.7, 0.8])
+    >>> display = WitnessDisplay.of([1, 1, 1, 0], [0.2, 0.3, 0.3, 0.3])
     >>> display.frame()["witness"]
-    array([ 0.3,  0.2, -0.2, -0.3])
+    array([1., 1.])
     """
 
     prediction: Any
