@@ -69,6 +69,10 @@ def test_a_terminal_sees_every_stage(rows, arguments, stages):
     assert places == sorted(places)
 
 
+def test_a_game_counts_its_rounds():
+    assert "rounds" in on_a_terminal(0, "play", "foster", "coins", "--rounds", "300")
+
+
 def test_short_work_shows_no_bar(rows):
     shown = on_a_terminal(1e9, "audit", str(rows))
     assert "every measure" not in shown

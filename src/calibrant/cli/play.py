@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-from rich.table import Table
 
+from calibrant.cli.progress import counted
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.files import read_columns
-from calibrant.online import FORECASTERS, NATURES, Game, Nature, Replay
-from calibrant.online import play as play_game
-from calibrant.online.players import choose
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from calibrant.online import Game, Nature
+
+ROUNDS = 10_000
 
 
 def play(
     forecaster: Annotated[
-        str, typer.Argument(help=f"One of {', '.join(FORECASTERS)}.")
+        str, typer.Argument(help="defensive, foster, decision, ...; any other word lists them all.")
     ] = "defensive",
     nature: Annotated[
-        str, typer.Argument(help=f"One of {', '.join(NATURES)}, or a file of outcomes.")
+        str,
+        typer.Argument(help="breaker, coins, drift, ...; or a file of outcomes, in their order."),
     ] = "breaker",
-    rounds: Annotated[int | None, typer.Option(help="Number of rounds.")] = None,
+    rounds: Annotated[
+        int | None, typer.Option(help=f"Number of rounds; {ROUNDS}, or as many as in the file.")
+    ] = None,
     outcome: Annotated[str, typer.Option(help="Column of outcomes in the file.")] = "outcome",
     seed: Annotated[int, typer.Option(help="Seed of all coins.")] = 0,
     picture: Annotated[
@@ -33,17 +36,20 @@ def play(
     ] = None,
 ) -> None:
     """Let an online forecaster play against a nature, and show every calibration error."""
+    from rich.console import Console
+
+    from calibrant.online import FORECASTERS
+    from calibrant.online import play as play_game
+    from calibrant.online.players import choose
+
     make = choose(forecaster, FORECASTERS, "forecaster")
     opponent, length = _opponent(nature, outcome, rounds)
     if picture is not None and not picture.parent.is_dir():
         raise InvalidOptionError("--picture must lie in a folder that exists", str(picture))
     if length < 1:
         raise InvalidOptionError("--rounds must be at least 1", str(length))
-    with _bar() as bar:
-        task = bar.add_task("playing", total=length)
-        game = play_game(
-            make(length), opponent, length, seed, progress=lambda done: bar.advance(task, done)
-        )
+    with counted(length, "rounds") as advance:
+        game = play_game(make(length), opponent, length, seed, progress=advance)
     typer.echo(f"{game}\n")
     Console().print(_table(game))
     if picture is not None:
@@ -53,21 +59,20 @@ def play(
 
 def _opponent(nature: str, outcome: str, rounds: int | None) -> tuple[Nature, int]:
     """Nature by its name, or a replay of the outcomes in a file; and the number of rounds."""
+    from calibrant.joint.files import read_columns
+    from calibrant.online import NATURES, Replay
+    from calibrant.online.players import choose
+
     if nature in NATURES or not Path(nature).exists():
         made = choose(nature, NATURES, "nature (or a file of outcomes)")()
-        return made, 10_000 if rounds is None else rounds
+        return made, ROUNDS if rounds is None else rounds
     recorded = read_columns([nature], [outcome])[outcome]
     return Replay(recorded), recorded.size if rounds is None else rounds
 
 
-def _bar() -> Progress:
-    """Show a bar on a terminal; say nothing in a pipe."""
-    console = Console(stderr=True)
-    columns = ("playing", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty())
-
-
 def _table(game: Game) -> Table:
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False)
     table.add_column("measure", no_wrap=True)
     for heading in ("T x measure", "per round"):
