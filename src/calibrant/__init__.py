@@ -106,6 +106,7 @@ __all__ = [
     "lower_distance_to_calibration",
     "murphy_curve",
     "net_benefit",
+    "online",
     "plots",
     "pooling",
     "post_processing_gap",
