@@ -42,5 +42,6 @@ html_theme_options = {
     "navigation_depth": 2,
     "secondary_sidebar_items": ["page-toc"],
 }
+html_sidebars = {"index": [], "which_measure": []}
 html_show_sourcelink = False
 html_copy_source = False

@@ -45,6 +45,13 @@ def test_the_tests_run_against_the_installed_package():
     assert "site-packages" in cal.__file__
 
 
+def test_the_version_stands_in_one_place():
+    from importlib.metadata import version
+
+    assert version("calibrant") == cal.__version__
+    assert f"\nversion: {cal.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
 def test_types_are_shipped():
     folder = Path(cal.__file__).parent
     assert (folder / "py.typed").exists()
