@@ -55,12 +55,13 @@ class Programme:
 
     @property
     def value(self) -> float:
+        """What the flow costs: the smooth error."""
         jumps = np.abs(np.diff(self.flow, prepend=0.0)).sum()
         return float(jumps + self.gaps @ np.abs(self.sums[:-1] - self.flow[:-1]))
 
 
 def draw_flow(axes: Axes, found: Programme) -> None:
-    """The running sum, the flow that follows it with few jumps, and what both cost."""
+    """Draw the running sum, the flow that follows it with few jumps, and what both cost."""
     place = np.concatenate([[0.0], JOINT.prediction, [1.0]])
     total, flow = (np.concatenate([[0.0], s, s[-1:]]) for s in (found.sums, found.flow))
     axes.step(place, total, where="post", color=GREY, lw=1.5)
@@ -72,12 +73,14 @@ def draw_flow(axes: Axes, found: Programme) -> None:
     axes.text(0.02, 0.052, "S, the running sum of residuals", color=INK)
     axes.text(0.3, 0.006, "G, the flow", color=BLUE)
     axes.text(0.02, -0.038, "cost: jumps (red)\n+ L x area (grey)", color=RED)
-    axes.set(xlim=(0, 1), ylim=(-0.045, 0.062), xlabel="prediction", ylabel="sum of mass x residual")
+    axes.set(
+        xlim=(0, 1), ylim=(-0.045, 0.062), xlabel="prediction", ylabel="sum of mass x residual"
+    )
     axes.set_title("The dual: follow S with few jumps", loc="left", fontsize=11, color=INK)
 
 
 def draw_value(axes: Axes, found: Programme) -> None:
-    """One step of the programme: add a kink, clip the slopes."""
+    """Draw one step of the programme: add a kink, clip the slopes."""
     at, added, after = found.at, found.added[SHOWN - 1], found.before[SHOWN]
     axes.plot(at, added, "--", color=GREY, lw=1.5)
     axes.plot(at, after, color=BLUE, lw=2.5)
@@ -101,7 +104,7 @@ def draw_value(axes: Axes, found: Programme) -> None:
 
 
 def draw_test(axes: Axes, found: Programme) -> None:
-    """The best test: at its limit where G jumps, steep where S and G differ."""
+    """Draw the best test: at its limit where G jumps, steep where S and G differ."""
     error = cal.smooth_calibration_error(JOINT, lipschitz=STEEP)
     if abs(error - found.value) > 1e-9:
         raise ValueError(f"the programme found {found.value}, the library {float(error)}")
