@@ -46,6 +46,7 @@ picture: $(VENV)/developing ## Draw the pictures of README and docs again
 	$(BIN)/python docs/draw_report.py
 	$(BIN)/python docs/draw_verdicts.py
 	$(BIN)/python docs/draw_distances.py
+	$(BIN)/python docs/draw_how.py
 
 flights: ## Rebuild the forecasts that ship and compare
 	tools/check_flights.sh $(PYTHON)
