@@ -1,6 +1,6 @@
 """The gate and the Joint: from rows in any container to the law of (prediction, outcome)."""
 
 from calibrant.joint.gate import Rows
-from calibrant.joint.law import Joint
+from calibrant.joint.joint import Joint
 
 __all__ = ["Joint", "Rows"]
