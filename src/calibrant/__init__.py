@@ -32,7 +32,7 @@ from calibrant.inference import (
     verdict,
     verdict_chances,
 )
-from calibrant.joint import Joint
+from calibrant.joint import Joint, joints_by
 from calibrant.measurement import Measurement
 from calibrant.measures import (
     binned_calibration_error,
@@ -80,6 +80,7 @@ __all__ = [
     "expected_calibration_error",
     "families",
     "fixed_decision_loss",
+    "joints_by",
     "kernel_calibration_error",
     "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",

@@ -122,7 +122,7 @@ def _from_frame_library(values: object) -> object:
         native = native.collect()
     if isinstance(native, nw.Series):
         if native.is_null().any():
-            return np.array([None if _is_missing(v) else v for v in native.to_list()], object)
+            return np.array([None if is_missing(v) else v for v in native.to_list()], object)
         return native.to_numpy()
     if isinstance(native, nw.DataFrame):
         return native.to_numpy()
@@ -237,7 +237,7 @@ def _check_lengths(prediction: Floats, outcome: Outcomes, weight: Floats | None)
         )
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Recognise None, NaN and the missing markers of pandas."""
     return (
         value is None
@@ -252,7 +252,7 @@ def _refuse_missing(
     hint: str = "drop those rows, or find their values; an unresolved outcome is not a 0",
 ) -> None:
     if values.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+        missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     else:
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
     if missing.any():
@@ -289,19 +289,24 @@ def _refuse_range(prediction: Floats, outside: npt.NDArray[np.bool_], outcome: O
     low, high = float(prediction.min()), float(prediction.max())
     between = outcome[(outcome > 0) & (outcome < 1)]
     if between.size and np.array_equal(prediction, np.round(prediction)):
-        hint = "y_true holds probabilities and y_proba labels: are the two arguments swapped?"
-    elif low >= 0 and 2 < high <= 100:
-        hint = "these look like percentages: divide by 100 (on the command line --scale percent)"
-    elif low < 0:
-        hint = "these look like scores or log-odds: turn them into probabilities first"
+        hint = "y_true holds probabilities and y_proba labels: are the two arguments swapped"
     else:
-        hint = "probabilities end at 1"
+        hint = range_hint(low, high)
     raise InvalidForecastsError(
         "y_proba must be probabilities in [0, 1]",
         f"{outside.sum()} of {outside.size} outside, from {low:g} to {high:g}, "
         f"first rows {_first_rows(outside)}",
-        hint.rstrip("?"),
+        hint,
     )
+
+
+def range_hint(low: float, high: float) -> str:
+    """Guess what numbers that are no probabilities are."""
+    if low >= 0 and 2 < high <= 100:
+        return "these look like percentages: divide by 100 (on the command line --scale percent)"
+    if low < 0:
+        return "these look like scores or log-odds: turn them into probabilities first"
+    return "probabilities end at 1"
 
 
 def refuse_swap(rows: Rows) -> None:

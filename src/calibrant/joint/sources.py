@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self, Unpack
 
 import numpy as np
 
@@ -12,6 +13,11 @@ from calibrant.joint.checks import check_counts, power_of_two
 from calibrant.joint.gate import Rows
 from calibrant.joint.law import Law
 from calibrant.joint.sums import Sums
+
+if TYPE_CHECKING:
+    from calibrant.joint.aggregates import Tally
+    from calibrant.joint.columns import ColumnNames
+    from calibrant.joint.frames import Resolution
 
 
 class Sources(Law):
@@ -101,3 +107,78 @@ class Sources(Law):
         if kept.weight.size == 0:
             raise InvalidForecastsError("there must be at least one row", "counts of zero")
         return cls(kept.in_order().levels(), inherited_rounding=width / 2)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: object,
+        *,
+        prediction: str,
+        outcome: str,
+        weight: str | None = None,
+        resolution: Resolution = "auto",
+        pos_label: object = None,
+    ) -> Self:
+        """Sum the rows of a dataframe on the engine it lives on; only sums by cell leave it.
+
+        Parameters
+        ----------
+        frame : dataframe
+            Of pandas, Polars (eager or lazy), Arrow, DuckDB, Dask, Spark or anything else that
+            narwhals knows.
+        prediction : str
+            Column of predicted probabilities of outcome 1.
+        outcome : str
+            Column of outcomes: bool, 0/1, mean outcomes in [0, 1], or labels with `pos_label`.
+        weight : str, optional
+            Column of weights; they do not add evidence.
+        resolution : int, None or "auto", default="auto"
+            Number of cells that predictions are rounded to, a power of two; None keeps every
+            different prediction. "auto" sums into 65 536 cells and gives exact levels if no two
+            different predictions shared a cell; otherwise `rounding` certifies how far they moved.
+        pos_label : object, optional
+            The label that counts as outcome 1.
+
+        Returns
+        -------
+        Joint
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from calibrant import Joint
+        >>> frame = pd.DataFrame({"p": [0.2, 0.8, 0.8], "y": [0, 1, 0]})
+        >>> joint = Joint.from_frame(frame, prediction="p", outcome="y")
+        >>> joint
+        Joint(3 rows, 2 levels, mean prediction 0.6, base rate 0.333)
+        >>> joint.rounding
+        0.0
+        """
+        return cls._of_frame(
+            frame,
+            resolution,
+            prediction=prediction,
+            outcome=outcome,
+            weight=weight,
+            pos_label=pos_label,
+        )
+
+    @classmethod
+    def _of_frame(cls, frame: object, resolution: Resolution, **names: Unpack[ColumnNames]) -> Self:
+        from calibrant.joint.columns import Columns
+        from calibrant.joint.frames import tally_frame
+
+        columns = Columns(**names)
+        tally, _ = tally_frame(frame, columns, resolution)
+        return cls.of_tally(tally.placed(), columns.width, exact_if_possible=resolution == "auto")
+
+    @classmethod
+    def of_tally(cls, tally: Tally, width: float, *, exact_if_possible: bool) -> Self:
+        """Give the placed entries of one group their mean predictions."""
+        sums = replace(tally.sums, binary=not tally.between.any(), clipped=int(tally.clipped.sum()))
+        low, high = sums.ends()
+        exact = exact_if_possible and np.array_equal(low, high)
+        if tally.resolution is None or exact:
+            return cls(sums.without_ends().with_prediction(low), inherited_rounding=width / 2)
+        index = tally.key.astype(np.intp)
+        return cls.of_cells(sums, index, tally.resolution, width / 2)
