@@ -34,8 +34,8 @@ def _refuse(frame: Frame, columns: Columns, tally: Tally, key: Apart, share: str
             f"column {name!r} must not hold missing values", share, MISSING_HINT
         )
     if key == Apart.OUTSIDE:
-        least, most = tally.sums.ends()
-        low, high = float(np.nanmin(least)), float(np.nanmax(most))
+        ends = tally.sums.ends()
+        low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
         raise InvalidForecastsError(
             f"column {name!r} must hold probabilities in [0, 1]",
             f"{share} outside, from {low:g} to {high:g}",
