@@ -329,8 +329,6 @@ def test_columns_are_checked():
     with pytest.raises(InvalidOptionError, match="by must name"):
         cal.joints_by(TABLE, by=[], **COLUMNS)
     for names in (
-        {"outcome": "y"},
-        {"prediction": "p"},
         {"prediction": "p", "outcome": "y", "count": "round"},
         {"prediction": "p", "count": "round", "positives": "y", "weight": "w"},
         {"prediction": "p", "count": "round", "positives": "y", "pos_label": 1},
@@ -338,3 +336,51 @@ def test_columns_are_checked():
     ):
         with pytest.raises(InvalidOptionError, match="those of rows"):
             cal.joints_by(TABLE, by="site", **names)
+
+
+CELLS = pa.table(
+    {
+        "said": [0.1, 0.5, 0.1, None, 0.9],
+        "total": [1.0, 10.0, 3.0, 0.0, 4.5],
+        "n": [10, 20, 30, 0, 5],
+        "k": [2, 9, 4, 0, 5],
+        "site": ["a", "a", "b", "b", "b"],
+    }
+)
+
+
+def test_aggregates_count_as_their_rows(engine):
+    frame = engine(CELLS)
+    expected = cal.Joint.from_counts([0.1, 0.5, 0.9], [40, 20, 5], [6, 9, 5])
+    joint = cal.Joint.from_aggregates(frame, prediction="said", count="n", positives="k")
+    assert joint == expected
+    assert joint.weight_squares.tolist() == [40, 20, 5]
+    sums = cal.Joint.from_aggregates(frame, prediction_sum="total", count="n", positives="k")
+    assert sums == expected
+    joints = cal.joints_by(frame, by="site", prediction="said", count="n", positives="k")
+    assert joints["b",] == cal.Joint.from_counts([0.1, 0.9], [30, 5], [4, 5])
+    coarse = cal.Joint.from_aggregates(
+        frame, prediction="said", count="n", positives="k", width=0.1, resolution=1
+    )
+    assert coarse.rounding == pytest.approx(expected.rounded(1).rounding + 0.05)
+
+
+BAD_CELLS = {
+    "fraction": ({"n": [10.5]}, "'n' must hold whole numbers of rows.*1 of 1.*from 10.5 to 10.5"),
+    "negative": ({"n": [-1]}, "'n' must hold whole numbers of rows"),
+    "too many": ({"k": [11]}, "'k' must hold whole numbers of positives, at most count"),
+    "half": ({"k": [0.5]}, "'k' must hold whole numbers of positives"),
+    "no mean": ({"said": pa.array([None], pa.float64())}, "'said' must not hold missing"),
+    "no count": ({"n": pa.array([None], pa.int64())}, "'n' must not hold missing"),
+    "no positives": ({"k": pa.array([None], pa.int64())}, "'k' must not hold missing"),
+    "outside": ({"said": [12.0]}, "'said' must hold probabilities"),
+    "nothing": ({"n": [0], "k": [0]}, "positive, finite sum"),
+}
+
+
+@pytest.mark.parametrize(("columns", "message"), BAD_CELLS.values(), ids=BAD_CELLS)
+def test_bad_aggregates_are_refused(columns, message):
+    table = pa.table({"said": [0.5], "n": [10], "k": [4]} | columns)
+    for frame in (table, pl.from_arrow(table), duckdb.from_arrow(table)):
+        with pytest.raises(InvalidForecastsError, match=message):
+            cal.Joint.from_aggregates(frame, prediction="said", count="n", positives="k")

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.joint.gate import Floats
+from calibrant.joint.law import cell_index
 from calibrant.joint.sums import Sums
 
 
@@ -50,6 +51,20 @@ class Tally:
     resolution: int | None
     """Number of cells; None where keys are predictions."""
 
+    @classmethod
+    def of_levels(cls, levels: Sums, resolution: int | None) -> Tally:
+        """Place exact levels in their cells, as one group."""
+        key = levels.prediction
+        if resolution is not None:
+            key = cell_index(key, resolution).astype(np.float64)
+        nothing = np.zeros(key.size)
+        mixed = nothing if levels.binary else np.ones(key.size)
+        clipped = nothing.copy()
+        clipped[:1] = levels.clipped
+        sums = levels.with_ends().with_prediction(levels.prediction * levels.weight)
+        group = np.zeros(key.size, dtype=np.intp)
+        return cls(group, key, sums, levels.rows, mixed, clipped, resolution).added_up()
+
     def apart(self, key: Apart) -> int:
         """Count the rows of the frame with a key of their own."""
         return int(self.entries[self.key == key].sum())
@@ -64,6 +79,22 @@ class Tally:
             entries=self.entries[keep],
             between=self.between[keep],
             clipped=self.clipped[keep],
+        )
+
+    def with_all_of(self, other: Tally) -> Tally:
+        """Append the entries of another tally with the same cells."""
+        theirs = other.sums.columns()
+        sums: dict[str, Any] = {
+            name: np.append(ours, theirs[name]) for name, ours in self.sums.columns().items()
+        }
+        return replace(
+            self,
+            group=np.append(self.group, other.group),
+            key=np.append(self.key, other.key),
+            sums=Sums(**sums),
+            entries=np.append(self.entries, other.entries),
+            between=np.append(self.between, other.between),
+            clipped=np.append(self.clipped, other.clipped),
         )
 
     def added_up(self) -> Tally:

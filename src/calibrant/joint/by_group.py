@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Unpack
 
 from calibrant.errors import InvalidOptionError
@@ -24,8 +25,8 @@ def joints_by(
 
     Parameters
     ----------
-    frame : dataframe
-        As for `Joint.from_frame`.
+    frame : dataframe, or str, Path or a sequence of them
+        As for `Joint.from_frame`, or files as for `Joint.from_files`.
     by : str or sequence of str
         Columns whose values name the groups.
     resolution : int, None or "auto", default="auto"
@@ -51,13 +52,15 @@ def joints_by(
     Joint(2 rows, 1 levels, mean prediction 0.8, base rate 0.5)
     """
     from calibrant.joint.columns import Columns
+    from calibrant.joint.files import are_paths, opened
     from calibrant.joint.frames import tally_frame
 
-    roles = Columns(**columns)
+    roles = Columns.of(**columns)
     labels = [by] if isinstance(by, str) else list(by)
     if not labels:
         raise InvalidOptionError("by must name at least one column", "none")
-    tally, names = tally_frame(frame, roles, resolution, labels)
+    with opened(frame) if are_paths(frame) else nullcontext(frame) as rows:
+        tally, names = tally_frame(rows, roles, resolution, labels)
     return {
         names[number]: Joint.of_tally(part, roles.width, exact_if_possible=resolution == "auto")
         for number, part in tally.placed().by_group()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Self, TypedDict, Unpack
 
 import narwhals.stable.v2 as nw
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.engines import Frame, fetched_value
+from calibrant.joint.names import number_hint
 
 
 class ColumnNames(TypedDict, total=False):
@@ -39,6 +39,15 @@ class Columns:
     positives: str | None = None
     width: float = 0.0
 
+    @classmethod
+    def of(cls, **names: Unpack[ColumnNames]) -> Self:
+        """Take the names that were given, "prediction" and "outcome" where none was."""
+        if "prediction_sum" not in names:
+            names.setdefault("prediction", "prediction")
+        if "count" not in names and "positives" not in names:
+            names.setdefault("outcome", "outcome")
+        return cls(**names)
+
     def __post_init__(self) -> None:
         given = set(self.names())
         of_rows = given - {"weight"} == {"prediction", "outcome"}
@@ -65,19 +74,6 @@ class Columns:
         """Return the column of each part that is played."""
         parts = ("prediction", "prediction_sum", "outcome", "weight", "count", "positives")
         return {part: getattr(self, part) for part in parts if getattr(self, part) is not None}
-
-
-def require(present: list[str], wanted: list[str]) -> None:
-    """Refuse columns that are not there, and say which are."""
-    for name in wanted:
-        if name in present:
-            continue
-        close = difflib.get_close_matches(name, present, n=1)
-        raise InvalidForecastsError(
-            f"there must be a column {name!r}",
-            f"columns {', '.join(map(str, present[:20]))}",
-            f"did you mean {close[0]!r}" if close else "name the columns that hold them",
-        )
 
 
 def check_types(frame: Frame, schema: Mapping[str, nw.dtypes.DType], columns: Columns) -> None:
@@ -114,13 +110,5 @@ def _refuse_type(frame: Frame, name: str, dtype: nw.dtypes.DType, part: str) -> 
         got = "text" if example is None else f"text such as {example!r}"
         hint = "name the label of the positive outcome, pos_label=..."
         if part != "outcome" and example is not None:
-            hint = _hint_for_number(str(example).strip())
+            hint = number_hint(str(example))
     raise InvalidForecastsError(f"column {name!r} must hold numbers", got, hint)
-
-
-def _hint_for_number(example: str) -> str:
-    if example.endswith("%"):
-        return "remove the percent signs and divide by 100"
-    if example.replace(",", "", 1).isdigit():
-        return "write decimals with a point, not a comma"
-    return "turn it into numbers first"

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack
 
 import numpy as np
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import sums
+from calibrant.joint.aggregates import Tally
 from calibrant.joint.checks import check_counts, power_of_two
 from calibrant.joint.gate import Rows
 from calibrant.joint.law import Law
 from calibrant.joint.sums import Sums
 
 if TYPE_CHECKING:
-    from calibrant.joint.aggregates import Tally
-    from calibrant.joint.columns import ColumnNames
+    from calibrant.joint.columns import ColumnNames, Columns
+    from calibrant.joint.files import Paths
     from calibrant.joint.frames import Resolution
 
 
@@ -154,21 +157,202 @@ class Sources(Law):
         >>> joint.rounding
         0.0
         """
-        return cls._of_frame(
-            frame,
-            resolution,
-            prediction=prediction,
-            outcome=outcome,
-            weight=weight,
-            pos_label=pos_label,
-        )
+        from calibrant.joint.columns import Columns
+
+        columns = Columns(prediction, outcome, weight, pos_label)
+        return cls._of_frame(frame, columns, resolution)
 
     @classmethod
-    def _of_frame(cls, frame: object, resolution: Resolution, **names: Unpack[ColumnNames]) -> Self:
+    def from_aggregates(
+        cls,
+        frame: object,
+        *,
+        count: str,
+        positives: str,
+        prediction: str | None = None,
+        prediction_sum: str | None = None,
+        width: float = 0.0,
+        resolution: Resolution = "auto",
+    ) -> Self:
+        """Take a dataframe that holds counts per cell instead of rows.
+
+        Parameters
+        ----------
+        frame : dataframe
+            As for `from_frame`.
+        count : str
+            Column of the number of rows that each entry stands for; k rows are k coins.
+        positives : str
+            Column of the number of them with outcome 1.
+        prediction : str, optional
+            Column of the prediction, or mean prediction, of each entry.
+        prediction_sum : str, optional
+            Column of the sum of predictions instead.
+        width : float, default=0.0
+            Width of the cells that means come from: how far predictions that share an entry may
+            lie apart; 0 where they are equal.
+        resolution : int, None or "auto", default="auto"
+            As for `from_frame`.
+
+        Returns
+        -------
+        Joint
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from calibrant import Joint
+        >>> frame = pd.DataFrame({"n": [100, 50], "clicks": [12, 20], "said": [10.0, 25.0]})
+        >>> Joint.from_aggregates(frame, prediction_sum="said", count="n", positives="clicks")
+        Joint(150 rows, 2 levels, mean prediction 0.233, base rate 0.213)
+        """
         from calibrant.joint.columns import Columns
+
+        columns = Columns(
+            prediction,
+            prediction_sum=prediction_sum,
+            count=count,
+            positives=positives,
+            width=width,
+        )
+        return cls._of_frame(frame, columns, resolution)
+
+    @classmethod
+    def from_files(
+        cls,
+        paths: Paths,
+        *,
+        resolution: Resolution = "auto",
+        memory_limit: str | None = None,
+        progress: bool | None = None,
+        **columns: Unpack[ColumnNames],
+    ) -> Self:
+        """Sum the rows of files, which may be larger than memory.
+
+        Parameters
+        ----------
+        paths : str, Path or a sequence of them
+            CSV, Parquet or JSON lines files, perhaps compressed; globs; folders of Parquet files,
+            whose hive partitions become columns; "-" is standard input.
+        resolution : int, None or "auto", default="auto"
+            As for `from_frame`.
+        memory_limit : str, optional
+            Most memory that DuckDB may use before it writes to disk, such as "1GB".
+        progress : bool, optional
+            Whether to draw a progress bar; by default on a terminal.
+        **columns
+            Names of columns as for `from_frame` or `from_aggregates`; "prediction" and "outcome"
+            where none is given.
+
+        Returns
+        -------
+        Joint
+
+        Examples
+        --------
+        >>> from calibrant import Joint
+        >>> from calibrant.datasets.flights import FLIGHTS_FILE
+        >>> Joint.from_files(FLIGHTS_FILE)
+        Joint(166668 rows, 19224 levels, mean prediction 0.259, base rate 0.224)
+        """
+        from calibrant.joint.columns import Columns
+        from calibrant.joint.files import opened
+
+        names = Columns.of(**columns)
+        with opened(paths, memory_limit=memory_limit, progress=progress) as relation:
+            return cls._of_frame(relation, names, resolution)
+
+    @classmethod
+    def from_query(
+        cls,
+        sql: str,
+        *,
+        database: str | Path | None = None,
+        resolution: Resolution = "auto",
+        memory_limit: str | None = None,
+        progress: bool | None = None,
+        **columns: Unpack[ColumnNames],
+    ) -> Self:
+        """Sum the rows that a query returns, in DuckDB or a database that it can attach.
+
+        Parameters
+        ----------
+        sql : str
+            A select statement.
+        database : str or Path, optional
+            A DuckDB file, or "sqlite:path", "postgres:connection string", "mysql:connection
+            string"; DuckDB fetches the extension that it needs for the last three. None for
+            queries that name files.
+        resolution, memory_limit, progress, **columns
+            As for `from_files`.
+
+        Returns
+        -------
+        Joint
+
+        Examples
+        --------
+        >>> from calibrant import Joint
+        >>> Joint.from_query("select 0.25 as prediction, i % 4 = 0 as outcome from range(8) t(i)")
+        Joint(8 rows, 1 levels, mean prediction 0.25, base rate 0.25)
+        """
+        from calibrant.joint.columns import Columns
+        from calibrant.joint.files import queried
+
+        names = Columns.of(**columns)
+        with queried(sql, database, memory_limit=memory_limit, progress=progress) as relation:
+            return cls._of_frame(relation, names, resolution)
+
+    @classmethod
+    def from_batches(
+        cls,
+        batches: Iterable[object],
+        *,
+        resolution: Resolution = "auto",
+        **columns: Unpack[ColumnNames],
+    ) -> Self:
+        """Sum rows that come in batches, each of which is forgotten after its turn.
+
+        Parameters
+        ----------
+        batches : iterable of dataframes, or of tuples of arrays
+            Dataframes with the same columns, or tuples (y_true, y_proba) or (y_true, y_proba,
+            sample_weight).
+        resolution : int, None or "auto", default="auto"
+            As for `from_frame`.
+        **columns
+            Names of columns as for `from_files`; for tuples only `pos_label` counts.
+
+        Returns
+        -------
+        Joint
+
+        Examples
+        --------
+        >>> from calibrant import Joint
+        >>> Joint.from_batches([([0, 1], [0.2, 0.8]), ([1, 0], [0.8, 0.8])])
+        Joint(4 rows, 2 levels, mean prediction 0.65, base rate 0.5)
+        """
+        from calibrant.joint.columns import Columns
+        from calibrant.joint.frames import cells_of, tally_frame
+
+        names, cells = Columns.of(**columns), cells_of(resolution)
+        whole: Tally | None = None
+        for batch in batches:
+            if isinstance(batch, tuple):
+                rows = Rows.read(*batch, pos_label=names.pos_label)
+                tally = Tally.of_levels(sums.levels(rows), cells)
+            else:
+                tally = tally_frame(batch, names, cells)[0].placed()
+            whole = tally if whole is None else whole.with_all_of(tally).added_up()
+        if whole is None:
+            raise InvalidForecastsError("there must be at least one batch", "none")
+        return cls.of_tally(whole, names.width, exact_if_possible=resolution == "auto")
+
+    @classmethod
+    def _of_frame(cls, frame: object, columns: Columns, resolution: Resolution) -> Self:
         from calibrant.joint.frames import tally_frame
 
-        columns = Columns(**names)
         tally, _ = tally_frame(frame, columns, resolution)
         return cls.of_tally(tally.placed(), columns.width, exact_if_possible=resolution == "auto")
 
