@@ -39,8 +39,9 @@ sanitize: $(VENV)/developing ## Kernels under the address and undefined-behaviou
 	tools/sanitize.sh
 
 picture: $(VENV)/developing ## Draw the pictures of README and docs again
-	$(BIN)/python docs/draw_reliability.py
+	$(BIN)/python docs/draw_report.py
 	$(BIN)/python docs/draw_verdicts.py
+	$(BIN)/python docs/draw_distances.py
 
 flights: ## Rebuild the forecasts that ship and compare
 	tools/check_flights.sh $(PYTHON)

@@ -152,6 +152,54 @@ def check_decomposition(y: Floats, p: Floats, parts: cal.decisions.ScoreDecompos
     assert abs(parts.uncertainty - float(np.var(y))) <= 1e-10
 
 
+# The interval error is timed on this many rows, whatever the size of the sort beside it.
+INTERVAL_ROWS = 10**5
+
+
+def lower_to_5_digits(y: Floats, p: Floats) -> float:
+    return cal.lower_distance_to_calibration(y, p, tolerance=1e-5)
+
+
+def interval_of_some(y: Floats, p: Floats) -> float:
+    return cal.interval_calibration_error(y[:INTERVAL_ROWS], p[:INTERVAL_ROWS])
+
+
+def check_lower(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    """Check both ends: a game that no calibrated law wins, and the cost of reaching such a law."""
+    low, high = value.bounds
+    assert high == value
+    assert high - low <= value.settings["tolerance"]
+    witness, law = value.witness, value.witness.law
+    u = np.union1d(np.linspace(0, 1, 10**6), witness.knot)
+    one, zero = witness.payment(u, 1), witness.payment(u, 0)
+    assert (u * one + (1 - u) * zero).max() <= 1e-12
+    assert max(np.max(np.abs(np.diff(f)) - np.diff(u)) for f in (one, zero)) <= 1e-13
+    gain = float(np.mean(np.where(y == 1, witness.payment(p, 1), witness.payment(p, 0))))
+    assert abs(gain - low) <= 1e-10, (gain, low)
+    assert np.abs(law.residual).max() <= 1e-12
+    cost = 0.0
+    for outcome, share in ((1, law.prediction), (0, 1 - law.prediction)):
+        rows = p[y == outcome]
+        points = np.append(rows, law.prediction)
+        order = np.argsort(points, kind="stable")
+        mass = np.append(np.full(rows.size, 1 / p.size), -law.mass * share)
+        cost += float(np.abs(np.cumsum(mass[order])[:-1]) @ np.diff(points[order]))
+    assert abs(cost - high) <= 1e-9, (cost, high)
+
+
+def check_interval(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    """Assert that the partition found has the value and the bounds are as close as promised."""
+    y, p = y[:INTERVAL_ROWS], p[:INTERVAL_ROWS]
+    low, high = value.bounds
+    assert 0 <= high - low <= 1e-4 + 1e-12
+    interval = value.witness.pool_of(p)
+    bias = np.abs(np.bincount(interval, y - p)).sum() / y.size
+    order = np.argsort(interval, kind="stable")
+    first = np.flatnonzero(np.diff(interval[order], prepend=-1))
+    ends = np.maximum.reduceat(p[order], first) - np.minimum.reduceat(p[order], first)
+    assert abs(bias + ends.max() - value) <= 1e-10
+
+
 WORKS = (
     Work("smooth error, exact", 1.2, cal.smooth_calibration_error, check_smooth),
     Work("earth mover distance, exact", 1.2, cal.earth_mover_distance, check_earth_mover),
@@ -172,4 +220,7 @@ WORKS = (
     ),
     # Isotonic regression copies what it is given and returns more than pools.
     Work("isotonic decomposition", 1.0, cal.score_decomposition, check_decomposition, 10.0),
+    Work("lower distance to 1e-3", 3, cal.lower_distance_to_calibration, check_lower),
+    Work("lower distance to 1e-5", 20, lower_to_5_digits, check_lower),
+    Work("interval error to 1e-4, 10^5 rows", 9, interval_of_some, check_interval),
 )

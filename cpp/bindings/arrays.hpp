@@ -23,16 +23,20 @@ template <class T>
 using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Weights = std::optional<Input<double>>;
-using Output = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+template <class T>
+using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+using Output = Array<double>;
 
-inline Output hand_over(Buffer<double> values, std::size_t count) {
-    double* memory = values.release();
+template <class T>
+Array<T> hand_over(Buffer<T> values, std::size_t count) {
+    T* memory = values.release();
     const nb::capsule owner(memory, [](void* held) noexcept { Free{}(held); });
-    return Output(memory, {count}, owner);
+    return Array<T>(memory, {count}, owner);
 }
 
-inline Output hand_over(const std::vector<double>& values) {
-    Buffer<double> copy = allocate<double>(values.size());
+template <class T>
+Array<T> hand_over(const std::vector<T>& values) {
+    Buffer<T> copy = allocate<T>(values.size());
     std::copy(values.begin(), values.end(), copy.get());
     return hand_over(std::move(copy), values.size());
 }

@@ -1,4 +1,5 @@
 #include "calibrant/cutoff.hpp"
+#include "calibrant/intervals.hpp"
 #include "calibrant/laplace.hpp"
 #include "calibrant/moments.hpp"
 #include "calibrant/smooth.hpp"
@@ -103,6 +104,22 @@ std::tuple<std::size_t, std::size_t, double, double, double> cumulative_residual
     return {range.lowest_at, range.highest_at, range.lowest, range.highest, range.total};
 }
 
+// First levels of the cheapest runs of a bounded span; sums and ranks have one entry more.
+Array<std::int64_t> cheapest_runs(Input<double> prediction, Input<double> sum,
+                                  Input<std::int64_t> rank, double width) {
+    same_length(prediction.size() + 1, sum.size());
+    same_length(sum.size(), rank.size());
+    if (sum.size() > max_rows) throw std::length_error(too_many_rows);
+    if (!(width >= 0.0)) throw std::invalid_argument("a width is not negative");
+    std::vector<std::int64_t> starts;
+    {
+        const nb::gil_scoped_release unlocked;
+        starts = calibrant::cheapest_runs(prediction.data(), sum.data(), rank.data(),
+                                          prediction.size(), width);
+    }
+    return hand_over(starts);
+}
+
 void register_laws(nb::module_& m) {
     m.def("smooth_error", &smooth_error, "prediction"_a.noconvert(), "weight"_a.noconvert(),
           "positives"_a.noconvert(), "lipschitz"_a.noconvert());
@@ -120,6 +137,8 @@ void register_laws(nb::module_& m) {
           "weight"_a.noconvert(), "positives"_a.noconvert(), "count"_a.noconvert());
     m.def("power_moments", &moments<Basis::powers>, "prediction"_a.noconvert(),
           "weight"_a.noconvert(), "positives"_a.noconvert(), "count"_a.noconvert());
+    m.def("cheapest_runs", &cheapest_runs, "prediction"_a.noconvert(), "sum"_a.noconvert(),
+          "rank"_a.noconvert(), "width"_a.noconvert());
     m.def("cumulative_residuals", &cumulative_residuals, "prediction"_a.noconvert(),
           "weight"_a.noconvert(), "positives"_a.noconvert());
 }

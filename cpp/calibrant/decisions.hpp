@@ -138,7 +138,8 @@ public:
     std::pair<Point, Point> around(double place) const {
         std::size_t i = 0;
         while (i + 1 < points_.size() && points_[i + 1].at <= place) ++i;
-        return {points_[i], points_[i].at == place ? points_[i] : points_[i + 1]};
+        const std::size_t next = points_[i].at == place ? i : std::min(i + 1, points_.size() - 1);
+        return {points_[i], points_[next]};
     }
 
 private:

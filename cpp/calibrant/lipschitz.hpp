@@ -96,7 +96,7 @@ private:
         };
         Knot last = outer.empty() ? inner.top() : outer.top();
         while (!inner.empty() && beyond(inner.top())) last = inner.pop();
-        const Knot first = inner.top();
+        const Knot first = inner.empty() ? last : inner.top();  // empty only beyond all numbers
         const double share = last.at == first.at ? 0.0 : (end - first.at) / (last.at - first.at);
         outer.clear();
         inner.push({end, first.value + share * (last.value - first.value)});

@@ -1,52 +1,66 @@
 """How far predicted probabilities can be trusted."""
 
-from calibrant import datasets, decisions, errors, families, pooling
-from calibrant.catalogue import CATALOGUE
-from calibrant.decisions import (
-    DecisionTask,
-    calibration_decision_loss,
-    decision_loss_curve,
-    fixed_decision_loss,
-    murphy_curve,
-    net_benefit,
-    post_processing_gap,
-    promised_and_received,
-    randomised_response,
-    score_decomposition,
-    u_calibration_error,
-)
-from calibrant.inference import (
-    CalibrationMonitor,
-    CalibrationTest,
-    ClassicalNumbers,
-    Comparison,
-    ConfidenceInterval,
-    Verdict,
-    calibration_test,
-    classical_numbers,
-    compare,
-    confidence_band,
-    confidence_interval,
-    consistency_band,
-    rows_needed,
-    verdict,
-    verdict_chances,
-)
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from calibrant import datasets, errors, pooling
 from calibrant.joint import Joint, joints_by
 from calibrant.measurement import Measurement
 from calibrant.measures import (
+    DistanceBracket,
     binned_calibration_error,
     cutoff_calibration_error,
+    distance_bracket,
+    distance_to_calibration,
     earth_mover_distance,
     expected_calibration_error,
+    interval_calibration_error,
     kernel_calibration_error,
     kernel_smoothed_calibration_error,
     low_degree_calibration_error,
+    lower_distance_to_calibration,
     smooth_calibration_error,
     smoothed_curve,
+    surrogate_interval_calibration_error,
+    upper_distance_to_calibration,
     weighted_calibration_error,
 )
-from calibrant.report import Audit, audit
+
+if _TYPE_CHECKING:
+    from calibrant import decisions, families, groups, integrations, plots
+    from calibrant.catalogue import CATALOGUE
+    from calibrant.decisions import (
+        DecisionTask,
+        calibration_decision_loss,
+        decision_loss_curve,
+        fixed_decision_loss,
+        murphy_curve,
+        net_benefit,
+        post_processing_gap,
+        promised_and_received,
+        randomised_response,
+        score_decomposition,
+        u_calibration_error,
+    )
+    from calibrant.inference import (
+        CalibrationMonitor,
+        CalibrationTest,
+        ClassicalNumbers,
+        Comparison,
+        ConfidenceInterval,
+        Verdict,
+        calibration_test,
+        classical_numbers,
+        compare,
+        confidence_band,
+        confidence_interval,
+        consistency_band,
+        rows_needed,
+        verdict,
+        verdict_chances,
+    )
+    from calibrant.report import Audit, audit
 
 __version__ = "0.1.0"
 
@@ -59,6 +73,7 @@ __all__ = [
     "Comparison",
     "ConfidenceInterval",
     "DecisionTask",
+    "DistanceBracket",
     "Joint",
     "Measurement",
     "Verdict",
@@ -75,17 +90,24 @@ __all__ = [
     "datasets",
     "decision_loss_curve",
     "decisions",
+    "distance_bracket",
+    "distance_to_calibration",
     "earth_mover_distance",
     "errors",
     "expected_calibration_error",
     "families",
     "fixed_decision_loss",
+    "groups",
+    "integrations",
+    "interval_calibration_error",
     "joints_by",
     "kernel_calibration_error",
     "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
+    "lower_distance_to_calibration",
     "murphy_curve",
     "net_benefit",
+    "plots",
     "pooling",
     "post_processing_gap",
     "promised_and_received",
@@ -94,8 +116,58 @@ __all__ = [
     "score_decomposition",
     "smooth_calibration_error",
     "smoothed_curve",
+    "surrogate_interval_calibration_error",
     "u_calibration_error",
+    "upper_distance_to_calibration",
     "verdict",
     "verdict_chances",
     "weighted_calibration_error",
 ]
+
+# What is not needed to measure is imported when it is asked for, to keep the import light.
+_ROOMS = ("decisions", "families", "groups", "integrations", "plots")
+_LATER = {
+    "catalogue": ("CATALOGUE",),
+    "decisions": (
+        "DecisionTask",
+        "calibration_decision_loss",
+        "decision_loss_curve",
+        "fixed_decision_loss",
+        "murphy_curve",
+        "net_benefit",
+        "post_processing_gap",
+        "promised_and_received",
+        "randomised_response",
+        "score_decomposition",
+        "u_calibration_error",
+    ),
+    "inference": (
+        "CalibrationMonitor",
+        "CalibrationTest",
+        "ClassicalNumbers",
+        "Comparison",
+        "ConfidenceInterval",
+        "Verdict",
+        "calibration_test",
+        "classical_numbers",
+        "compare",
+        "confidence_band",
+        "confidence_interval",
+        "consistency_band",
+        "rows_needed",
+        "verdict",
+        "verdict_chances",
+    ),
+    "report": ("Audit", "audit"),
+}
+_ROOM_OF = {name: room for room, names in _LATER.items() for name in names}
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _ROOMS:
+        return _import_module(f"calibrant.{name}")
+    if name in _ROOM_OF:
+        value = getattr(_import_module(f"calibrant.{_ROOM_OF[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'calibrant' has no attribute {name!r}")

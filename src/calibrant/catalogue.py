@@ -12,7 +12,12 @@ from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement
 from calibrant.measures.binned import binned_calibration_error, binned_support
 from calibrant.measures.cutoff import cutoff_calibration_error, cutoff_support
+from calibrant.measures.distance import (
+    lower_distance_to_calibration,
+    upper_distance_to_calibration,
+)
 from calibrant.measures.expected import expected_calibration_error, expected_support
+from calibrant.measures.interval import interval_calibration_error
 from calibrant.measures.kernel import kernel_calibration_error, kernel_support
 from calibrant.measures.kernel_smoothed import kernel_smoothed_calibration_error
 from calibrant.measures.low_degree import low_degree_calibration_error, low_degree_support
@@ -22,6 +27,7 @@ from calibrant.measures.smooth import (
     smooth_calibration_error,
     smooth_support,
 )
+from calibrant.measures.surrogate import surrogate_interval_calibration_error
 from calibrant.measures.weighted import weighted_calibration_error, weighted_support
 
 
@@ -256,6 +262,59 @@ _MEASURES = (
         interval=True,
         audited=False,
         support=weighted_support,
+    ),
+    Measure(
+        lower_distance_to_calibration,
+        asks="How far would predictions have to move, at best, to be calibrated?",
+        flaw="forecasters with these predictions and outcomes can be as far as its root",
+        section="6, Definition 6.2",
+        modulus=lambda moved: moved,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="as the smooth error",
+        cost="n log n and a linear programme",
+        audited=False,
+    ),
+    Measure(
+        upper_distance_to_calibration,
+        asks="How far must a map of the predictions move them to make them calibrated?",
+        flaw="not continuous; exact for few levels only, a bracket beyond; noise for single rows",
+        section="6, Theorem 6.6",
+        modulus=None,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="none",
+        cost="n log n, and levels squared while they are few",
+        audited=False,
+    ),
+    Measure(
+        interval_calibration_error,
+        asks="How large are bias and width of the best bins together?",
+        flaw="not continuous; pays for width, so it is rarely small on small samples",
+        section="6, Definition 6.10",
+        modulus=None,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="none",
+        cost="n log n times the widths tried",
+        audited=False,
+    ),
+    Measure(
+        surrogate_interval_calibration_error,
+        asks="How large are bias and width of a grid of bins shifted at random?",
+        flaw="errors that change sign score about the root of their smooth error",
+        section="6, Lemma 6.13",
+        # A shift parts two predictions with chance |p - p'| / width; widths are powers of two.
+        modulus=lambda moved: 3 * moved**0.5 + moved,
+        faithful=True,
+        symmetric=True,
+        needs="levels",
+        decisions="none",
+        cost="n log n",
+        audited=False,
     ),
 )
 

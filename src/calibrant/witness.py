@@ -1,20 +1,24 @@
-"""Witnesses: the best distinguishers that measures find, as functions of the prediction."""
+"""Witnesses: what attains a value, as a function of the prediction.
+
+Most are distinguishers, tests of the predictions; the distances show where predictions should move.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
+from calibrant.joint.gate import Floats, Indices
 from calibrant.words import region_sentence
 
 
 class Witness(Protocol):
-    """The best distinguisher a measure found: a function of the prediction."""
+    """What attains a value: the best distinguisher, or the best map of the predictions."""
 
     @property
     def sentence(self) -> str:
@@ -22,11 +26,11 @@ class Witness(Protocol):
         ...
 
     def __call__(self, prediction: object) -> Floats:
-        """Value of the distinguisher at each prediction."""
+        """Value of the function at each prediction."""
         ...
 
     def advantage(self, joint: Joint) -> float:
-        """E[w(p) (y - p)]: how well it tells the outcomes from coins of the predicted bias."""
+        """Return what it attains: E[w(p) (y - p)] for a test, the distance moved for a map."""
         ...
 
 
@@ -61,6 +65,18 @@ class LearnedWitness(LinearWitness):
     """A test learned on some rows, with its p-value on others."""
 
     pvalue: float
+
+
+@dataclass(frozen=True, slots=True)
+class GridWitness(LinearWitness):
+    """The sign of the bias of a prediction's interval, averaged over shifts of a grid."""
+
+    width: float
+    """Width of the intervals, a price that counts as well."""
+
+    def advantage(self, joint: Joint) -> float:
+        """E[w(p) (y - p)] plus the width."""
+        return _Function.advantage(self, joint) + self.width
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +173,109 @@ class FunctionWitness(_Function):
         """Evaluate the function."""
         at = np.asarray(prediction, dtype=np.float64)
         return self.sign * np.asarray(self.function(at), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class PotentialWitness:
+    """A game that no calibrated law can win: a(p) is paid for outcome 1 and b(p) for outcome 0.
+
+    Both change by at most as much as p, and u a(u) + (1 - u) b(u) <= 0 for every u, so a law at
+    distance d from a calibrated one gains at most d. As a function it is a - b, the stake on the
+    outcome.
+    """
+
+    knot: Floats
+    one: Floats
+    """What is paid for outcome 1 at the knots, linear in between."""
+    zero: Floats
+    """What is paid for outcome 0 at the knots."""
+    law: Joint
+    """A calibrated law whose distance is the value."""
+    sentence: str
+
+    def __call__(self, prediction: object) -> Floats:
+        """Stake on the outcome."""
+        return self.payment(prediction, 1) - self.payment(prediction, 0)
+
+    def payment(self, prediction: object, outcome: int) -> Floats:
+        """Pay for an outcome at each prediction."""
+        at = np.asarray(prediction, dtype=np.float64)
+        return np.interp(at, self.knot, self.one if outcome else self.zero)
+
+    def advantage(self, joint: Joint) -> float:
+        """Mean payment."""
+        gain = joint.outcome * self.payment(joint.prediction, 1)
+        gain += (1 - joint.outcome) * self.payment(joint.prediction, 0)
+        return float(gain @ joint.mass)
+
+
+@dataclass(frozen=True, slots=True)
+class MapWitness:
+    """A map of predictions; between knots it is that of the knot below."""
+
+    knot: Floats
+    value: Floats
+    sentence: str
+
+    def __call__(self, prediction: object) -> Floats:
+        """Where predictions move."""
+        at = np.asarray(prediction, dtype=np.float64)
+        return self.value[np.maximum(np.searchsorted(self.knot, at, side="right") - 1, 0)]
+
+    def advantage(self, joint: Joint) -> float:
+        """Mean distance moved."""
+        return float(np.abs(self(joint.prediction) - joint.prediction) @ joint.mass)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionWitness:
+    """A partition into intervals; as a function, the mean outcome of each (canonical predictor)."""
+
+    start: Floats
+    """Smallest prediction of each interval, which reaches up to the next start."""
+    value: Floats
+    """Mean outcome in each interval."""
+    width: float
+    """Length of the longest interval."""
+    attained: bool
+    """False if only partitions ever closer to this one come ever closer to the value."""
+    sentence: str
+
+    def __call__(self, prediction: object) -> Floats:
+        """Mean outcome of the interval of each prediction."""
+        return self.value[self.pool_of(prediction)]
+
+    def advantage(self, joint: Joint) -> float:
+        """Sum of the absolute biases of the intervals, plus the width."""
+        bias = np.bincount(self.pool_of(joint.prediction), joint.mass * joint.residual)
+        return float(np.abs(bias).sum()) + self.width
+
+    def pool_of(self, prediction: object) -> Indices:
+        """Index of the interval of each prediction."""
+        at = np.asarray(prediction, dtype=np.float64)
+        return np.maximum(np.searchsorted(self.start, at, side="right") - 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentWitness:
+    """A prediction for each individual; as a function, the mean over those with a prediction."""
+
+    individual: npt.NDArray[Any]
+    """Labels of the individuals, or the numbers of the rows."""
+    prediction: Floats
+    """What was predicted for each, ascending."""
+    value: Floats
+    """Where each of them moves."""
+    distance: float
+    sentence: str
+
+    def __call__(self, prediction: object) -> Floats:
+        """Mean of where individuals with such a prediction move."""
+        first = np.flatnonzero(np.diff(self.prediction, prepend=-1.0))
+        count = np.diff(np.append(first, self.prediction.size))
+        mean = np.add.reduceat(self.value, first) / count
+        return MapWitness(self.prediction[first], mean, self.sentence)(prediction)
+
+    def advantage(self, joint: Joint) -> float:  # noqa: ARG002
+        """Mean distance moved by the individuals it was found for, whatever the Joint."""
+        return self.distance

@@ -141,3 +141,37 @@ def test_plans_that_make_no_sense():
     ):
         with pytest.raises(cal.errors.InvalidOptionError):
             call()
+
+
+@pytest.mark.parametrize("score", ["brier", "log", "spherical"])
+def test_scores_are_compared_row_by_row(score):
+    y, p = sample(500)
+    other = np.clip(p + 0.1, 0.01, 0.99)
+    found = cal.compare(y, p, other, measure=score)
+    rows = [cal.decisions.row_losses(score, y, q) for q in (p, other)]
+    gap = rows[1] - rows[0]
+    assert found.difference == pytest.approx(gap.mean())
+    assert found.high - found.difference == pytest.approx(1.96 * gap.std() / np.sqrt(500), rel=1e-3)
+    assert found.measure == f"{score}_score"
+    copies = cal.compare(
+        np.tile(y, 3), np.tile(p, 3), np.tile(other, 3), measure=score,
+        clusters=np.tile(np.arange(500), 3),
+    )  # fmt: skip
+    assert copies.high == pytest.approx(found.high, rel=2e-3)
+
+
+def test_scores_have_normal_intervals():
+    y, p = sample(400)
+    interval = cal.confidence_interval(y, p, measure="brier")
+    losses = (y - p) ** 2
+    assert interval.value == pytest.approx(losses.mean())
+    assert interval.half_width == pytest.approx(1.96 * losses.std() / 20, rel=1e-3)
+    assert interval.method == "normal"
+    joint = cal.confidence_interval(cal.Joint.from_samples(y, p), measure="brier")
+    assert joint.half_width == pytest.approx(interval.half_width)
+    task = cal.DecisionTask.from_costs(false_positive=50, false_negative=350)
+    payoff = cal.confidence_interval(y, p, measure=task)
+    received = cal.decisions.promised_and_received(y, p, task=task).received
+    assert payoff.value == pytest.approx(-received)
+    with pytest.raises(cal.errors.InferenceRefusedError, match="finite scores"):
+        cal.confidence_interval([0, 1], [1.0, 0.5], measure="log")

@@ -12,7 +12,11 @@ from calibrant.families import Bounded, Dictionary, Lipschitz
 from calibrant.inference.evidence import Evidence
 
 WITH_INTERVAL = [name for name, measure in cal.CATALOGUE.items() if measure.interval]
-WITHOUT = [name for name, measure in cal.CATALOGUE.items() if not measure.interval]
+WITHOUT = [
+    name
+    for name, measure in cal.CATALOGUE.items()
+    if not measure.interval and name != "lower_distance_to_calibration"
+]
 
 
 def sample(n: int, shift: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -37,6 +41,15 @@ def test_the_interval_lies_around_the_value(name):
 def test_a_measure_without_a_valid_interval_is_refused_with_the_reason(name):
     with pytest.raises(cal.errors.InferenceRefusedError, match="no valid confidence interval"):
         cal.confidence_interval(*sample(50), measure=name)
+
+
+def test_the_lower_distance_has_the_interval_that_the_smooth_error_gives():
+    data = sample(400, 0.1)
+    smooth = cal.confidence_interval(*data, rng=0)
+    lower = cal.confidence_interval(*data, measure="lower_distance_to_calibration", rng=0)
+    assert (lower.low, lower.high) == pytest.approx((smooth.low / 2, 2 * smooth.high))
+    assert lower.low <= lower.value <= lower.high
+    assert lower.method == "smooth error"
 
 
 def test_what_else_is_refused():

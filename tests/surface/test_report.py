@@ -262,3 +262,24 @@ def test_a_killed_writer_leaves_the_old_file(tmp_path):
     writer.stdout.close()
     time.sleep(0.1)
     assert path.read_text() == "old report"
+
+
+def test_times_add_windows_and_an_alarm(tmp_path):
+    y, p = sample(3000, 0.15)
+    day = np.datetime64("2024-01-01") + np.arange(3000) // 25
+    audit = cal.audit(y, p, time=day, draws=99)
+    assert audit.summary.watched.monitor.alarm
+    assert 15 <= len(audit.summary.watched.windows) <= 30
+    assert sum(window.rows for window in audit.summary.watched.windows) == 3000
+    assert "CAL060" in codes(audit)
+    assert "Alarm after" in str(audit)
+    assert "Over time" in audit.to_html()
+    schema = json.loads(files("calibrant.report").joinpath("schema.json").read_text("utf-8"))
+    jsonschema.validate(json.loads(audit.to_json()), schema)
+    path = tmp_path / "log.csv"
+    pd.DataFrame({"prediction": p, "outcome": y, "day": day}).to_csv(path, index=False)
+    done = run("audit", str(path), "--time", "day")
+    assert done.returncode == 0, done.stderr
+    assert "Row by row in the order of time: Alarm after" in done.stdout
+    quiet = cal.audit(*sample(500), time=np.arange(500), draws=99)
+    assert "CAL061" in codes(quiet)

@@ -36,6 +36,7 @@ def audit(
     cluster: ClusterOption = None,
     tolerance: ToleranceOption = None,
     confidence: ConfidenceOption = 0.95,
+    time: Annotated[str | None, typer.Option(help="Column of times, for windows.")] = None,
     task: Annotated[
         str | None, typer.Option(help="Your decision: a TOML, JSON or CSV file of payoffs.")
     ] = None,
@@ -58,7 +59,7 @@ def audit(
     source = read(
         files,
         None,
-        Roles(prediction, outcome, weight, cluster, names_of(by)),
+        Roles(prediction, outcome, weight, cluster, names_of(by), time),
         pos_label=pos_label,
         percent=scale is Scale.PERCENT,
         drop_missing=na is Missing.DROP,

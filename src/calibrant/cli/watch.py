@@ -21,9 +21,6 @@ from calibrant.cli.options import (
 )
 from calibrant.cli.write import write_text
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.files import read_columns
-from calibrant.report.source import Columns, prepare
-from calibrant.report.watch import watch as watch_rows
 
 ALARM = 1
 
@@ -53,6 +50,10 @@ def watch(
     ] = None,
 ) -> None:
     """Watch a log of forecasts: exit code 0 for no alarm, 1 for an alarm."""
+    from calibrant.joint.files import read_columns
+    from calibrant.report.source import prepare
+    from calibrant.report.watch import watch as watch_rows
+
     names = dict.fromkeys([prediction, outcome, time, *([by] if by else [])])
     columns = read_columns(files, list(names))
     if until is not None:
@@ -86,7 +87,7 @@ def watch(
         raise typer.Exit(ALARM)
 
 
-def _until(columns: Columns, time: str, until: str) -> Columns:
+def _until(columns: dict[str, Any], time: str, until: str) -> dict[str, Any]:
     """Leave out rows whose outcome was not due by a time, whether it is known or not."""
     moments = columns[time]
     try:
@@ -101,7 +102,7 @@ def _until(columns: Columns, time: str, until: str) -> Columns:
     return {name: values[~late] for name, values in columns.items()}
 
 
-def _groups(columns: Columns, by: str | None) -> npt.NDArray[Any] | None:
+def _groups(columns: dict[str, Any], by: str | None) -> npt.NDArray[Any] | None:
     if by is None:
         return None
     missing = int(np.ma.getmaskarray(columns[by]).sum())

@@ -154,7 +154,7 @@ def audit_groups(
     ...     columns["outcome"], columns["prediction"], {"origin": columns["origin"]}, rng=0
     ... )
     >>> [(group.name, group.state) for group in groups]
-    [('EWR', 'miscalibrated'), ('JFK', 'miscalibrated'), ('LGA', 'miscalibrated')]
+    [('EWR', 'miscalibrated'), ('LGA', 'undecided'), ('JFK', 'calibrated')]
     """
     check_draws(draws)
     check_share("confidence", confidence)

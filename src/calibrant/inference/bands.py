@@ -96,7 +96,21 @@ def consistency_band(
     check_draws(draws)
     check_share("confidence", confidence)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
-    joint, rng = evidence.joint, np.random.default_rng(rng)
+    return find_consistency_band(
+        evidence, confidence, draws, np.random.default_rng(rng), simultaneous=simultaneous
+    )
+
+
+def find_consistency_band(
+    evidence: Evidence,
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator,
+    *,
+    simultaneous: bool = True,
+) -> Band:
+    """Band from evidence that was read before."""
+    joint = evidence.joint
     curves = np.concatenate(
         [
             [_monotone(joint.prediction + row, joint.weight) for row in charges / joint.mass]
@@ -224,6 +238,8 @@ def _limits_of_whole_curves(curves: Floats, confidence: float) -> tuple[Floats, 
 
     Half of the curves give the shape of the band, the others its reach, so that the chance is
     exact. Both sides have a scale of their own: near 0 and 1 the curves of chance are skewed.
+    Curves never fall, so those above a lower limit are above the highest limit before: limits
+    that never fall hold the very same curves.
     """
     shaping, reaching = np.array_split(curves, 2)
     middle = np.median(shaping, axis=0)
@@ -237,7 +253,8 @@ def _limits_of_whole_curves(curves: Floats, confidence: float) -> tuple[Floats, 
     below, above = np.maximum(below, smallest), np.maximum(above, smallest)
     under, over = beyond(reaching)
     reach = upper_quantile(np.maximum(under / below, over / above).max(axis=1), confidence)
-    return middle - reach * below, middle + reach * above
+    low, high = middle - reach * below, middle + reach * above
+    return np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
 
 
 def _monotone(outcome: Floats, weight: Floats) -> Floats:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.decisions import DecisionTask, Score, row_losses
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
-from calibrant.inference.evidence import RESOLUTION, check_draws, check_share, in_parts
+from calibrant.inference.evidence import RESOLUTION, Cases, check_draws, check_share, in_parts
 from calibrant.inference.interval import upper_quantile
+from calibrant.inference.scores import mean_and_reach, score_of
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import refuse_mean_outcomes
@@ -84,7 +86,7 @@ def compare(
     *,
     sample_weight: object = None,
     pos_label: object = None,
-    measure: AnyMeasure = smooth_calibration_error,
+    measure: AnyMeasure | Score | DecisionTask = smooth_calibration_error,
     margin: float | None = None,
     confidence: float = 0.95,
     clusters: object = None,
@@ -104,7 +106,8 @@ def compare(
     pos_label : object, optional
         The label that counts as outcome 1.
     measure : str or callable, default=smooth_calibration_error
-        A measure that has a confidence interval; others are refused.
+        A measure that has a confidence interval, or a proper score ("brier", "log", "spherical", a
+        `Score`, a `DecisionTask`), which is compared row by row; others are refused.
     margin : float, optional
         Difference that does not matter, for `equivalent` and `not_worse`.
     confidence : float, default=0.95
@@ -151,13 +154,41 @@ def compare(
     if weight is not None and not weight.all():
         pair = [rows.where(weight > 0) for rows in pair]
         labels = None if labels is None else labels[weight > 0]
-    statistic = Statistic.of(measure)
+    score = score_of(measure)
+    if score is not None:
+        return _scores(pair, labels, score, confidence, margin)
+    statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
     statistic.refuse_without_interval()
     reach = _shared_reach(pair, labels, statistic, confidence, draws, np.random.default_rng(rng))
     first, second = (statistic.value(joint) for joint in joints)
     difference = second - first
     return Comparison(
         statistic.name, first, second, difference - reach, difference + reach, confidence, margin
+    )
+
+
+def _scores(
+    pair: list[Rows],
+    labels: npt.NDArray[Any] | None,
+    score: Score,
+    confidence: float,
+    margin: float | None,
+) -> Comparison:
+    """Compare mean scores by the differences of the rows."""
+    first, second = (row_losses(score, rows.outcome, rows.prediction) for rows in pair)
+    weight = np.ones(first.size) if pair[0].weight is None else pair[0].weight
+    cluster = None if labels is None else np.unique(labels, return_inverse=True)[1]
+    cases = Cases(pair[0].prediction, first, weight, weight**2, cluster)
+    difference, reach = mean_and_reach(cases, second - first, confidence)
+    mean = float(cases.total(first) / weight.sum())
+    return Comparison(
+        f"{score.name}_score",
+        mean,
+        mean + difference,
+        difference - reach,
+        difference + reach,
+        confidence,
+        margin,
     )
 
 

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.decisions import DecisionTask, Score
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import FEW_CLUSTERS, Evidence, check_draws, check_share
+from calibrant.inference.scores import score_interval, score_of
 from calibrant.inference.statistic import AnyMeasure, Statistic
+from calibrant.measures.distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
 
 METHODS = ("multiplier", "worst-case")
@@ -27,7 +30,8 @@ class ConfidenceInterval:
     half_width: float
     """How far the sample's error may lie from the population's."""
     method: str
-    """"multiplier", or "worst-case" for the distribution-free bound."""
+    """"multiplier", "normal" for scores, "smooth error" for the lower distance, or "worst-case"
+    for the distribution-free bound."""
     cautions: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -44,7 +48,7 @@ def confidence_interval(
     *,
     sample_weight: object = None,
     pos_label: object = None,
-    measure: AnyMeasure = smooth_calibration_error,
+    measure: AnyMeasure | Score | DecisionTask = smooth_calibration_error,
     confidence: float = 0.95,
     clusters: object = None,
     draws: int = 999,
@@ -65,7 +69,10 @@ def confidence_interval(
         The label that counts as outcome 1.
     measure : str or callable, default=smooth_calibration_error
         A weighted calibration error: smooth, earth mover, kernel, low-degree, cutoff, binned with
-        fixed bins, or a family of tests; options through `functools.partial`. Others are refused.
+        fixed bins, or a family of tests; options through `functools.partial`. Or a proper score:
+        "brier", "log", "spherical", a `Score`, or a `DecisionTask` (minus its payoff), by a normal
+        interval with the cluster-robust variance. Or the lower distance to calibration, through
+        the smooth error: from half of its lower end to twice its upper end. Others are refused.
     confidence : float, default=0.95
         Chance that the interval holds the population's error.
     clusters : array-like of shape (n,), optional
@@ -110,10 +117,40 @@ def confidence_interval(
     if method not in METHODS:
         raise InvalidOptionError("method must be 'multiplier' or 'worst-case'", repr(method))
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
-    statistic = Statistic.of(measure)
+    score = score_of(measure)
+    if score is not None:
+        return _of_score(evidence, score, confidence)
+    statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
     if method == "worst-case":
         return _worst_case(evidence, statistic, confidence)
-    return find_interval(evidence, statistic, confidence, draws, np.random.default_rng(rng))
+    generator = np.random.default_rng(rng)
+    if statistic.function is lower_distance_to_calibration:
+        return _of_lower_distance(evidence, statistic, confidence, draws, generator)
+    return find_interval(evidence, statistic, confidence, draws, generator)
+
+
+def _of_lower_distance(
+    evidence: Evidence,
+    statistic: Statistic,
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> ConfidenceInterval:
+    """Interval through the smooth error: the distance lies between its half and its double."""
+    smooth = find_interval(evidence, Statistic.of(smooth_calibration_error), confidence, draws, rng)
+    value = statistic.value(evidence.given)
+    low, high = smooth.low / 2, min(1.0, 2 * smooth.high)
+    return ConfidenceInterval(
+        statistic.name, value, low, high, confidence, high - value, "smooth error", smooth.cautions
+    )
+
+
+def _of_score(evidence: Evidence, score: Score, confidence: float) -> ConfidenceInterval:
+    mean, low, high = score_interval(evidence, score, confidence)
+    cautions = tuple(cautions_of(evidence))
+    return ConfidenceInterval(
+        f"{score.name}_score", mean, low, high, confidence, high - mean, "normal", cautions
+    )
 
 
 def find_interval(

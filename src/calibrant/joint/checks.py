@@ -18,6 +18,12 @@ def power_of_two(resolution: int) -> int:
     return resolution
 
 
+def check_tolerance(tolerance: float) -> None:
+    """Refuse a tolerance that is not positive and finite."""
+    if not 0 < tolerance < np.inf:
+        raise InvalidOptionError("tolerance must be positive and finite", repr(tolerance))
+
+
 def check_counts(prediction: Floats, counts: Floats, positives: Floats) -> None:
     """Refuse aggregates that no rows can have."""
     if not prediction.shape == counts.shape == positives.shape or prediction.ndim != 1:

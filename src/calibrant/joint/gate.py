@@ -18,6 +18,7 @@ import numpy.typing as npt
 from calibrant.errors import InvalidForecastsError
 
 Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
 Outcomes = npt.NDArray[np.uint8] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 # How far outside [0, 1] a prediction may lie and still be taken for a rounding error.

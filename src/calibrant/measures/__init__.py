@@ -2,7 +2,15 @@
 
 from calibrant.measures.binned import binned_calibration_error
 from calibrant.measures.cutoff import cutoff_calibration_error
+from calibrant.measures.distance import (
+    DistanceBracket,
+    distance_bracket,
+    distance_to_calibration,
+    lower_distance_to_calibration,
+    upper_distance_to_calibration,
+)
 from calibrant.measures.expected import expected_calibration_error
+from calibrant.measures.interval import interval_calibration_error
 from calibrant.measures.kernel import kernel_calibration_error
 from calibrant.measures.kernel_smoothed import (
     kernel_smoothed_calibration_error,
@@ -10,17 +18,25 @@ from calibrant.measures.kernel_smoothed import (
 )
 from calibrant.measures.low_degree import low_degree_calibration_error
 from calibrant.measures.smooth import earth_mover_distance, smooth_calibration_error
+from calibrant.measures.surrogate import surrogate_interval_calibration_error
 from calibrant.measures.weighted import weighted_calibration_error
 
 __all__ = [
+    "DistanceBracket",
     "binned_calibration_error",
     "cutoff_calibration_error",
+    "distance_bracket",
+    "distance_to_calibration",
     "earth_mover_distance",
     "expected_calibration_error",
+    "interval_calibration_error",
     "kernel_calibration_error",
     "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
+    "lower_distance_to_calibration",
     "smooth_calibration_error",
     "smoothed_curve",
+    "surrogate_interval_calibration_error",
+    "upper_distance_to_calibration",
     "weighted_calibration_error",
 ]

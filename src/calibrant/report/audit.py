@@ -103,6 +103,7 @@ def audit(
     confidence: float = 0.95,
     clusters: object = None,
     task: DecisionTask | None = None,
+    time: object = None,
     title: str | None = None,
     draws: int = DRAWS,
     rng: np.random.Generator | int | None = 0,
@@ -133,6 +134,9 @@ def audit(
         Labels of rows that depend on each other (patients, questions, games), or their column.
     task : DecisionTask, optional
         Your own decision: the audit then says what the forecasts promise you and what they bring.
+    time : array-like of shape (n,), or str, optional
+        When each outcome was due, numbers or dates, or their column: adds windows over time and
+        the alarm of a monitor that looked after every row.
     title : str, optional
         What the forecasts are about.
     draws : int, default=999
@@ -151,7 +155,7 @@ def audit(
     Miscalibrated: the smooth calibration error is at least 0.0925 (95 % confidence), beyond the
     tolerance of 0.02.
     """
-    roles = Roles(prediction, outcome, sample_weight, clusters, by)
+    roles = Roles(prediction, outcome, sample_weight, clusters, by, time)
     source = replace(read(y_true, y_proba, roles, pos_label=pos_label, title=title), task=task)
     return audit_source(source, tolerance, confidence, draws, rng)
 

@@ -34,7 +34,13 @@ class Finding:
 
 def findings(summary: Summary) -> tuple[Finding, ...]:
     """List what was found, issues first."""
-    found = [*_verdict(summary), *_shape(summary), *_groups(summary), *_data(summary)]
+    found = [
+        *_verdict(summary),
+        *_shape(summary),
+        *_groups(summary),
+        *_time(summary),
+        *_data(summary),
+    ]
     order = {ISSUE: 0, NOTE: 1, PASSED: 2}
     return tuple(sorted(found, key=lambda finding: order[finding.kind]))
 
@@ -105,6 +111,21 @@ def _groups(summary: Summary) -> Iterator[Finding]:
             NOTE,
             f"{count_text(small, 'group')} with few rows or events: their intervals are wide.",
         )
+
+
+def _time(summary: Summary) -> Iterator[Finding]:
+    if summary.watched is None:
+        return
+    monitor = summary.watched.monitor
+    if monitor.alarm:
+        yield Finding(
+            "CAL060",
+            NOTE,
+            f"{monitor.sentence} The alarm is of {summary.watched.alarm_time}.",
+            "look at the windows before and after, and watch the stream from now on",
+        )
+    else:
+        yield Finding("CAL061", PASSED, monitor.sentence)
 
 
 def _data(summary: Summary) -> Iterator[Finding]:

@@ -69,6 +69,7 @@ def as_dict(summary: Summary) -> dict[str, Any]:
                 "sentence": summary.groups.sentence,
                 "groups": [asdict(group) for group in summary.groups],
             },
+            "time": None if summary.watched is None else summary.watched.as_dict(),
             "findings": [finding_dict(finding) for finding in summary.findings],
             "settings": summary.settings,
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ class Roles:
     weight: object = None
     clusters: object = None
     by: object = None
+    time: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Source:
     """Where the forecasts came from."""
     task: DecisionTask | None = None
     """The reader's own decision."""
+    log: tuple[Rows, Any] | None = None
+    """Rows with the times of their outcomes, if there are any."""
 
 
 def read(
@@ -64,7 +67,8 @@ def read(
         return Source(title or "Forecasts", Evidence.read(joint))
     if y_proba is not None:
         rows = Rows.read(data, y_proba, roles.weight, pos_label)
-        return _of_rows(rows, _labels(roles.by), roles.clusters, title or "Forecasts")
+        source = _of_rows(rows, _labels(roles.by), roles.clusters, title or "Forecasts")
+        return _timed(source, rows, roles.time)
     names = _column_names(roles)
     files = _as_paths(data)
     described: dict[str, object]
@@ -90,7 +94,14 @@ def read(
     rows = Rows.read(forecasts.outcome, forecasts.prediction, weight, forecasts.pos_label)
     by = {column: columns[column] for column in _names(roles.by)}
     clusters = None if roles.clusters is None else columns[str(roles.clusters)]
-    return _of_rows(rows, by, clusters, name, forecasts.dropped, described)
+    source = _of_rows(rows, by, clusters, name, forecasts.dropped, described)
+    return _timed(source, rows, None if roles.time is None else columns[str(roles.time)])
+
+
+def _timed(source: Source, rows: Rows, time: object) -> Source:
+    if time is None:
+        return source
+    return replace(source, log=(rows.cure(), np.ma.asarray(time)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +244,7 @@ def _names(by: object) -> list[str]:
 
 
 def _column_names(roles: Roles) -> list[str]:
-    optional = [roles.weight, roles.clusters, *_names(roles.by)]
+    optional = [roles.weight, roles.clusters, roles.time, *_names(roles.by)]
     wanted = [
         roles.prediction,
         roles.outcome,
@@ -255,7 +266,12 @@ def _labels(by: object) -> Mapping[str, object]:
 
 
 def _refuse_roles(roles: Roles, what: str) -> None:
-    given = {"sample_weight": roles.weight, "clusters": roles.clusters, "by": roles.by}
+    given = {
+        "sample_weight": roles.weight,
+        "clusters": roles.clusters,
+        "by": roles.by,
+        "time": roles.time,
+    }
     beside = [name for name, value in given.items() if value is not None]
     if beside:
         raise InvalidForecastsError(

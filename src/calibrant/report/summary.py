@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -19,16 +20,20 @@ from calibrant.inference.evidence import Evidence
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.test import run_test
 from calibrant.inference.verdict import find_verdict
-from calibrant.joint import Joint
+from calibrant.joint import Joint, Rows
 from calibrant.measurement import Measurement
 from calibrant.report.conventions import Convention, conventions
 from calibrant.report.costs import Costs, find_costs
 from calibrant.report.findings import Finding, findings
 from calibrant.report.source import Source
+from calibrant.report.watch import Watched, watch
+from calibrant.report.windows import checked_times
 
 # The measure of the verdict; the others need their noise floor only to a digit or two.
 HEADLINE = "smooth_calibration_error"
 DRAWS_FOR_A_FLOOR, DRAWS_FOR_A_MEAN = 199, 39
+# An audit over time shows about so many windows.
+WINDOWS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,8 @@ class Summary:
     """The classic binned error as other programs define it."""
     groups: Groups | None
     """One verdict per group, if groups were asked for."""
+    watched: Watched | None
+    """Windows of time and what a monitor says, if times were given."""
     cautions: tuple[str, ...]
     """Warnings of measures."""
     settings: dict[str, object]
@@ -113,6 +120,7 @@ def summarise(
         costs=find_costs(joint, source.task),
         conventions=conventions(evidence),
         groups=groups,
+        watched=None if source.log is None else _watched(*source.log, tolerance),
         cautions=cautions,
         settings={
             "tolerance": verdict.tolerance,
@@ -123,6 +131,19 @@ def summarise(
             **source.described,
         },
     )
+
+
+def _watched(rows: Rows, time: Any, tolerance: float | None) -> Watched:
+    """Windows of about equal length, and a monitor that has seen the rows in order."""
+    moments = checked_times(time, rows.prediction.size)
+    length = (moments.max() - moments.min()) / WINDOWS
+    window: str | None = None
+    if moments.dtype.kind == "M":
+        days = max(1, int(np.ceil(length / np.timedelta64(1, "D"))))
+        window = f"{days}d"
+    elif length > 0:
+        window = f"{float(length):.12g}"
+    return watch(rows.outcome, rows.prediction, time, window=window, tolerance=tolerance).groups[0]
 
 
 def _measured(

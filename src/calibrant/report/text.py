@@ -39,6 +39,8 @@ def _headline(summary: Summary) -> Iterator[str]:
     yield cost_sentence(summary)
     if summary.groups is not None:
         yield summary.groups.sentence
+    if summary.watched is not None:
+        yield f"Row by row in the order of time: {summary.watched.monitor.sentence}"
 
 
 def cost_sentence(summary: Summary) -> str:

@@ -150,10 +150,9 @@ def watch(
     if by is not None:
         texts, labels = np.unique(np.asarray(by).astype(str), return_inverse=True)
         names = texts.tolist()
+    order = _in_order(moments, prediction, outcome, labels)
     groups = []
-    for label, name in enumerate(names):
-        rows = np.flatnonzero(labels == label)
-        rows = rows[_in_order(moments[rows], prediction[rows], outcome[rows])]
+    for name, rows in zip(names, np.split(order, np.cumsum(np.bincount(labels))[:-1]), strict=True):
         monitor = CalibrationMonitor(tolerance, alpha / len(names))
         monitor.update_many(outcome[rows], prediction[rows])
         windows = windows_of(moments[rows], prediction[rows], outcome[rows], length)
@@ -179,12 +178,16 @@ def _watched(
 
 
 def _in_order(
-    time: Times, prediction: Floats, outcome: npt.NDArray[np.uint8]
+    time: Times,
+    prediction: Floats,
+    outcome: npt.NDArray[np.uint8],
+    group: npt.NDArray[np.intp],
 ) -> npt.NDArray[np.intp]:
-    """Order of time; rows of the same time are sorted, then shuffled with a fixed seed."""
-    by_content = np.lexsort((outcome, prediction, time))
-    shuffle = np.random.default_rng(0).random(by_content.size)
-    return np.asarray(by_content[np.lexsort((shuffle, time[by_content]))])
+    """Order by group and time; rows of one time are sorted, then shuffled with a fixed seed."""
+    by_content = np.lexsort((outcome, prediction, time, group))
+    shuffle = np.concatenate([np.random.default_rng(0).random(size) for size in np.bincount(group)])
+    again = np.lexsort((shuffle, time[by_content], group[by_content]))
+    return np.asarray(by_content[again])
 
 
 def _text(watched: Watched) -> str:
@@ -202,7 +205,7 @@ def _text(watched: Watched) -> str:
         )
     lines.append("")
     shown = watched.windows[-WINDOWS_IN_TEXT:]
-    width = max(len(window.start) for window in shown)
+    width = max(4, *(len(window.start) for window in shown))
     lines.append(f"{'from':<{width}}       rows  prediction  outcome  smooth error")
     lines += [f"{window.start:<{width}}  {_numbers(window)}" for window in shown]
     earlier = len(watched.windows) - len(shown)

@@ -1,0 +1,219 @@
+"""Partitions of predictions: groups that get one prediction each, the mean outcome of the group.
+
+The distance from predictions to the nearest calibrated ones that keep some rows together (those of
+a level, or those of an individual) is the least cost of a partition of the levels or individuals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats, Indices
+
+# Up to this many atoms all partitions are tried, in 3^n steps.
+MOST_FOR_SUBSETS = 12
+# Up to this many atoms they are moved between groups one by one.
+MOST_TO_MOVE = 256
+# Groups of neighbours are cut at this many places at most.
+MOST_CUTS = 1024
+# Costs that differ by less are equal up to rounding: the first is taken, whatever the last digits.
+TIE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """What stays together: its prediction, mass and mass of outcome 1, in order of prediction."""
+
+    at: Floats
+    mass: Floats
+    ones: Floats
+
+    @classmethod
+    def levels(cls, joint: Joint) -> Atoms:
+        """Return the levels of a Joint, which a function of the prediction keeps together."""
+        return cls(joint.prediction, joint.mass, joint.positives / joint.total)
+
+    def __len__(self) -> int:
+        return self.at.size
+
+    def mirrored(self) -> Atoms:
+        """Swap the outcomes."""
+        return Atoms(1 - self.at[::-1], self.mass[::-1], (self.mass - self.ones)[::-1])
+
+    def destination(self, group: Indices) -> Floats:
+        """Mean outcome of the group of each atom, where it moves."""
+        ones, mass = np.bincount(group, self.ones)[group], np.bincount(group, self.mass)[group]
+        return np.minimum(ones / mass, 1.0)
+
+    def cost(self, group: Indices) -> float:
+        """Mean distance moved."""
+        return float(self.mass @ np.abs(self.at - self.destination(group)))
+
+
+def best_of_all(atoms: Atoms) -> Indices:
+    """Find the best partition by dynamic programming over subsets; for few atoms.
+
+    With F(S) the least cost of the atoms in S, F(S) = min over A of cost({k} + A) + F(S - {k} - A)
+    where k is the first atom of S and A runs over subsets of the others.
+    """
+    size = len(atoms)
+    cost = _subset_costs(atoms)
+    least = [np.zeros(1)]  # F of the subsets of atoms k, k+1, ...; from the last k to the first
+    for k in range(size - 1, -1, -1):
+        with_first = cost[(2 * np.arange(2 ** (size - 1 - k)) + 1) << k]
+        least.append(np.stack([least[-1], _least_sums(with_first, least[-1])], axis=1).ravel())
+    group, rest = np.zeros(size, dtype=np.intp), 2**size - 1
+    for number in range(size):
+        if not rest:
+            break
+        first = (rest & -rest).bit_length() - 1
+        others = _subsets(rest & (rest - 1))
+        left = least[size - 1 - first][(rest ^ (1 << first) ^ others) >> (first + 1)]
+        taken = int(others[np.argmin(cost[others | (1 << first)] + left)]) | (1 << first)
+        group[[k for k in range(size) if taken >> k & 1]] = number
+        rest ^= taken
+    return group
+
+
+def _subset_costs(atoms: Atoms) -> Floats:
+    """Cost of every subset as one group; bit k of its number stands for atom k."""
+    member = (np.arange(2 ** len(atoms))[:, np.newaxis] >> np.arange(len(atoms))) & 1
+    mass = member @ atoms.mass
+    rate = np.divide(member @ atoms.ones, mass, out=np.zeros_like(mass), where=mass > 0)
+    return np.asarray((member * np.abs(atoms.at - rate[:, np.newaxis])) @ atoms.mass)
+
+
+def _least_sums(first: Floats, second: Floats) -> Floats:
+    """For every set T the least first[A] + second[T - A] over its subsets A.
+
+    The last element is in neither, in A, or in T - A: three problems of half the size, all of
+    which are carried along as rows of two tables.
+    """
+    one, other = first[np.newaxis], second[np.newaxis]
+    while one.shape[1] > 1:
+        half = one.shape[1] // 2
+        one = np.concatenate([one[:, :half], one[:, half:], one[:, :half]])
+        other = np.concatenate([other[:, :half], other[:, :half], other[:, half:]])
+    least = one + other
+    while least.shape[0] > 1:
+        without, in_one, in_other = np.split(least, 3)
+        least = np.concatenate([without, np.minimum(in_one, in_other)], axis=1)
+    return np.asarray(least[0])
+
+
+def _subsets(members: int) -> Indices:
+    """All subsets of a set, as numbers."""
+    found = np.zeros(1, dtype=np.intp)
+    for k in range(members.bit_length()):
+        if members >> k & 1:
+            found = np.append(found, found | (1 << k))
+    return found
+
+
+def best_of_neighbours(atoms: Atoms) -> Indices:
+    """Find the best partition into runs of neighbours.
+
+    All runs are tried while atoms are few; beyond that cuts are tried at places of equal mass, and
+    then more closely around the best ones.
+    """
+    size = len(atoms)
+    if size <= MOST_CUTS:
+        return _groups_of(_best_cuts(atoms, np.arange(size)), size)
+    below = np.cumsum(atoms.mass)
+    even = np.searchsorted(below, np.linspace(0, below[-1], MOST_CUTS // 2 + 1)[:-1])
+    coarse = np.unique(np.append(0, np.minimum(even, size - 1)))
+    best = _best_cuts(atoms, coarse)
+    place = np.searchsorted(coarse, best)
+    left = coarse[np.maximum(place - 1, 0)]
+    right = np.append(coarse, size)[place + 1]
+    steps = max(2, MOST_CUTS // (2 * best.size))
+    around = np.linspace(left, right - 1, steps).astype(np.intp).ravel()
+    return _groups_of(_best_cuts(atoms, np.unique(np.append(coarse, around))), size)
+
+
+def _groups_of(start: Indices, size: int) -> Indices:
+    return np.repeat(np.arange(start.size), np.diff(np.append(start, size)))
+
+
+def _best_cuts(atoms: Atoms, allowed: Indices) -> Indices:
+    """First atoms of the runs of least cost that begin at allowed places, 0 among them."""
+    mass, ones, moment = (
+        np.append(0.0, np.cumsum(part)) for part in (atoms.mass, atoms.ones, atoms.mass * atoms.at)
+    )
+    ends = np.append(allowed[1:], len(atoms))
+    least, opened = np.zeros(allowed.size + 1), np.zeros(allowed.size + 1, dtype=np.intp)
+    for j, end in enumerate(ends, start=1):
+        start = allowed[:j]
+        held = mass[end] - mass[start]
+        # A run too light to show in the sums costs nothing wherever it goes.
+        rate = np.divide(ones[end] - ones[start], held, out=atoms.at[start].copy(), where=held > 0)
+        middle = np.clip(np.searchsorted(atoms.at, rate), start, end)
+        cost = rate * (2 * mass[middle] - mass[start] - mass[end])
+        cost += moment[start] + moment[end] - 2 * moment[middle]
+        total = least[:j] + cost
+        least[j] = total.min()
+        opened[j] = np.argmax(total <= least[j] + TIE)
+    runs, j = [], allowed.size
+    while j > 0:
+        j = int(opened[j])
+        runs.append(allowed[j])
+    return np.array(runs[::-1])
+
+
+def moved_one_by_one(atoms: Atoms, group: Indices) -> Indices:
+    """Move the atom that gains most, to another group or a new one, until nothing gains."""
+    cost = atoms.cost(group)
+    while True:
+        _, group = np.unique(group, return_inverse=True)
+        gain = _gains(atoms, group)
+        best = float(gain.max())
+        if best <= 10 * TIE:
+            return group
+        atom, target = np.unravel_index(np.argmax(gain >= best - TIE), gain.shape)
+        changed = group.copy()
+        changed[atom] = target
+        if atoms.cost(changed) > cost - TIE:
+            return group
+        group, cost = changed, atoms.cost(changed)
+
+
+def _gains(atoms: Atoms, group: Indices) -> Floats:
+    """Tell what each atom (row) gains by moving to each group (column), the last a new one."""
+    size, groups = len(atoms), int(group.max()) + 1
+    member = np.zeros((size, groups + 1))
+    member[np.arange(size), group] = 1.0
+    mass, ones = atoms.mass @ member, atoms.ones @ member
+    cost = (atoms.mass * np.abs(atoms.at - atoms.destination(group))) @ member
+    own = (np.arange(size), group)
+
+    def group_cost(rate: Floats, others: Floats) -> Floats:
+        return np.asarray(others * np.abs(atoms.at - rate))
+
+    joined = (ones + atoms.ones[:, np.newaxis]) / (mass + atoms.mass[:, np.newaxis])
+    with_atom = group_cost(joined[:, group], atoms.mass) @ member
+    with_atom += atoms.mass[:, np.newaxis] * np.abs(atoms.at[:, np.newaxis] - joined)
+    left = mass[group] - atoms.mass
+    rate = np.divide(ones[group] - atoms.ones, left, out=np.zeros(size), where=left > 0)
+    together = (group[:, np.newaxis] == group) & ~np.eye(size, dtype=bool)
+    without = (group_cost(rate[:, np.newaxis], atoms.mass) * together).sum(axis=1)
+    gain = (cost[group] - without)[:, np.newaxis] + cost - with_atom
+    gain[own] = -np.inf
+    return np.asarray(gain)
+
+
+def best_found(atoms: Atoms) -> Indices:
+    """Find a good partition: the best for few atoms, otherwise what neighbours and moves give."""
+    if len(atoms) <= MOST_FOR_SUBSETS:
+        return best_of_all(atoms)
+    found = [best_of_neighbours(atoms)]
+    if len(atoms) <= MOST_TO_MOVE:
+        # From both sides, so that swapping the outcomes does not matter.
+        mirrored = atoms.mirrored()
+        found = [
+            moved_one_by_one(atoms, found[0]),
+            moved_one_by_one(mirrored, best_of_neighbours(mirrored))[::-1],
+        ]
+    return min(found, key=atoms.cost)

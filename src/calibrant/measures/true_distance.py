@@ -1,0 +1,179 @@
+"""Distance to calibration when it is known which rows are the same individual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import InvalidForecastsError
+from calibrant.joint import Joint, Rows
+from calibrant.joint.checks import check_tolerance
+from calibrant.joint.gate import Floats, Indices, read_labels
+from calibrant.measurement import Measurement
+from calibrant.measures.lower_distance import lower_bracket
+from calibrant.measures.partitions import MOST_FOR_SUBSETS, Atoms, best_found
+from calibrant.measures.sequences import best_sequence_partition, few_enough, rounded_to_rows
+from calibrant.witness import AssignmentWitness
+from calibrant.words import count_text
+
+
+def distance_to_calibration(
+    y_true: object,
+    y_proba: object,
+    *,
+    individuals: object = None,
+    sample_weight: object = None,
+    pos_label: object = None,
+    tolerance: float = 1e-3,
+) -> Measurement:
+    r"""Mean distance from the predictions to the nearest calibrated ones for the same individuals.
+
+    Smaller is better; 0 if and only if calibrated. If predictions move by d on average, the value
+    moves by at most d. Rows of one individual move together; individuals with the same prediction
+    need not. It lies between the lower and the upper distance and, unlike them, is not a function
+    of predictions and outcomes alone.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes.
+    y_proba : array-like of shape (n,) or (n, 2)
+        Predicted probabilities of outcome 1.
+    individuals : array-like of shape (n,), optional
+        A label for each row; rows with the same label are one individual and must have the same
+        prediction. By default every row is an individual of its own, as in a sequence of forecasts.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    tolerance : float, default=1e-3
+        How closely the lower distance is computed, the lower end of `.bounds` when the value is
+        not exact.
+
+    Returns
+    -------
+    Measurement
+        In [0, 1], attained by the witness, the calibrated prediction of each individual. Exact for
+        up to 12 individuals, and for up to about 200 single rows with outcomes 0 and 1 and equal
+        weights; beyond that the best found and the lower distance are the ends of `.bounds`.
+
+    Notes
+    -----
+    :math:`\min E|q(x) - p(x)|` over calibrated q: the least cost of a partition of the individuals,
+    each group moving to its mean outcome. For single binary outcomes an exchange of rows shows
+    that zeros and ones may each be cut into runs of neighbours, so dynamic programming over both
+    cuts is exact (the calibration distance of Qiao and Zheng 2024).
+
+    References
+    ----------
+    Blasiok, Gopalan, Hu, Nakkiran (2023), A unifying theory of distance from calibration, STOC.
+    Qiao, Zheng (2024), On the distance from calibration in sequential prediction, COLT. Gopalan,
+    Hu (2025), Calibration through the lens of indistinguishability, Definition 6.1.
+
+    Examples
+    --------
+    Four individuals of the survey's gap example: two pairs share a prediction.
+
+    >>> y, p = [0.375, 1, 0, 0.625], [0.375, 0.375, 0.625, 0.625]
+    >>> distance_to_calibration(y, p, sample_weight=[0.4, 0.1, 0.1, 0.4])
+    0.025
+    """
+    check_tolerance(tolerance)
+    rows, joint = _read(y_true, y_proba, sample_weight, pos_label)
+    crowd = _Crowd.of(rows, joint, individuals)
+    q, low = _nearest(crowd.atoms, joint, tolerance)
+    value = float(crowd.atoms.mass @ np.abs(crowd.atoms.at - q))
+    settings: dict[str, Any] = {"individuals": len(crowd.atoms)}
+    if joint.clipped:
+        settings["clipped"] = joint.clipped
+    return Measurement(
+        value,
+        "distance_to_calibration",
+        settings,
+        partial(_witness, crowd, q, value),
+        bounds=(value if low is None else min(low, value), value),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Crowd:
+    """Individuals: their labels and what is known of them, in order of prediction and outcome."""
+
+    label: npt.NDArray[Any]
+    atoms: Atoms
+
+    @classmethod
+    def of(cls, rows: Rows, joint: Joint, individuals: object) -> _Crowd:
+        """Add up rows by individual; weightless rows are nobody's."""
+        weight = np.ones(rows.prediction.size) if rows.weight is None else rows.weight
+        kept = np.flatnonzero(weight > 0)
+        labels = np.arange(weight.size)
+        if individuals is not None:
+            labels = read_labels(individuals, "individuals", rows)
+        label, first, code = np.unique(labels[kept], return_index=True, return_inverse=True)
+        at = rows.prediction[kept][first]
+        _refuse_different(rows.prediction[kept] != at[code], labels[kept])
+        mass = np.bincount(code, weight[kept]) / joint.total
+        ones = np.bincount(code, weight[kept] * rows.outcome[kept]) / joint.total
+        order = np.lexsort((ones / mass, at))
+        return cls(label[order], Atoms(at[order], mass[order], ones[order]))
+
+
+def _read(
+    y_true: object, y_proba: object, sample_weight: object, pos_label: object
+) -> tuple[Rows, Joint]:
+    if isinstance(y_true, Joint):
+        raise InvalidForecastsError(
+            "the true distance needs rows: a Joint forgets who is who",
+            "a Joint",
+            "pass outcomes and predictions, or use the lower and the upper distance",
+        )
+    rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
+    joint = Joint.from_rows(rows)  # checks the rows
+    return rows.cure() if joint.clipped else rows, joint
+
+
+def _refuse_different(different: npt.NDArray[np.bool_], labels: npt.NDArray[Any]) -> None:
+    if different.any():
+        raise InvalidForecastsError(
+            "rows of one individual must have the same prediction",
+            f"two predictions for {labels[np.argmax(different)]}",
+            "a forecaster who sees more of an individual sees another individual",
+        )
+
+
+def _nearest(atoms: Atoms, joint: Joint, tolerance: float) -> tuple[Floats, float | None]:
+    """Calibrated predictions of the atoms, and a lower bound unless they are the nearest."""
+    if len(atoms) <= MOST_FOR_SUBSETS:
+        return atoms.destination(best_found(atoms)), None
+    one = _binary_rows(atoms)
+    if one is not None and few_enough(one):
+        return atoms.destination(best_sequence_partition(atoms.at, one)), None
+    found = lower_bracket(joint, tolerance)
+    candidates = [best_found(atoms)]
+    if one is not None:
+        candidates += rounded_to_rows(found.law(joint), one)
+    group: Indices = min(candidates, key=atoms.cost)
+    return atoms.destination(group), found.low
+
+
+def _binary_rows(atoms: Atoms) -> npt.NDArray[np.bool_] | None:
+    """Return which atoms have outcome 1, if all weigh the same and have outcome 0 or 1."""
+    one = np.asarray(atoms.ones == atoms.mass)
+    if (one | (atoms.ones == 0)).all() and np.ptp(atoms.mass) <= 1e-12 * atoms.mass[0]:
+        return one
+    return None
+
+
+def _witness(crowd: _Crowd, q: Floats, value: float) -> AssignmentWitness:
+    moved = np.abs(q - crowd.atoms.at)
+    furthest = int(np.argmax(moved))
+    sentence = (
+        f"{count_text(int((moved > 1e-12).sum()), 'individual')} of {len(q)} move, "
+        f"the furthest from {crowd.atoms.at[furthest]:.2f} to {q[furthest]:.2f}"
+    )
+    return AssignmentWitness(crowd.label, crowd.atoms.at, q, value, sentence)

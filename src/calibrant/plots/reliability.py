@@ -1,0 +1,314 @@
+"""The reliability diagram: what forecasts said, and how often it happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from calibrant.inference.bands import Band, find_consistency_band, isotonic_curve
+from calibrant.inference.evidence import Evidence, check_draws, check_share
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.measurement import as_joint
+from calibrant.measures.kernel_smoothed import smoothed_curve
+from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.plots.axes import Span, choose_scale, legend, panel_below, span_of, width_of, wrapped
+from calibrant.plots.counts import FEW_VALUES, draw_histogram, frequency_limits, histogram
+from calibrant.plots.display import Columns, Display, chosen
+from calibrant.plots.style import BAND, MUTED, PAPER, QUIET, SERIES, WARNING, percent
+from calibrant.plots.svg import thinned
+from calibrant.pooling import isotonic, quantile_bins
+from calibrant.pooling.bins import pooling_at
+from calibrant.words import Region, count_text, strongest_region
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SMOOTHERS = ("isotonic", "kernel")
+PARTS = ("dots", "curve", "band", "counts")
+DOTS = 10
+# A kernel curve is not drawn where the density of forecasts is below this share of the highest.
+THIN_DENSITY = 1e-3
+# Intervals of dots with a smaller share of the rows may reach beyond the axes.
+SMALL_DOT = 0.01
+# From this width on, in inches, there is room for whole sentences.
+WIDE_AXES = 4.5
+CURVE, PANEL = "calibrant.reliability", "calibrant.counts"
+
+
+@dataclass(eq=False, repr=False)
+class ReliabilityDisplay(Display):
+    """What forecasts said against how often it happened, beside what chance alone would do.
+
+    A curve without bins to choose, the band in which the curve of a perfect forecaster lies, dots
+    with intervals, and the number of rows below. Make one with `from_predictions`, `from_joint`,
+    `from_estimator`, or `of` (which does not draw). Drawn on axes that hold one already, it adds a
+    second forecaster.
+
+    Examples
+    --------
+    >>> outcomes, predictions = [0, 0, 1, 0, 1, 1] * 20, [0.1, 0.1, 0.1, 0.7, 0.7, 0.7] * 20
+    >>> display = ReliabilityDisplay.of(outcomes, predictions)
+    >>> display.frame()["outcome"]
+    array([0.33, 0.67])
+    >>> print(display.sentence)
+    Reliability diagram of 120 forecasts. Most clearly: forecasts of 0.10 are too low: they say 0.10
+    on average and 0.33 happened (60 rows).
+    """
+
+    curve: Columns
+    """Vertices of the curve: prediction and outcome."""
+    dots: Columns
+    """One entry per dot: ends, rows, weight, mean prediction and outcome of its rows, and the
+    interval for the frequency (`interval_low`, `interval_high`; NaN if there is none)."""
+    counts: Columns
+    """Rows by stretch of predictions: low, high, rows."""
+    band: Band | None
+    """Where the curve of a perfect forecaster lies; None if unknown."""
+    region: Region | None
+    """Where forecasts are most clearly off."""
+    detected: bool
+    """Whether the region is pointed at: by default, whether the curve leaves the band."""
+    span: Span
+    """Scale and limits of both axes."""
+    rows: int
+    smoother: str
+    """"isotonic" or "kernel"."""
+    by_value: bool
+    """Whether each dot is one prediction, rather than a group of neighbours."""
+    confidence: float
+    notes: tuple[str, ...] = ()
+    """What is left out or approximate, and why."""
+    name: str | None = None
+    """Who made the forecasts."""
+
+    @classmethod
+    def of(
+        cls,
+        y_true: object,
+        y_proba: object = None,
+        *,
+        sample_weight: object = None,
+        pos_label: object = None,
+        clusters: object = None,
+        smoother: str = "isotonic",
+        bandwidth: float | None = None,
+        scale: str = "auto",
+        confidence: float = 0.95,
+        detected: bool | None = None,
+        draws: int = 499,
+        rng: np.random.Generator | int | None = 0,
+        name: str | None = None,
+    ) -> Self:
+        """Find the data behind the diagram.
+
+        Parameters
+        ----------
+        y_true : Joint, or array-like of shape (n,)
+            A Joint, or the outcomes.
+        y_proba : array-like of shape (n,) or (n, 2), optional
+            Predicted probabilities of outcome 1; left out with a Joint.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows. Intervals then use effective numbers of rows.
+        pos_label : object, optional
+            The label that counts as outcome 1.
+        clusters : array-like of shape (n,), optional
+            Labels of groups of rows that depend on each other; dots then have no intervals.
+        smoother : {"isotonic", "kernel"}, default="isotonic"
+            The isotonic curve with its band, or the smoothed frequency behind smECE, without one.
+        bandwidth : float, optional
+            Width of the kernel; see `smoothed_curve`.
+        scale : {"auto", "linear", "log", "logit"}, default="auto"
+            Of both axes. "auto" takes "log" for rare events and "logit" for nearly sure ones.
+        confidence : float, default=0.95
+            Of the band (the whole curve at once) and of the intervals (each by itself).
+        detected : bool, optional
+            Whether to point at the region that the smooth error names. By default if the curve
+            leaves the band (a test of level 1 - confidence), or if there is no band.
+        draws : int, default=499
+            Redraws for the band.
+        rng : numpy.random.Generator or int, default=0
+            Source of randomness; fixed by default, so that a picture looks the same again.
+        name : str, optional
+            Who made the forecasts, for the legend.
+        """
+        chosen("smoother", smoother, SMOOTHERS)
+        check_draws(draws)
+        check_share("confidence", confidence)
+        given = (y_true, y_proba, sample_weight, pos_label)
+        joint = as_joint(*given)
+        band, beyond = None, np.empty(0)
+        if smoother == "isotonic" and joint.binary:
+            rows_matter = sample_weight is not None or clusters is not None
+            evidence = Evidence.read(*given, clusters) if rows_matter else Evidence.read(joint)
+            generator = np.random.default_rng(rng)
+            band = find_consistency_band(evidence, confidence, draws, generator)
+            beyond = _beyond(isotonic_curve(evidence.joint), band)
+        dots, notes = _dots(joint, confidence, clustered=clusters is not None)
+        span = span_of(choose_scale(joint, scale), joint, [*_seen(dots), beyond])
+        return cls(
+            curve=_isotonic(joint) if smoother == "isotonic" else _kernel(joint, bandwidth),
+            dots=dots,
+            counts=histogram(joint, span),
+            band=band,
+            region=strongest_region(joint, _witness(joint)),
+            detected=bool(band is None or beyond.size) if detected is None else detected,
+            span=span,
+            rows=joint.row_count,
+            smoother=smoother,
+            by_value=len(joint) <= FEW_VALUES,
+            confidence=confidence,
+            notes=notes,
+            name=name,
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What the diagram shows, in words."""
+        by = "" if self.name is None else f" by {self.name}"
+        return f"Reliability diagram of {count_text(self.rows, 'forecast')}{by}. {self.finding}."
+
+    @property
+    def finding(self) -> str:
+        """Where forecasts are most clearly off, or that chance alone explains the curve."""
+        if self.region is None:
+            return "No forecast is off"
+        if not self.detected:
+            return "Nothing detectable: a perfect forecaster's curve may look like this"
+        return f"Most clearly: {self.region.sentence}"
+
+    def frame(self, part: str = "dots") -> Columns:
+        """Return the data behind the diagram as columns of equal length.
+
+        Parameters
+        ----------
+        part : {"dots", "curve", "band", "counts"}, default="dots"
+            The table of the dots, the curve, the band, or the histogram below.
+        """
+        chosen("part", part, PARTS)
+        if part != "band":
+            return {"dots": self.dots, "curve": self.curve, "counts": self.counts}[part]
+        if self.band is None:
+            return {name: np.empty(0) for name in ("prediction", "low", "high")}
+        return {name: getattr(self.band, name) for name in ("prediction", "low", "high")}
+
+    def _draw(self, ax: Axes) -> None:
+        before = sum(line.get_gid() == CURVE for line in ax.lines)
+        colour = SERIES[before % len(SERIES)]
+        panel = panel_below(ax, PANEL)
+        span = self.span if before == 0 else self.span.united(ax)
+        span.show(ax, "xy")
+        if before == 0:
+            self._draw_finding(ax)
+            ends = (span.low, span.high)
+            ax.plot(
+                ends, ends, color=MUTED, lw=1, zorder=1, label=_if_wide(ax, "perfect forecasts")
+            )
+        self._draw_band(ax, span, BAND if before == 0 else colour)
+        self._draw_curve(ax, span, colour)
+        self._draw_dots(ax, span, colour)
+        draw_histogram(panel, self.counts, span, MUTED if before == 0 else colour)
+        ax.set_ylabel("how often it happened")
+        panel.set_xlabel("forecast probability")
+        legend(ax)
+
+    def _draw_finding(self, ax: Axes) -> None:
+        pointed = self.detected and self.region is not None
+        words = ". ".join([self.finding, *self.notes])
+        ax.set_title(wrapped(ax, words), color=WARNING if pointed else QUIET)
+        if pointed and self.region is not None:
+            ax.axvspan(self.region.low, self.region.high, color=WARNING, alpha=0.08, lw=0, zorder=0)
+
+    def _draw_band(self, ax: Axes, span: Span, colour: str) -> None:
+        if self.band is None:
+            return
+        at = span.place(self.band.prediction)
+        low, high = (thinned(ax, at, span.place(edge)) for edge in (self.band.low, self.band.high))
+        x, y = (np.append(below, above[::-1]) for below, above in zip(low, high, strict=True))
+        label = self.band.name + _if_wide(ax, ": a perfect forecaster's curve stays inside")
+        alpha = 1 if colour == BAND else 0.2
+        ax.fill(x, y, color=colour, alpha=alpha, lw=0, label=label, zorder=0.5)
+
+    def _draw_curve(self, ax: Axes, span: Span, colour: str) -> None:
+        x, y = span.place(self.curve["prediction"]), span.place(self.curve["outcome"])
+        label = self.name or f"{self.smoother} curve"
+        ends = np.flatnonzero(np.diff(np.isfinite(y), prepend=False, append=False))
+        for start, stop in ends.reshape(-1, 2):
+            run = slice(start, stop)
+            ax.plot(*thinned(ax, x[run], y[run]), color=colour, lw=1.6, gid=CURVE, label=label)
+            label = "_more"
+
+    def _draw_dots(self, ax: Axes, span: Span, colour: str) -> None:
+        dots = self.dots
+        x, y = span.place(dots["prediction"]), span.place(dots["outcome"])
+        low, high = (span.place(dots[f"interval_{end}"]) for end in ("low", "high"))
+        groups = "forecast" if self.by_value else "group"
+        label = count_text(x.size, groups) + ("" if self.by_value else " of equal size")
+        barred = np.isfinite(low)
+        if barred.any():
+            ax.vlines(x[barred], low[barred], high[barred], color=colour, lw=1.2, zorder=2.5)
+            label += f", {percent(self.confidence)} intervals{_if_wide(ax, ' each by itself')}"
+        moved = span.hidden(dots["prediction"], dots["outcome"])
+        for some, face in ((~moved, colour), (moved, PAPER)):
+            if some.any():
+                words = label if face == colour else "beyond the axes, at 0 or 1 or next to it"
+                edge = PAPER if face == colour else colour
+                ax.plot(
+                    x[some],
+                    y[some],
+                    "o",
+                    color=face,
+                    mec=edge,
+                    ms=5,
+                    mew=0.8,
+                    label=words,
+                    zorder=3,
+                    clip_on=False,
+                )
+
+
+def _if_wide(ax: Axes, words: str) -> str:
+    """Words for which there is no room on narrow axes."""
+    return words if width_of(ax) > WIDE_AXES else ""
+
+
+def _witness(joint: Joint) -> Floats:
+    return smooth_calibration_error(joint).witness(joint.prediction)
+
+
+def _isotonic(joint: Joint) -> Columns:
+    """Find the ends of the steps of the isotonic curve."""
+    pools = isotonic(joint)
+    ends = np.column_stack([pools.low, pools.high]).ravel()
+    return {"prediction": ends, "outcome": np.repeat(pools.joint.outcome, 2)}
+
+
+def _kernel(joint: Joint, bandwidth: float | None) -> Columns:
+    """Smoothed frequencies between the outermost forecasts, NaN where there are next to none."""
+    found = smoothed_curve(joint, bandwidth=bandwidth)
+    at, density = found["prediction"], found["density"]
+    seen = density >= THIN_DENSITY * density.max()
+    outcome = np.where(seen, np.clip(found["outcome"], 0, 1), np.nan)
+    inside = (at >= joint.prediction[0]) & (at <= joint.prediction[-1])
+    return {"prediction": at[inside], "outcome": outcome[inside]}
+
+
+def _beyond(curve: Floats, band: Band) -> Floats:
+    """Frequencies of a curve that lie outside a band."""
+    return curve[(curve < band.low - 1e-12) | (curve > band.high + 1e-12)]
+
+
+def _dots(joint: Joint, confidence: float, *, clustered: bool) -> tuple[Columns, tuple[str, ...]]:
+    """Group neighbouring forecasts, with intervals, or take every forecast if they are few."""
+    few = len(joint) <= FEW_VALUES
+    pools = pooling_at(joint, np.arange(len(joint))) if few else quantile_bins(joint, DOTS)
+    limits, notes = frequency_limits(pools.joint, confidence, clustered=clustered)
+    return {**pools.table, "interval_low": limits[0], "interval_high": limits[1]}, notes
+
+
+def _seen(dots: Columns) -> list[Floats]:
+    """Frequencies that the axes must show."""
+    large = dots["rows"] >= SMALL_DOT * dots["rows"].sum()
+    return [dots["outcome"], dots["interval_low"][large], dots["interval_high"][large]]

@@ -1,0 +1,86 @@
+"""The look of all pictures: named colours, and settings that apply while one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PALETTE = {
+    "ink": "#22272e",
+    "quiet": "#57606a",
+    "muted": "#8c959f",
+    "band": "#d0d7de",
+    "accent": "#1f6feb",
+    "warning": "#cf222e",
+    "good": "#1a7f37",
+    "second": "#9a6700",
+    "third": "#8250df",
+    "fourth": "#0a7c86",
+    "paper": "#ffffff",
+}
+"""Every colour of the pictures, by name; `figure_svg` can write them as CSS variables."""
+
+INK, QUIET, MUTED, BAND = (PALETTE[name] for name in ("ink", "quiet", "muted", "band"))
+ACCENT, WARNING, GOOD, PAPER = (PALETTE[name] for name in ("accent", "warning", "good", "paper"))
+SERIES = (ACCENT, *(PALETTE[name] for name in ("second", "third", "fourth")))
+"""Colours of several forecasters, in this order."""
+
+SETTINGS: Any = {
+    "axes.edgecolor": MUTED,
+    "axes.facecolor": PAPER,
+    "axes.labelcolor": INK,
+    "axes.labelsize": "medium",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": "medium",
+    "figure.facecolor": PAPER,
+    "font.size": 9.0,
+    "legend.fontsize": "small",
+    "legend.frameon": False,
+    # Names that users give may hold dollar signs.
+    "text.parse_math": False,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "xtick.labelsize": "small",
+    "ytick.color": MUTED,
+    "ytick.labelcolor": INK,
+    "ytick.labelsize": "small",
+}
+
+
+@contextmanager
+def drawing(*, from_defaults: bool = False) -> Iterator[None]:
+    """Draw with our settings, and leave those of the user as they were.
+
+    With `from_defaults` the user's own settings have no say, so that a picture is the same
+    everywhere.
+    """
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        if from_defaults:
+            mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
+        yield
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage."""
+    return f"{share * 100:.3g} %"
+
+
+def detached_figure(width: float, height: float) -> Figure:
+    """Make a figure that no window and no list of open figures knows about."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure

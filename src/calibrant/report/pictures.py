@@ -1,0 +1,37 @@
+"""The pictures of a report, as SVG that follows the page's colours."""
+
+from __future__ import annotations
+
+from calibrant.plots import (
+    DecisionLossDisplay,
+    Display,
+    GroupsDisplay,
+    NullDisplay,
+    ReliabilityDisplay,
+    TimeDisplay,
+    WitnessDisplay,
+)
+from calibrant.report.summary import Summary
+
+WIDTH = 7.4
+
+
+def pictures(summary: Summary) -> dict[str, str]:
+    """Draw everything a report shows, by name."""
+    joint = summary.joint
+    detected = summary.verdict.pvalue <= 0.05
+    displays: dict[str, tuple[Display, float]] = {
+        "scale": (NullDisplay.of(summary.verdict), 2.2),
+        "reliability": (ReliabilityDisplay.of(joint, detected=detected), 5.4),
+        "witness": (WitnessDisplay.of(joint), 2.6),
+        "costs": (DecisionLossDisplay.of(joint), 2.8),
+    }
+    if summary.groups is not None:
+        display = GroupsDisplay.of(summary.groups)
+        displays["groups"] = (display, 1.2 + 0.24 * min(len(summary.groups), display.most))
+    if summary.watched is not None:
+        displays["time"] = (TimeDisplay.of(summary.watched.windows), 3.6)
+    return {
+        name: display.to_svg(width=WIDTH, height=height, name=name, variables=True)
+        for name, (display, height) in displays.items()
+    }
