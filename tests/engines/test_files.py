@@ -168,8 +168,12 @@ def test_queries(tmp_path):
         cal.Joint.from_query(f"select * from {source} where false")
     with pytest.raises(InvalidForecastsError, match="the query must run, got Parser Error"):
         cal.Joint.from_query("selekt")
-    with pytest.raises(InvalidForecastsError, match="must return rows"):
+    with pytest.raises(InvalidForecastsError, match="one select statement, got create"):
         cal.Joint.from_query("create table t (i int)")
+    with pytest.raises(InvalidForecastsError, match="one select statement, got select, select"):
+        cal.Joint.from_query("select 1; select 2")
+    with pytest.raises(InvalidForecastsError, match="one select statement, got none"):
+        cal.Joint.from_query(" ")
 
 
 def test_databases_are_attached(tmp_path):
@@ -178,7 +182,7 @@ def test_databases_are_attached(tmp_path):
         connection.register("frame", FRAME)
         connection.execute("create table forecasts as select * from frame")
     assert cal.Joint.from_query("select * from forecasts", database=path) == WHOLE
-    with pytest.raises(InvalidForecastsError, match="must run"):
+    with pytest.raises(InvalidForecastsError, match="one select statement, got drop"):
         cal.Joint.from_query("drop table forecasts", database=path)
 
 

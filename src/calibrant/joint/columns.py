@@ -102,6 +102,9 @@ def _check_label(name: str, dtype: nw.dtypes.DType, label: object) -> None:
 
 
 def _refuse_type(frame: Frame, name: str, dtype: nw.dtypes.DType, part: str) -> None:
+    # A file without rows has no types either.
+    if not fetched_value(frame, nw.len()):
+        raise InvalidForecastsError("there must be at least one row", "none")
     got, hint = f"a column of type {dtype}", "turn it into numbers first"
     if is_text(dtype):
         text = nw.col(name).cast(nw.String)

@@ -104,10 +104,13 @@ def queried(
             place = str(database).replace("'", "''")
             connection.execute(f"attach '{place}' as forecasts (read_only)")
             connection.execute("use forecasts")
-        relation = connection.sql(sql)
-        if relation is None:
-            raise InvalidForecastsError("the query must return rows", "a statement without any")
-        yield relation
+        kinds = [statement.type for statement in connection.extract_statements(sql)]
+        if kinds != [duckdb.StatementType.SELECT]:
+            raise InvalidForecastsError(
+                "the query must be one select statement",
+                ", ".join(kind.name.lower() for kind in kinds) or "none",
+            )
+        yield connection.sql(sql)
 
 
 def read_columns(paths: Paths, columns: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
