@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint.databases import attach
 from calibrant.joint.names import number_hint, require
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def queried(
     sql : str
         A select statement.
     database : str or Path, optional
-        A DuckDB file, or "sqlite:path", "postgres:connection string", "mysql:connection string".
+        As for `Joint.from_query`.
     memory_limit, progress
         As for `opened`.
     """
@@ -101,9 +102,7 @@ def queried(
     with duckdb.connect() as connection, _explained("the query must run"):
         _configure(connection, memory_limit, progress)
         if database is not None:
-            place = str(database).replace("'", "''")
-            connection.execute(f"attach '{place}' as forecasts (read_only)")
-            connection.execute("use forecasts")
+            attach(connection, str(database))
         kinds = [statement.type for statement in connection.extract_statements(sql)]
         if kinds != [duckdb.StatementType.SELECT]:
             raise InvalidForecastsError(

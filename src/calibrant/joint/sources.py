@@ -280,9 +280,10 @@ class Sources(Law):
         sql : str
             A select statement.
         database : str or Path, optional
-            A DuckDB file, or "sqlite:path", "postgres:connection string", "mysql:connection
-            string"; DuckDB fetches the extension that it needs for the last three. None for
-            queries that name files.
+            A DuckDB file, or "sqlite:path", "postgres:host=... dbname=...",
+            "postgresql://user@host/name", "mysql:host=... database=..."; it is opened for reading.
+            DuckDB fetches the extension that it needs for the last three, unless a package such as
+            duckdb-extension-postgres-scanner carries it. None for queries that name files.
         resolution, memory_limit, progress, **columns
             As for `from_files`.
 
