@@ -16,7 +16,7 @@ demo: $(VENV)/installed ## Install into .venv and audit the forecasts that ship
 
 test: lint ## Every test, lint, type check and doctest, against the installed wheel
 	$(BIN)/python tests/programs.py
-	$(BIN)/python -m pytest -n 2 $(LEAVE_OUT)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(LEAVE_OUT)
 	$(BIN)/python -m pytest -n 2 --doctest-modules --doctest-glob='*.md' --pyargs calibrant docs README.md
 
 lint: $(VENV)/developing

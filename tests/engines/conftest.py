@@ -18,6 +18,7 @@ def spark():
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "512m")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")  # a quick compiler
         .config("spark.sql.codegen.wholeStage", "false")  # quicker for small frames
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.ui.enabled", "false")
@@ -53,7 +54,8 @@ NULLABLE = {
     pa.string(): pd.StringDtype(),
 }
 LAZY = ("polars lazy", "duckdb", "dask")
-SPARK = pytest.param("spark", marks=pytest.mark.needs("java"))
+# One worker keeps the session, which is slow to start.
+SPARK = pytest.param("spark", marks=[pytest.mark.needs("java"), pytest.mark.xdist_group("spark")])
 
 
 def _engine(request):
