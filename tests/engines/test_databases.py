@@ -1,4 +1,4 @@
-"""Queries on real databases, a SQLite file and a PostgreSQL server, give the Joint of their rows."""
+"""Queries on a SQLite file and a PostgreSQL server give the Joint of their rows."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_database_is_only_read_and_explained(database):
         cal.Joint.from_query(
             "select * from forecasts", database=database, prediction="q", outcome="y"
         )
-    with pytest.raises(InvalidForecastsError, match="the query must run, got .*nowhere"):
+    with pytest.raises(InvalidForecastsError, match=r"the query must run, got .*nowhere"):
         cal.Joint.from_query("select * from nowhere", database=database, **NAMES)
     with pytest.raises(InvalidForecastsError, match="at least one row"):
         cal.Joint.from_query("select * from forecasts where p > 2", database=database, **NAMES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import sys
 
@@ -16,6 +15,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint.files import opened
 
 RNG = np.random.default_rng(5)
 P = np.round(RNG.random(500), 3)
@@ -96,6 +96,15 @@ def test_files_of_aggregates(tmp_path):
     assert cal.Joint.from_files(tmp_path / "cells.csv", count="n", positives="k") == WHOLE
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_files_are_scanned_and_not_loaded(tmp_path, kind):
+    path = tmp_path / f"it's.{kind}"
+    KINDS[f"rows.{kind}"](path)
+    with opened(path) as relation:
+        scan = "READ_JSON" if kind == "jsonl" else f"READ_{kind.upper()}"
+        assert scan in relation.explain()
+
+
 def test_little_memory_is_enough(tmp_path):
     FRAME.to_parquet(tmp_path / "rows.parquet")
     assert cal.Joint.from_files(tmp_path / "rows.parquet", memory_limit="100MB") == WHOLE
@@ -124,7 +133,7 @@ def test_text_far_down_is_explained(tmp_path):
     lines = ["prediction,outcome", *["0.5,1"] * 50_000, "12%,1"]
     (tmp_path / "rows.csv").write_text("\n".join(lines))
     with pytest.raises(
-        InvalidForecastsError, match="'prediction' must hold numbers.*'12%'.*percent signs"
+        InvalidForecastsError, match=r"'prediction' must hold numbers.*'12%'.*percent signs"
     ):
         cal.Joint.from_files(tmp_path / "rows.csv")
 
@@ -133,8 +142,16 @@ def test_unreadable_files_are_explained(tmp_path):
     FRAME.to_parquet(tmp_path / "whole.parquet")
     whole = (tmp_path / "whole.parquet").read_bytes()
     (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
-    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"prediction,outcome\n0.1,0\n" * 999)[:40])
-    for name in ("cut.parquet", "cut.csv.gz", "nothing*.csv", "nothing.csv"):
+    FRAME.to_csv(tmp_path / "whole.csv.gz", index=False)
+    packed = (tmp_path / "whole.csv.gz").read_bytes()
+    (tmp_path / "cut.csv.gz").write_bytes(packed[: len(packed) // 2])
+    pl.from_pandas(FRAME).write_csv(tmp_path / "whole.csv.zst", compression="zstd")
+    packed = (tmp_path / "whole.csv.zst").read_bytes()
+    (tmp_path / "cut.csv.zst").write_bytes(packed[: len(packed) // 2])
+    (tmp_path / "no.csv.gz").write_text("prediction,outcome\n")
+    for name in (
+        "cut.parquet", "cut.csv.gz", "cut.csv.zst", "no.csv.gz", "nothing*.csv", "nothing.csv"
+    ):  # fmt: skip
         with pytest.raises(InvalidForecastsError, match="must be readable") as refusal:
             cal.Joint.from_files(tmp_path / name)
         assert "\n" not in str(refusal.value)
@@ -158,14 +175,15 @@ def test_order_of_columns_may_differ_between_files(tmp_path):
     assert cal.Joint.from_files(tmp_path / "*.parquet") == WHOLE
 
 
-def test_queries(tmp_path):
-    FRAME.to_parquet(tmp_path / "rows.parquet")
-    source = f"'{tmp_path}/rows.parquet'"
-    assert cal.Joint.from_query(f"select * from {source}") == WHOLE
-    halves = [f"select * from {source} where site = '{site}'" for site in "ab"]
-    assert cal.Joint.from_query(halves[0]) + cal.Joint.from_query(halves[1]) == WHOLE
+def test_queries(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_parquet("rows.parquet")
+    assert cal.Joint.from_query("from 'rows.parquet'") == WHOLE
+    a = cal.Joint.from_query("select * from 'rows.parquet' where site = 'a'")
+    b = cal.Joint.from_query("select * from 'rows.parquet' where site = 'b'")
+    assert a + b == WHOLE
     with pytest.raises(InvalidForecastsError, match="at least one row"):
-        cal.Joint.from_query(f"select * from {source} where false")
+        cal.Joint.from_query("select * from 'rows.parquet' where false")
     with pytest.raises(InvalidForecastsError, match="the query must run, got Parser Error"):
         cal.Joint.from_query("selekt")
     with pytest.raises(InvalidForecastsError, match="one select statement, got create"):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -32,6 +35,7 @@ READERS = {
     ".ndjson": "read_json",
 }
 COMPRESSED = {".gz", ".zst"}
+READABLE = "the file must be readable CSV, Parquet or JSON lines"
 NOT_A_NUMBER = re.compile(
     r'CSV Error on Line: (\d+).*converting column "(.*?)"\. Could not convert string "(.*?)" to',
     re.DOTALL,
@@ -69,13 +73,14 @@ def opened(
             copy = stack.enter_context(_copy_of(sys.stdin.buffer))
             names = [copy if name == "-" else name for name in names]
         names = [f"{name}/**/*.parquet" if Path(name).is_dir() else name for name in names]
+        for name in names:
+            _refuse_cut(name)
         connection = stack.enter_context(duckdb.connect())
-        stack.enter_context(_explained("the file must be readable CSV, Parquet or JSON lines"))
-        _configure(connection, memory_limit, progress)
-        yield connection.from_query(
-            f"select * from {_reader(names)}(?)",  # noqa: S608  # one of READERS
-            params=[names],
-        )
+        stack.enter_context(_explained(READABLE))
+        _configure(connection, memory_limit, progress=progress)
+        # With parameters DuckDB would run the query here, and keep all rows.
+        listed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
+        yield connection.from_query(f"select * from {_reader(names)}([{listed}])")  # noqa: S608
 
 
 @contextmanager
@@ -100,7 +105,7 @@ def queried(
     import duckdb
 
     with duckdb.connect() as connection, _explained("the query must run"):
-        _configure(connection, memory_limit, progress)
+        _configure(connection, memory_limit, progress=progress)
         if database is not None:
             attach(connection, str(database))
         kinds = [statement.type for statement in connection.extract_statements(sql)]
@@ -127,11 +132,18 @@ def read_columns(paths: Paths, columns: Sequence[str]) -> dict[str, npt.NDArray[
     dict of str to array
         Numbers as numpy arrays; columns with missing values as masked arrays.
     """
+    with opened(paths, progress=False) as relation:
+        return fetch_columns(relation, columns)
+
+
+def fetch_columns(
+    relation: duckdb.DuckDBPyRelation, columns: Sequence[str]
+) -> dict[str, npt.NDArray[Any]]:
+    """Fetch some columns of opened files, as `read_columns` returns them."""
     import duckdb
 
-    with opened(paths) as relation:
-        require(relation.columns, columns)
-        return dict(relation.project(*map(duckdb.ColumnExpression, columns)).fetchnumpy())
+    require(relation.columns, columns)
+    return dict(relation.project(*map(duckdb.ColumnExpression, columns)).fetchnumpy())
 
 
 def without_missing(
@@ -159,8 +171,23 @@ def _copy_of(stream: BinaryIO) -> Iterator[str]:
         yield copy.name
 
 
+def _refuse_cut(name: str) -> None:
+    """Refuse gzip files that end too early: DuckDB may take what it finds for the whole."""
+    if not name.lower().endswith(".gz"):
+        return
+    for path in glob(name, recursive=True):
+        try:
+            with gzip.open(path) as stream:
+                while stream.read(2**20):
+                    pass
+        except (EOFError, OSError, zlib.error) as error:
+            raise InvalidForecastsError(
+                READABLE, f"{Path(path).name}: {error}".rstrip("."), "fetch or write it again"
+            ) from error
+
+
 def _configure(
-    connection: duckdb.DuckDBPyConnection, memory_limit: str | None, progress: bool | None
+    connection: duckdb.DuckDBPyConnection, memory_limit: str | None, *, progress: bool | None
 ) -> None:
     import duckdb
 
@@ -171,7 +198,8 @@ def _configure(
             raise InvalidOptionError(
                 "memory_limit must be an amount of memory", repr(memory_limit), 'try "1GB"'
             ) from error
-    shown = sys.stderr.isatty() if progress is None else progress
+    # DuckDB draws on standard output.
+    shown = sys.stdout.isatty() and sys.stderr.isatty() if progress is None else progress
     connection.execute(f"set enable_progress_bar = {str(shown).lower()}")
 
 

@@ -160,7 +160,7 @@ class Sources(Law):
         from calibrant.joint.columns import Columns
 
         columns = Columns(prediction, outcome, weight, pos_label)
-        return cls._of_frame(frame, columns, resolution)
+        return cls.of_columns(frame, columns, resolution)
 
     @classmethod
     def from_aggregates(
@@ -215,7 +215,7 @@ class Sources(Law):
             positives=positives,
             width=width,
         )
-        return cls._of_frame(frame, columns, resolution)
+        return cls.of_columns(frame, columns, resolution)
 
     @classmethod
     def from_files(
@@ -260,7 +260,7 @@ class Sources(Law):
 
         names = Columns.of(**columns)
         with opened(paths, memory_limit=memory_limit, progress=progress) as relation:
-            return cls._of_frame(relation, names, resolution)
+            return cls.of_columns(relation, names, resolution)
 
     @classmethod
     def from_query(
@@ -302,7 +302,7 @@ class Sources(Law):
 
         names = Columns.of(**columns)
         with queried(sql, database, memory_limit=memory_limit, progress=progress) as relation:
-            return cls._of_frame(relation, names, resolution)
+            return cls.of_columns(relation, names, resolution)
 
     @classmethod
     def from_batches(
@@ -351,7 +351,8 @@ class Sources(Law):
         return cls.of_tally(whole, names.width, exact_if_possible=resolution == "auto")
 
     @classmethod
-    def _of_frame(cls, frame: object, columns: Columns, resolution: Resolution) -> Self:
+    def of_columns(cls, frame: object, columns: Columns, resolution: Resolution) -> Self:
+        """Sum the rows or the aggregates of a frame, by the parts that its columns play."""
         from calibrant.joint.frames import tally_frame
 
         tally, _ = tally_frame(frame, columns, resolution)

@@ -27,7 +27,8 @@ class Storage(Law):
         """Return the Joint as an Arrow table, one row per level; `from_arrow` takes it back.
 
         Its metadata says what the levels cannot: `calibrant.schema`, `calibrant.rows`,
-        `calibrant.resolution` (0 for exact levels), `calibrant.rounding` (the certificate) and more.
+        `calibrant.resolution` (0 for exact levels), `calibrant.rounding` (the certificate) and
+        more.
 
         Examples
         --------
