@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import shutil
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from glob import glob
@@ -18,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint.compressed import damage
 from calibrant.joint.databases import attach
 from calibrant.joint.names import number_hint, require
 
@@ -74,7 +73,7 @@ def opened(
             names = [copy if name == "-" else name for name in names]
         names = [f"{name}/**/*.parquet" if Path(name).is_dir() else name for name in names]
         for name in names:
-            _refuse_cut(name)
+            _refuse_damaged(name)
         connection = stack.enter_context(duckdb.connect())
         stack.enter_context(_explained(READABLE))
         _configure(connection, memory_limit, progress=progress)
@@ -171,19 +170,14 @@ def _copy_of(stream: BinaryIO) -> Iterator[str]:
         yield copy.name
 
 
-def _refuse_cut(name: str) -> None:
-    """Refuse gzip files that end too early: DuckDB may take what it finds for the whole."""
-    if not name.lower().endswith(".gz"):
-        return
-    for path in glob(name, recursive=True):
-        try:
-            with gzip.open(path) as stream:
-                while stream.read(2**20):
-                    pass
-        except (EOFError, OSError, zlib.error) as error:
+def _refuse_damaged(name: str) -> None:
+    """Refuse compressed files on this machine that were cut off."""
+    for path in map(Path, glob(name, recursive=True)):  # noqa: PTH207  # may be absolute
+        damaged = damage(path)
+        if damaged is not None:
             raise InvalidForecastsError(
-                READABLE, f"{Path(path).name}: {error}".rstrip("."), "fetch or write it again"
-            ) from error
+                READABLE, f"{path.name}: {damaged}", "fetch or write it again"
+            )
 
 
 def _configure(
