@@ -225,6 +225,8 @@ def test_batches(tmp_path):
     assert cal.Joint.from_batches(tuples, resolution=None) == WHOLE
     labels = [(part["outcome"].map({0: "no", 1: "yes"}), part["prediction"]) for part in parts]
     assert cal.Joint.from_batches(labels, pos_label="yes") == WHOLE
+    with pytest.raises(InvalidForecastsError, match="a tuple of 4"):
+        cal.Joint.from_batches([([0], [0.5], [1], [1])])
     with pytest.raises(InvalidForecastsError, match="at least one batch"):
         cal.Joint.from_batches([])
 

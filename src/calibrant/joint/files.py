@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,7 @@ NOT_A_NUMBER = re.compile(
 )
 
 
-def are_paths(source: object) -> bool:
+def are_paths(source: object) -> TypeGuard[Paths]:
     """Whether something names files, rather than being a frame."""
     if isinstance(source, list | tuple):
         return bool(source) and all(isinstance(path, str | Path) for path in source)

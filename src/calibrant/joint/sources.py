@@ -341,7 +341,8 @@ class Sources(Law):
         whole: Tally | None = None
         for batch in batches:
             if isinstance(batch, tuple):
-                rows = Rows.read(*batch, pos_label=names.pos_label)
+                y_true, y_proba, weight = _three(batch)
+                rows = Rows.read(y_true, y_proba, weight, names.pos_label)
                 tally = Tally.of_levels(sums.levels(rows), cells)
             else:
                 tally = tally_frame(batch, names, cells)[0].placed()
@@ -368,3 +369,12 @@ class Sources(Law):
             return cls(sums.without_ends().with_prediction(low), inherited_rounding=width / 2)
         index = tally.key.astype(np.intp)
         return cls.of_cells(sums, index, tally.resolution, width / 2)
+
+
+def _three(batch: tuple[object, ...]) -> tuple[object, object, object]:
+    if len(batch) not in {2, 3}:
+        raise InvalidForecastsError(
+            "a batch must be a dataframe, or (y_true, y_proba) or (y_true, y_proba, sample_weight)",
+            f"a tuple of {len(batch)}",
+        )
+    return (*batch, None)[:3]  # type: ignore[return-value]

@@ -68,7 +68,7 @@ class Storage(Law):
             clipped=int(metadata["calibrant.clipped"]),
         )
         check_levels(levels)
-        if np.array_equal(levels.low, levels.high):
+        if np.array_equal(columns["low"], columns["high"]):
             levels = levels.without_ends()
         return cls(
             levels,
