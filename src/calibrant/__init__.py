@@ -125,7 +125,7 @@ __all__ = [
 ]
 
 # What is not needed to measure is imported when it is asked for, to keep the import light.
-_ROOMS = ("decisions", "families", "groups", "integrations", "plots")
+_ROOMS = ("decisions", "families", "groups", "integrations", "online", "plots")
 _LATER = {
     "catalogue": ("CATALOGUE",),
     "decisions": (
