@@ -101,10 +101,36 @@ def _as_array(values: object, name: str) -> npt.NDArray[Any]:
         return _from_tensor(values)
     if not isinstance(values, Sequence):
         values = _from_frame_library(values)
+    return _from_other(values, name)
+
+
+def _from_other(values: Any, name: str) -> npt.NDArray[Any]:
+    """Take lists, and arrays of other libraries, by either protocol that numpy knows."""
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        return _from_dlpack(values, name)
     try:
         return np.asarray(values)
     except ValueError as error:
         raise InvalidForecastsError(f"{name} must be rectangular", str(error)) from error
+    except TypeError as error:  # arrays on a graphics card refuse to be copied in passing
+        if not hasattr(values, "__dlpack__"):
+            raise InvalidForecastsError(f"{name} must be an array", str(error)) from error
+        return _from_dlpack(values, name)
+
+
+def _from_dlpack(values: Any, name: str) -> npt.NDArray[Any]:
+    """Take an array of another library, and ask it for a copy on the host if need be."""
+    host: dict[str, Any] = (
+        {"device": "cpu"} if np.lib.NumpyVersion(np.__version__) >= "2.1.0" else {}
+    )
+    try:
+        return np.from_dlpack(values, **host)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise InvalidForecastsError(
+            f"{name} must be an array that the host can read",
+            f"{type(values).__name__}: {error}",
+            "copy it to the host first",
+        ) from error
 
 
 def _from_tensor(tensor: Any) -> npt.NDArray[Any]:
