@@ -253,7 +253,7 @@ class Sources(Law):
         >>> from calibrant import Joint
         >>> from calibrant.datasets.flights import FLIGHTS_FILE
         >>> Joint.from_files(FLIGHTS_FILE)
-        Joint(166668 rows, 19224 levels, mean prediction 0.259, base rate 0.224)
+        Joint(166668 rows, 14362 levels, 65536 cells, mean prediction 0.259, base rate 0.233)
         """
         from calibrant.joint.columns import Columns
         from calibrant.joint.files import opened
