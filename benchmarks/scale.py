@@ -30,6 +30,7 @@ def make_rows(path: Path, rows: int) -> None:
 
     with duckdb.connect() as connection:
         connection.execute("set threads = 2")
+        connection.execute("set enable_progress_bar = false")
         connection.execute(
             "copy (select p, (random() < p + 0.02 * sin(6 * pi() * p))::tinyint as y, g, "
             "'region ' || g % 5 as region, 'site ' || g % 40 as site "
