@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from calibrant import datasets, errors, pooling
-from calibrant.joint import Joint
+from calibrant.joint import Joint, joints_by
 from calibrant.measurement import Measurement
 from calibrant.measures import (
     DistanceBracket,
@@ -100,6 +100,7 @@ __all__ = [
     "groups",
     "integrations",
     "interval_calibration_error",
+    "joints_by",
     "kernel_calibration_error",
     "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
