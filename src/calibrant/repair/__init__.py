@@ -1,0 +1,21 @@
+"""Repair: maps that recalibrate predictions, the choice between them, their export."""
+
+from calibrant.repair.base import RecalibrationMap
+from calibrant.repair.flexible import Histogram, Isotonic, Smooth, VennAbers
+from calibrant.repair.parametric import Beta, Identity, Platt, PriorShift, Temperature
+from calibrant.repair.stored import MAPS, load
+
+__all__ = [
+    "MAPS",
+    "Beta",
+    "Histogram",
+    "Identity",
+    "Isotonic",
+    "Platt",
+    "PriorShift",
+    "RecalibrationMap",
+    "Smooth",
+    "Temperature",
+    "VennAbers",
+    "load",
+]
