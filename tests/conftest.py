@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import pytest
 
 import programs
+import servers
 
 
 def pytest_addoption(parser):
@@ -28,3 +32,10 @@ def pytest_collection_modifyitems(config, items):
         if config.getoption("--leave-nothing-out"):
             raise pytest.UsageError(f"{item.nodeid} needs {missing[0]}, which is not installed")
         item.add_marker(pytest.mark.skip(reason=f"left out: {missing[0]} is not installed"))
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server of its own; sockets want a short path."""
+    with tempfile.TemporaryDirectory(prefix="pg") as folder, servers.postgres(Path(folder)) as one:
+        yield one
