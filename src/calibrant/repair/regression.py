@@ -14,7 +14,7 @@ from calibrant.repair.forms import LEAST
 
 MOST_STEPS = 200
 # The mean loss that one more step would gain; the step that is taken then squares it.
-ENOUGH = 1e-15
+ENOUGH = 1e-12
 # Below this gain a full step of Newton's method needs no check of the loss.
 NEAR = 1e-6
 # No step moves log-odds by more: far from the optimum the curvature says little.
@@ -46,10 +46,13 @@ class Targets:
             joint.weight / joint.total, ones / joint.total, np.log(inside), -np.log(1 - inside)
         )
 
-    @property
-    def log_odds(self) -> Floats:
-        """Log-odds of the predictions."""
-        return self.log_low + self.log_high
+    def term(self, name: str) -> Floats | None:
+        """Return a term of a model by name; None is the constant one."""
+        if name == "one":
+            return None
+        if name == "log_odds":
+            return self.log_low + self.log_high
+        return self.log_low if name == "log_low" else self.log_high
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +81,8 @@ def _newton(data: Targets, model: Model, start: Floats) -> Floats:
     """Go downhill by Newton's steps; a coefficient at a bound stays while it presses against it."""
     from scipy.special import expit
 
-    terms = [None if name == "one" else getattr(data, name) for name in model.terms]
-    offset = getattr(data, model.offset) if model.offset else None
+    terms = [data.term(name) for name in model.terms]
+    offset = data.term(model.offset) if model.offset else None
     low, high = np.array(model.low), np.array(model.high)
     at, step, gain, loss = start, np.zeros_like(start), 0.0, np.inf
     for _ in range(MOST_STEPS):
@@ -92,7 +95,8 @@ def _newton(data: Targets, model: Model, start: Floats) -> Floats:
                 continue
         chance = expit(score)
         spread = data.weight * chance
-        slope = np.array([_dot(term, spread - data.ones) for term in terms])
+        excess = spread - data.ones
+        slope = np.array([_dot(term, excess) for term in terms])
         spread *= 1 - chance
         step, settled = _step(at, slope, _curvature(terms, spread), low, high)
         gain = float(-slope @ step)
