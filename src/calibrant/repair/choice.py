@@ -10,16 +10,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions import DecisionTask, as_score
+from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import check_draws, check_share
 from calibrant.joint.gate import Floats
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.folds import Units, read_units
+from calibrant.repair.forms import LEAST
 from calibrant.repair.judgement import Judgement, judge, losses
 from calibrant.repair.parametric import Identity
 from calibrant.repair.stored import MAPS
+
+# A gain of fewer standard errors leaves forecasts alone: calibrated ones reach it by luck in one
+# sample of twenty, were there but one map to try.
+CLEARLY = 1.645
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +179,11 @@ def choose(
     -----
     Every map is fitted to all folds but one and judged on that one. The simplest map is taken
     whose mean score is within one standard error of the difference from the best (Breiman,
-    Friedman, Olshen, Stone 1984); no map at all is the simplest. Forecasts of exactly 0 or 1 that
-    proved wrong cost 37 in the log score here, not infinitely much.
+    Friedman, Olshen, Stone 1984); no map at all is the simplest. Forecasts are also left alone
+    unless the gain is 1.645 standard errors or more, of the sample or of a sample in which the
+    forecasts are right, whichever is larger: where few events happened the sample hides its spread.
+    Forecasts of exactly 0 or 1 that proved wrong cost 37 in the log score here, not infinitely
+    much.
 
     Examples
     --------
@@ -211,6 +219,9 @@ def choose(
     lost = {name: losses(rule, seen, values) for name, values in held.items()}
     chosen, behind = _simplest_of_the_best(seen, lost)
     gains = {name: _gain(seen, lost["Identity"] - lost[name], confidence) for name in lost}
+    noise = max(gains[chosen].standard_error, _luck(seen, rule, held[chosen]))
+    if gains[chosen].value <= CLEARLY * noise:
+        chosen = "Identity"
     total = float(seen.weight.sum())
     table: dict[str, list[Any]] = {
         "map": list(lost),
@@ -284,6 +295,16 @@ def _simplest_of_the_best(units: Units, lost: dict[str, Floats]) -> tuple[str, d
         error = difference.standard_error
         behind[name] = difference.value / error if error > 0 else 0.0
     return next(name for name in lost if behind[name] <= 1), behind
+
+
+def _luck(units: Units, score: Score, repaired: Floats) -> float:
+    """Spread of the mean gain of a map if the forecasts were right: few events may not show it."""
+    before, after = (
+        score.losses(np.clip(values, LEAST, 1 - LEAST)) for values in (units.prediction, repaired)
+    )
+    if_not, if_so = (old - new for old, new in zip(before, after, strict=True))
+    chance = units.prediction * (1 - units.prediction)
+    return float(np.sqrt(units.square @ (chance * (if_so - if_not) ** 2)) / units.weight.sum())
 
 
 def _gain(units: Units, saved: Floats, confidence: float) -> Gain:

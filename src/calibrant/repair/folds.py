@@ -97,21 +97,38 @@ class Units:
 def split_counts(joint: Joint, folds: int, rng: np.random.Generator) -> Units:
     """Split rows that weigh one, known by their level and outcome, into folds at random.
 
-    Rows that follow each other in the order of predictions go to different folds.
+    Rows that follow each other in the order of predictions go to different folds. Outcomes have no
+    say in it: folds with the same outcomes at each level would let a map that learns chance pass.
     """
-    level = np.repeat(np.arange(len(joint)), 2)
-    outcome = np.tile([0.0, 1.0], len(joint))
-    count = np.column_stack([joint.rows - joint.positives, joint.positives]).ravel()
-    count = np.rint(count).astype(np.int64)
-    rest = count % folds
-    owner = np.repeat(np.arange(count.size), rest)
+    count = np.rint(joint.rows).astype(np.int64)
+    owner = np.repeat(np.arange(count.size), count % folds)
     drawn = _dealt(owner.size, folds, rng)
     dealt = np.bincount(owner * folds + drawn, minlength=count.size * folds)
     dealt = dealt.reshape(count.size, folds) + (count // folds)[:, np.newaxis]
-    unit, fold = np.nonzero(dealt)
-    number = dealt[unit, fold].astype(np.float64)
-    prediction = joint.prediction[level[unit]]
-    return Units(prediction, outcome[unit], number, number, number, fold)
+    ones = _ones_among(dealt, np.rint(joint.positives).astype(np.int64), rng)
+    both = np.stack([dealt - ones, ones])
+    outcome, level, fold = np.nonzero(both)
+    order = np.argsort(level, kind="stable")
+    outcome, level, fold = outcome[order], level[order], fold[order]
+    number = both[outcome, level, fold].astype(np.float64)
+    prediction = joint.prediction[level]
+    return Units(prediction, outcome.astype(np.float64), number, number, number, fold)
+
+
+def _ones_among(dealt: Any, positives: Any, rng: np.random.Generator) -> Any:
+    """How many rows of each fold have outcome 1, drawn without replacement, level by level."""
+    ones = np.zeros_like(dealt)
+    total = dealt.sum(axis=1)
+    pure = positives == total
+    ones[pure] = dealt[pure]
+    mixed = np.flatnonzero((positives > 0) & ~pure)
+    good, left = positives[mixed], total[mixed]
+    for fold in range(dealt.shape[1]):
+        size = dealt[mixed, fold]
+        drawn = rng.hypergeometric(good, left - good, size)
+        ones[mixed, fold] = drawn
+        good, left = good - drawn, left - size
+    return ones
 
 
 def split_rows(
@@ -130,7 +147,9 @@ def split_rows(
         fold = _by_cluster(cluster, folds, rng)
     else:
         fold = np.empty(size, dtype=np.intp)
-        fold[np.lexsort((weight, outcome, rows.prediction))] = _dealt(size, folds, rng)
+        order = np.lexsort((weight, outcome, rows.prediction))  # not that of the caller
+        shuffled = np.lexsort((rng.random(size), rows.prediction[order]))
+        fold[order[shuffled]] = _dealt(size, folds, rng)
     return Units(
         rows.prediction,
         outcome,

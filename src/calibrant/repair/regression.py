@@ -19,6 +19,8 @@ ENOUGH = 1e-12
 NEAR = 1e-6
 # No step moves log-odds by more: far from the optimum the curvature says little.
 MOST_MOVE = 8.0
+# A coefficient this near to its bound is at it, whatever rounding says.
+AT_BOUND = 1e-12
 # Fits on more levels than this start where a fit on so many cells ended.
 COARSE = 2**11
 
@@ -105,7 +107,8 @@ def _newton(data: Targets, model: Model, start: Floats) -> Floats:
             farthest = float(np.abs(_score(terms, None, step)).max())
             step *= min(1.0, MOST_MOVE / farthest)
         step *= _longest(at, step, low, high)
-        at = np.clip(at + step, low, high)
+        at = at + step
+        at = np.where(at < low + AT_BOUND, low, np.where(at > high - AT_BOUND, high, at))
         if settled and gain <= ENOUGH:
             return at
     raise ConvergenceError(
