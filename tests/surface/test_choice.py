@@ -53,8 +53,12 @@ def test_known_faults_are_repaired_out_of_sample(kind):
 
 @pytest.mark.parametrize(
     ("kind", "simple"),
-    [("over-confident", "Temperature"), ("under-confident", "Temperature"), ("shifted", "PriorShift")],
-)  # fmt: skip
+    [
+        ("over-confident", "Temperature"),
+        ("under-confident", "Temperature"),
+        ("shifted", "PriorShift"),
+    ],
+)
 def test_the_simplest_map_that_does_is_taken(kind, simple):
     choice = choose(WRONG[kind], OUTCOME, rng=0)
     assert choice.map.name == simple
@@ -133,6 +137,20 @@ def test_rows_are_dealt_evenly_and_all_of_them():
         assert units.taught(fold).row_count == 999 - per_fold[fold]
 
 
+def test_counts_keep_the_weights_of_their_level():
+    p, y = CHANCE[:500].round(2), OUTCOME[:500]
+    joint = cal.Joint.from_samples(y, p, sample_weight=1 + p)
+    units = split_counts(joint, 5, np.random.default_rng(0))
+    whole = units.joint(units.prediction)
+    assert whole.weight == pytest.approx(joint.weight)
+    assert whole.positives == pytest.approx(joint.positives)
+    assert whole.weight_squares == pytest.approx(joint.weight_squares)
+    assert whole.rows.tolist() == joint.rows.tolist()
+    assert choose(joint, rng=0, draws=49).before.smooth_error.value == pytest.approx(
+        cal.smooth_calibration_error(joint)
+    )
+
+
 def test_clusters_are_never_torn_apart():
     rows = cal.joint.Rows.read(OUTCOME[:600], CHANCE[:600])
     labels = np.arange(600) % 40
@@ -205,6 +223,10 @@ def test_maps_may_be_given_by_name_or_with_options():
         "Platt(smoothing='none')",
     ]
     assert not hasattr(maps[1], "form_")
+    strict = choose(WRONG["over-confident"], OUTCOME, maps=maps[1:2], rng=0, draws=49)
+    assert strict.map.strict
+    assert strict.smooth_errors[1] == strict.after.smooth_error.value
+    assert strict.after.ties == strict.before.ties
     data = choice.as_dict()
     json.dumps(data, allow_nan=False)
     assert data["after"]["brier"] < data["before"]["brier"]
@@ -235,9 +257,11 @@ def test_forecasts_of_0_and_1_that_proved_wrong_do_not_stop_the_choice():
             "stands alone",
         ),
         (
-            lambda: choose(cal.Joint.from_samples(OUTCOME, CHANCE, sample_weight=CHANCE + 1)),
+            lambda: choose(
+                cal.Joint.from_samples(OUTCOME, CHANCE.round(1), sample_weight=CHANCE + 1)
+            ),
             InvalidForecastsError,
-            "weight one",
+            "weigh the same",
         ),
         (
             lambda: choose(CHANCE[:9], OUTCOME[:9], clusters=[1, 2] * 4 + [1], time=range(9)),

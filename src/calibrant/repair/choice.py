@@ -15,6 +15,7 @@ from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import check_draws, check_share
 from calibrant.joint.gate import Floats
+from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.folds import Units, read_units
 from calibrant.repair.forms import LEAST
@@ -37,7 +38,7 @@ class Gain:
     standard_error: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Choice:
     """The map that was chosen, fitted to all rows, and how it was judged on rows unseen."""
 
@@ -51,14 +52,15 @@ class Choice:
     score: str
     """Name of the score."""
     confidence: float
-    runner_up: str = ""
+    runner_up: str
     """The best map that was not chosen, when none was."""
-    _units: Units = field(repr=False, default=None)  # type: ignore[assignment]
-    _held: dict[str, Floats] = field(repr=False, default_factory=dict)
-    _labels: dict[str, npt.NDArray[Any]] = field(repr=False, default_factory=dict)
-    _task: DecisionTask | None = None
-    _draws: int = 999
-    _seed: int = 0
+    _units: Units = field(repr=False)
+    _repaired: Floats = field(repr=False)
+    """Predictions of the rows by maps that had not seen them."""
+    _labels: dict[str, npt.NDArray[Any]] = field(repr=False)
+    _task: DecisionTask | None = field(repr=False)
+    _draws: int = field(repr=False)
+    _seed: int = field(repr=False)
 
     @property
     def leave_alone(self) -> bool:
@@ -73,7 +75,16 @@ class Choice:
     @cached_property
     def after(self) -> Judgement:
         """What they are worth after the map, fitted to other rows."""
-        return self.before if self.leave_alone else self._judged(self._held[self.map.name])
+        return self.before if self.leave_alone else self._judged(self._repaired)
+
+    @property
+    def smooth_errors(self) -> tuple[float, float]:
+        """Smooth calibration error before and after, out of sample, without intervals."""
+        before, after = (
+            float(smooth_calibration_error(self._units.joint(prediction)))
+            for prediction in (self._units.prediction, self._repaired)
+        )
+        return before, after
 
     @property
     def sentence(self) -> str:
@@ -141,7 +152,8 @@ def choose(
     Parameters
     ----------
     y_proba : Joint, or array-like of shape (n,) or (n, 2)
-        A Joint of rows of weight one, or predicted probabilities of outcome 1.
+        A Joint whose rows weigh the same within each level, or predicted probabilities of
+        outcome 1.
     y_true : array-like of shape (n,), optional
         Outcomes, 0 or 1; left out with a Joint.
     sample_weight : array-like of shape (n,), optional
@@ -242,7 +254,7 @@ def choose(
         confidence=confidence,
         runner_up=best if chosen == "Identity" and best != "Identity" else "",
         _units=seen,
-        _held=held,
+        _repaired=held[chosen],
         _labels=labels,
         _task=task,
         _draws=draws,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference.evidence import Cases, Evidence
 from calibrant.joint import Joint, Rows
-from calibrant.joint.draws import refuse_mean_outcomes
+from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
 from calibrant.joint.gate import Floats, Indices, read_labels
 from calibrant.joint.sums import Sums
 
@@ -87,7 +87,7 @@ class Units:
 
     def evidence(self, prediction: Floats) -> Evidence:
         """Rows with some predictions, for intervals of calibration errors."""
-        if self.cluster is None and bool((self.weight == self.count).all()):
+        if self.cluster is None and not bool((self.count == 1).all()):
             return Evidence.of_joint(self.joint(prediction))
         rows = Rows(np.ascontiguousarray(prediction), self.outcome, self.weight)
         several = self.cluster is not None and np.unique(self.cluster).size > 1
@@ -95,7 +95,7 @@ class Units:
 
 
 def split_counts(joint: Joint, folds: int, rng: np.random.Generator) -> Units:
-    """Split rows that weigh one, known by their level and outcome, into folds at random.
+    """Split rows that weigh the same within a level, known by their sums, into folds at random.
 
     Rows that follow each other in the order of predictions go to different folds. Outcomes have no
     say in it: folds with the same outcomes at each level would let a map that learns chance pass.
@@ -105,14 +105,16 @@ def split_counts(joint: Joint, folds: int, rng: np.random.Generator) -> Units:
     drawn = _dealt(owner.size, folds, rng)
     dealt = np.bincount(owner * folds + drawn, minlength=count.size * folds)
     dealt = dealt.reshape(count.size, folds) + (count // folds)[:, np.newaxis]
-    ones = _ones_among(dealt, np.rint(joint.positives).astype(np.int64), rng)
+    each = joint.weight / joint.rows
+    ones = _ones_among(dealt, np.rint(joint.positives / each).astype(np.int64), rng)
     both = np.stack([dealt - ones, ones])
     outcome, level, fold = np.nonzero(both)
     order = np.argsort(level, kind="stable")
     outcome, level, fold = outcome[order], level[order], fold[order]
     number = both[outcome, level, fold].astype(np.float64)
+    weight, square = number * each[level], number * each[level] ** 2
     prediction = joint.prediction[level]
-    return Units(prediction, outcome.astype(np.float64), number, number, number, fold)
+    return Units(prediction, outcome.astype(np.float64), weight, square, number, fold)
 
 
 def _ones_among(dealt: Any, positives: Any, rng: np.random.Generator) -> Any:
@@ -240,9 +242,11 @@ def _of_joint(
         )
     refuse_mean_outcomes(joint)
     _refuse_one_row(joint)
-    if not np.array_equal(joint.weight, joint.rows):
+    if not exact_levels(joint).all():
         raise InvalidForecastsError(
-            "a choice from a Joint needs rows of weight one", "weights", "pass y_proba and y_true"
+            "a choice from a Joint needs rows that weigh the same within each level",
+            "different weights",
+            "pass y_proba and y_true",
         )
     return split_counts(joint, min(folds, joint.row_count), rng)
 
