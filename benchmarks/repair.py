@@ -186,7 +186,7 @@ def choice_table(n: int) -> Iterator[tuple[str, bool]]:
 
 
 def apply_table(n: int) -> Iterator[tuple[str, bool]]:
-    """Copy a Parquet file of two columns, bare and with a column recalibrated."""
+    """Copy a Parquet file as scoring jobs write them, bare and with a column recalibrated."""
     yield f"\n## Applying a map to a file of {n:.0e} rows through DuckDB, two cores\n", True
     yield "| map | bare copy, s | with the map, s | ratio | bar |", True
     yield "|---|---|---|---|---|", True
@@ -194,7 +194,9 @@ def apply_table(n: int) -> Iterator[tuple[str, bool]]:
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
         rows, out = Path(folder) / "rows.parquet", Path(folder) / "out.parquet"
         connection.execute(
-            f"copy (select random() as prediction, random() < 0.3 as outcome "  # noqa: S608
+            "copy (select range as id, random() as prediction, random() < 0.3 as outcome, "  # noqa: S608
+            "cast(random() * 1000 as integer) as customer, random() * 100 as amount, "
+            "timestamp '2025-01-01' + interval 1 second * range as scored, random() as score "
             f"from range({n})) to '{rows}'"
         )
         start = time.perf_counter()

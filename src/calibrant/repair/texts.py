@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import keyword
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
+
+import numpy as np
 
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.gate import CLIP_FLOAT64, Floats
 from calibrant.repair.forms import LEAST, MOST_LOG_ODDS, Form, Lines, Logistic, Steps
 
+# Few deep branches cost databases more than many shallow ones, and the other way round.
+BRANCHES = 8
 LOWEST, HIGHEST = -CLIP_FLOAT64, 1 + CLIP_FLOAT64
 
 
@@ -162,28 +168,51 @@ def _segment(form: Lines, x: str, i: int) -> str:
 
 
 def _tree(cuts: Floats, leaf: Callable[[int], str], x: str) -> str:
-    """Find the part of a value by halving: leaf i holds from cut i - 1 up to cut i."""
+    """Find the part of a value by branching: leaf i holds from cut i - 1 up to cut i."""
 
     def branch(first: int, last: int) -> str:
-        if first == last:
+        size = last - first + 1
+        if size == 1:
             return leaf(first)
-        middle = (first + last) // 2
-        below, above = branch(first, middle), branch(middle + 1, last)
-        return f"case when {x} < {_number(cuts[middle])} then {below} else {above} end"
+        parts = min(BRANCHES, size)
+        ends = [first + size * part // parts for part in range(parts + 1)]
+        cases = "".join(
+            f" when {x} < {_number(cuts[end - 1])} then {branch(start, end - 1)}"
+            for start, end in pairwise(ends[:-1])
+        )
+        return f"case{cases} else {branch(ends[-2], last)} end"
 
     return branch(0, len(cuts))
 
 
 def _logistic(form: Logistic, x: str, kind: Dialect) -> str:
-    """Write log-odds within their limits; PostgreSQL refuses an exp that over- or underflows."""
+    """Write the chance of the log-odds; PostgreSQL refuses an exp that over- or underflows."""
+    one = _number(1.0)
+    if form.low == form.high > 0:  # one logarithm does, between the ends where log-odds stop
+        slope = _number(form.low)
+        log_odds = f"{_number(form.intercept)} + {slope} * ln({x} / ({one} - {x}))"
+        low, high = (_place(form, end) for end in (-MOST_LOG_ODDS, MOST_LOG_ODDS))
+        lowest, highest = form(np.array([low, high])).tolist()
+        return (
+            f"case when {x} <= {_number(low)} then {_number(lowest)} "
+            f"when {x} >= {_number(high)} then {_number(highest)} "
+            f"else {one} / ({one} + exp(-({log_odds}))) end"
+        )
     inside = kind.within(x, LEAST, 1 - LEAST)
     terms = _number(form.intercept)
     if form.low:
         terms += f" + {_number(form.low)} * ln({inside})"
     if form.high:
-        terms += f" - {_number(form.high)} * ln({_number(1.0)} - {inside})"
+        terms += f" - {_number(form.high)} * ln({one} - {inside})"
     log_odds = kind.within(terms, -MOST_LOG_ODDS, MOST_LOG_ODDS)
-    return f"{_number(1.0)} / ({_number(1.0)} + exp(-{log_odds}))"
+    return f"{one} / ({one} + exp(-{log_odds}))"
+
+
+def _place(form: Logistic, log_odds: float) -> float:
+    """Find the prediction at which the log-odds of an increasing form reach a value."""
+    before = (log_odds - form.intercept) / form.low
+    chance = 1 / (1 + math.exp(-min(max(before, -700.0), 700.0)))
+    return min(max(chance, LEAST), 1 - LEAST)
 
 
 def _number(value: float) -> str:
