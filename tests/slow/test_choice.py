@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from calibrant.repair import choose
+from calibrant.repair import MAPS, choose
 
 pytestmark = pytest.mark.slow
 
@@ -70,3 +70,13 @@ def test_the_interval_holds_the_gain_of_the_map(name, score):
         gain = float(np.mean(loss(grid) - loss(choice.map.transform(grid))))
         held += choice.gain.low <= gain <= choice.gain.high
     assert held / REPETITIONS >= 0.95 - 4 * np.sqrt(0.05 * 0.95 / REPETITIONS)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_ten_million_rows(name):
+    rng = np.random.default_rng(37)
+    p = rng.random(10**7)
+    y = rng.random(p.size) < p**1.2
+    fitted = MAPS[name]().fit(p, y)
+    off = float(np.mean(fitted.transform(p)) - np.mean(y))
+    assert abs(off) < {"Identity": 0.06, "Temperature": 0.06}.get(name, 1e-3)
