@@ -10,7 +10,7 @@ from calibrant.repair import MAPS, choose
 
 pytestmark = pytest.mark.slow
 
-REPETITIONS = 300
+REPETITIONS = 200
 SHAPES = {
     "uniform": lambda rng, n: rng.random(n),
     "middling": lambda rng, n: rng.beta(2, 2, n),
