@@ -106,6 +106,7 @@ __all__ = [
     "lower_distance_to_calibration",
     "murphy_curve",
     "net_benefit",
+    "online",
     "plots",
     "pooling",
     "post_processing_gap",
@@ -125,7 +126,7 @@ __all__ = [
 ]
 
 # What is not needed to measure is imported when it is asked for, to keep the import light.
-_ROOMS = ("decisions", "families", "groups", "integrations", "plots", "repair")
+_ROOMS = ("decisions", "families", "groups", "integrations", "online", "plots", "repair")
 _LATER = {
     "catalogue": ("CATALOGUE",),
     "decisions": (

@@ -24,7 +24,11 @@ from calibrant.cli.options import (
     WeightOption,
     names_of,
 )
+from calibrant.cli.progress import progress
 from calibrant.cli.write import write_text
+
+# Reading, verdict, measures, costs, distance; groups, time and pictures are added when asked for.
+STAGES = 5
 
 
 def audit(
@@ -56,20 +60,25 @@ def audit(
     from calibrant.report.audit import DRAWS, audit_source
     from calibrant.report.source import Roles, read
 
-    source = read(
-        files,
-        None,
-        Roles(prediction, outcome, weight, cluster, names_of(by), time),
-        pos_label=pos_label,
-        percent=scale is Scale.PERCENT,
-        drop_missing=na is Missing.DROP,
-        title=title,
-    )
-    if task is not None:
-        source = replace(source, task=DecisionTask.from_file(task))
-    result = audit_source(source, tolerance, confidence, DRAWS, seed)
+    with progress(STAGES + sum(option is not None for option in (by, time, html))) as tell:
+        tell("reading")
+        source = read(
+            files,
+            None,
+            Roles(prediction, outcome, weight, cluster, names_of(by), time),
+            pos_label=pos_label,
+            percent=scale is Scale.PERCENT,
+            drop_missing=na is Missing.DROP,
+            title=title,
+        )
+        if task is not None:
+            source = replace(source, task=DecisionTask.from_file(task))
+        result = audit_source(source, tolerance, confidence, DRAWS, seed, tell)
+        if html is not None:
+            tell("pictures")
+            page = result.to_html()
     if html is not None:
-        write_text(result.to_html(), html, "--html")
+        write_text(page, html, "--html")
     if json is not None:
         write_text(result.to_json(), json, "--json")
     if markdown is not None:

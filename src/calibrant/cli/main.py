@@ -11,6 +11,7 @@ from calibrant.cli.audit import audit
 from calibrant.cli.check import check
 from calibrant.cli.demo import demo
 from calibrant.cli.measures import measures
+from calibrant.cli.play import play
 from calibrant.cli.repair import repair
 from calibrant.cli.watch import watch
 from calibrant.errors import CalibrantError
@@ -31,6 +32,7 @@ app.command()(watch)
 app.command()(repair)
 app.command()(apply)
 app.command()(measures)
+app.command()(play)
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -22,12 +21,15 @@ from calibrant.inference.test import run_test
 from calibrant.inference.verdict import find_verdict
 from calibrant.joint import Joint, Rows
 from calibrant.measurement import Measurement
+from calibrant.measures import DistanceBracket
 from calibrant.report.conventions import Convention, conventions
 from calibrant.report.costs import Costs, find_costs
+from calibrant.report.distances import find_distances
 from calibrant.report.findings import Finding, findings
 from calibrant.report.source import Source
+from calibrant.report.stages import Tell, silent
 from calibrant.report.watch import Watched, watch
-from calibrant.report.windows import checked_times
+from calibrant.report.windows import Times
 
 # The measure of the verdict; the others need their noise floor only to a digit or two.
 HEADLINE = "smooth_calibration_error"
@@ -61,6 +63,8 @@ class Summary:
     """Slope, intercepts, observed over expected, and so on."""
     costs: Costs
     """What trusting the forecasts costs a decision maker."""
+    distances: DistanceBracket
+    """How far from calibrated the forecasts are at least and at most, on these rows."""
     conventions: tuple[Convention, ...]
     """The classic binned error as other programs define it."""
     groups: Groups | None
@@ -89,20 +93,32 @@ def summarise(
     confidence: float,
     draws: int,
     rng: np.random.Generator | int | None,
+    tell: Tell = silent,
 ) -> Summary:
     """Measure with everything in the catalogue, beside what a perfect forecaster gets."""
+    tell("verdict")
     generator = np.random.default_rng(rng)
     evidence = source.evidence
     joint = evidence.given
     headline = Statistic.of(HEADLINE)
     verdict = find_verdict(evidence, headline, tolerance, confidence, draws, generator)
+    tell("every measure")
     measures, floors, cautions = _measured(evidence, draws, generator)
     floors[HEADLINE] = verdict.noise_floor
     groups = None
     if source.groups:
+        tell("groups")
         groups = judge_groups(
             source.groups, headline, verdict.tolerance, confidence, draws, generator
         )
+    watched = None
+    if source.log is not None:
+        tell("windows of time")
+        watched = _watched(*source.log, tolerance)
+    tell("costs")
+    costs = find_costs(joint, source.task)
+    tell("distance to calibration")
+    distances = find_distances(joint)
     return Summary(
         title=source.title,
         rows=joint.row_count,
@@ -117,10 +133,11 @@ def summarise(
         measures=measures,
         noise_floors=floors,
         classical=find_classical(evidence, confidence),
-        costs=find_costs(joint, source.task),
+        costs=costs,
+        distances=distances,
         conventions=conventions(evidence),
         groups=groups,
-        watched=None if source.log is None else _watched(*source.log, tolerance),
+        watched=watched,
         cautions=cautions,
         settings={
             "tolerance": verdict.tolerance,
@@ -133,9 +150,8 @@ def summarise(
     )
 
 
-def _watched(rows: Rows, time: Any, tolerance: float | None) -> Watched:
+def _watched(rows: Rows, moments: Times, tolerance: float | None) -> Watched:
     """Windows of about equal length, and a monitor that has seen the rows in order."""
-    moments = checked_times(time, rows.prediction.size)
     length = (moments.max() - moments.min()) / WINDOWS
     window: str | None = None
     if moments.dtype.kind == "M":
@@ -143,7 +159,8 @@ def _watched(rows: Rows, time: Any, tolerance: float | None) -> Watched:
         window = f"{days}d"
     elif length > 0:
         window = f"{float(length):.12g}"
-    return watch(rows.outcome, rows.prediction, time, window=window, tolerance=tolerance).groups[0]
+    seen = watch(rows.outcome, rows.prediction, moments, window=window, tolerance=tolerance)
+    return seen.groups[0]
 
 
 def _measured(
