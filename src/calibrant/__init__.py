@@ -28,7 +28,7 @@ from calibrant.measures import (
 )
 
 if _TYPE_CHECKING:
-    from calibrant import decisions, families, groups, integrations, plots
+    from calibrant import decisions, families, groups, integrations, plots, repair
     from calibrant.catalogue import CATALOGUE
     from calibrant.decisions import (
         DecisionTask,
@@ -113,6 +113,7 @@ __all__ = [
     "post_processing_gap",
     "promised_and_received",
     "randomised_response",
+    "repair",
     "rows_needed",
     "score_decomposition",
     "smooth_calibration_error",
@@ -126,7 +127,7 @@ __all__ = [
 ]
 
 # What is not needed to measure is imported when it is asked for, to keep the import light.
-_ROOMS = ("decisions", "families", "groups", "integrations", "online", "plots")
+_ROOMS = ("decisions", "families", "groups", "integrations", "online", "plots", "repair")
 _LATER = {
     "catalogue": ("CATALOGUE",),
     "decisions": (
