@@ -194,13 +194,13 @@ def apply_table(n: int) -> Iterator[tuple[str, bool]]:
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
         rows, out = Path(folder) / "rows.parquet", Path(folder) / "out.parquet"
         connection.execute(
-            "copy (select range as id, random() as prediction, random() < 0.3 as outcome, "  # noqa: S608
+            "copy (select range as id, random() as prediction, random() < 0.3 as outcome, "
             "cast(random() * 1000 as integer) as customer, random() * 100 as amount, "
             "timestamp '2025-01-01' + interval 1 second * range as scored, random() as score "
             f"from range({n})) to '{rows}'"
         )
         start = time.perf_counter()
-        connection.execute(f"copy (select * from '{rows}') to '{out}'")  # noqa: S608
+        connection.execute(f"copy (select * from '{rows}') to '{out}'")
         bare = time.perf_counter() - start
         for kind in (Platt, Isotonic, Histogram, VennAbers):
             fitted = kind().fit(p, y)
@@ -208,7 +208,7 @@ def apply_table(n: int) -> Iterator[tuple[str, bool]]:
             assert apply_to_files(fitted, [rows], out) == n
             seconds = time.perf_counter() - start
             some = connection.sql(
-                f"select prediction, recalibrated from '{out}' limit 1000"  # noqa: S608
+                f"select prediction, recalibrated from '{out}' limit 1000"
             ).fetchnumpy()
             error = np.abs(fitted.transform(some["prediction"]) - some["recalibrated"]).max()
             assert error <= 1e-12

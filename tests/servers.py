@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import programs
+
 
 @dataclass(frozen=True)
 class Postgres:
@@ -17,11 +19,16 @@ class Postgres:
 
     folder: Path
 
+    @property
+    def address(self) -> str:
+        """How DuckDB attaches it."""
+        return f"postgres:host={self.folder} dbname=postgres user=postgres"
+
     def query(self, sql: str) -> list[list[str]]:
         """Run statements and give the rows of the last one as text; NULL is empty."""
         place = ["-h", str(self.folder), "-U", "postgres", "-v", "ON_ERROR_STOP=1"]
         done = subprocess.run(
-            [_program("psql"), *place, "-X", "-q", "-A", "-t", "-F", "\t"],
+            [programs.find("psql"), *place, "-X", "-q", "-A", "-t", "-F", "\t"],
             input=sql,
             capture_output=True,
             text=True,
@@ -43,9 +50,9 @@ def postgres(folder: Path) -> Iterator[Postgres]:
         for place in (folder, data):
             shutil.chown(place, "postgres")
     settings = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
-    control = [*user, _program("pg_ctl"), "-D", str(data), "-w", "-s"]
+    control = [*user, programs.find("pg_ctl"), "-D", str(data), "-w", "-s"]
     subprocess.run(
-        [*user, _program("initdb"), "-D", str(data), "-A", "trust", "-U", "postgres", "-N"],
+        [*user, programs.find("initdb"), "-D", str(data), "-A", "trust", "-U", "postgres", "-N"],
         check=True,
         capture_output=True,
     )
@@ -58,12 +65,3 @@ def postgres(folder: Path) -> Iterator[Postgres]:
         yield Postgres(folder)
     finally:
         subprocess.run([*control, "-m", "immediate", "stop"], check=True)
-
-
-def _program(name: str) -> str:
-    """Path of a program; Debian keeps PostgreSQL's outside the path."""
-    places = [os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))]
-    found = shutil.which(name, path=os.pathsep.join(places))
-    if found is None:
-        raise RuntimeError(f"{name} is not installed")
-    return found

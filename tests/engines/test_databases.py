@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sqlite3
-import subprocess
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import calibrant as cal
-import programs
 from calibrant.errors import InvalidForecastsError
 
 RNG = np.random.default_rng(11)
@@ -40,35 +34,16 @@ def sqlite(tmp_path):
     return f"sqlite:{path}"
 
 
-def command(name: str, *arguments: object, **options: object) -> None:
-    """Run a program of PostgreSQL, which refuses to be root."""
-    user = {"user": "postgres", "group": "postgres"} if os.geteuid() == 0 else {}
-    line = [str(programs.find(name)), *map(str, arguments)]
-    subprocess.run(line, check=True, stdout=subprocess.DEVNULL, **user, **options)
-
-
 @pytest.fixture(scope="module")
-def postgres():
-    place = Path(tempfile.mkdtemp(prefix="pg"))  # sockets need a short path
-    if os.geteuid() == 0:
-        shutil.chown(place, "postgres")
-    data, where = place / "data", f"host={place} dbname=postgres user=owner"
-    command("initdb", "-D", data, "-U", "owner", "--auth=trust", "--no-sync", cwd=place)
-    options = f"-k {place} -c listen_addresses='' -c fsync=off"
-    command("pg_ctl", "-D", data, "-o", options, "-l", place / "log", "-w", "start", cwd=place)
-    try:
-        table = "create table forecasts (p double precision, y smallint, n integer, site text)"
-        command("psql", where, "-qc", table, cwd=place)
-        rows = FRAME.to_csv(index=False, header=False)
-        copy = "copy forecasts from stdin (format csv)"
-        command("psql", where, "-qc", copy, cwd=place, input=rows, text=True)
-        yield f"postgres:{where}"
-    finally:
-        command("pg_ctl", "-D", data, "-m", "immediate", "stop", cwd=place)
-        shutil.rmtree(place)
+def filled(postgres):
+    rows = ", ".join(f"({p}, {y}, {n}, '{site}')" for p, y, n, site in FRAME.to_numpy())
+    table = "create table forecasts (p double precision, y smallint, n integer, site text);"
+    postgres.query(f"{table} insert into forecasts values {rows};")  # noqa: S608
+    yield postgres.address
+    postgres.query("drop table forecasts;")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.needs("postgres"))])
+@pytest.fixture(params=["sqlite", pytest.param("filled", marks=pytest.mark.needs("postgres"))])
 def database(request):
     return request.getfixturevalue(request.param)
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.report.advice import MOST_ROWS, advise, repair_findings
+from calibrant.report.advice import MOST_ROWS, advise
+from calibrant.report.findings import repair_findings
 from calibrant.report.source import Roles, read
 
 RNG = np.random.default_rng(12)

@@ -29,8 +29,8 @@ from calibrant.cli.options import (
 from calibrant.cli.progress import progress
 from calibrant.cli.write import write_text
 
-# Reading, verdict, measures, costs, distance; groups, time and pictures are added when asked for.
-STAGES = 5
+# Reading, verdict, measures, what to do, costs, distance; groups, time and pictures on request.
+STAGES = 6
 
 
 def audit(

@@ -49,10 +49,10 @@ def are_paths(source: object) -> TypeGuard[Paths]:
 
 
 @contextmanager
-def opened(
+def connected(
     paths: Paths, *, memory_limit: str | None = None, progress: bool | None = None
-) -> Iterator[duckdb.DuckDBPyRelation]:
-    """Open files of one kind as a relation that is read only when and as far as it is used.
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+    """Connect to files of one kind: a connection, and what its queries select from.
 
     Parameters
     ----------
@@ -79,7 +79,16 @@ def opened(
         _configure(connection, memory_limit, progress=progress)
         # With parameters DuckDB would run the query here, and keep all rows.
         listed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
-        yield connection.from_query(f"select * from {_reader(names)}([{listed}])")  # noqa: S608
+        yield connection, f"{_reader(names)}([{listed}])"
+
+
+@contextmanager
+def opened(
+    paths: Paths, *, memory_limit: str | None = None, progress: bool | None = None
+) -> Iterator[duckdb.DuckDBPyRelation]:
+    """Open files as a relation that is read only when and as far as it is used."""
+    with connected(paths, memory_limit=memory_limit, progress=progress) as (connection, source):
+        yield connection.from_query(f"select * from {source}")  # noqa: S608
 
 
 @contextmanager
@@ -99,7 +108,7 @@ def queried(
     database : str or Path, optional
         As for `Joint.from_query`.
     memory_limit, progress
-        As for `opened`.
+        As for `connected`.
     """
     import duckdb
 
@@ -122,7 +131,7 @@ def read_columns(paths: Paths, columns: Sequence[str]) -> dict[str, npt.NDArray[
     Parameters
     ----------
     paths : str, Path or a sequence of them
-        As for `opened`.
+        As for `connected`.
     columns : sequence of str
         Names of the columns to read.
 

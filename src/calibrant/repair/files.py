@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.files import READERS
+from calibrant.joint.files import connected
+from calibrant.joint.names import require
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.texts import dialect_of, sql_expression
 
@@ -60,8 +56,9 @@ def apply_to_files(
     import duckdb
 
     kind = check_output(out)
-    with _opened(paths) as (connection, source):
-        _check_columns(connection, source, prediction, column)
+    with connected(paths) as (connection, source):
+        present = connection.sql(f"select * from {source}").columns  # noqa: S608
+        _check_columns(present, prediction, column)
         expression = sql_expression(
             fitted.form_,
             prediction,
@@ -75,7 +72,7 @@ def apply_to_files(
             done = connection.execute(f"copy ({selected}) to '{_escaped(out)}' ({kind})").fetchone()
         except duckdb.Error as error:
             raise _explained(error, prediction) from error
-    return int(done[0])
+    return int(done[0]) if done else 0
 
 
 def check_output(out: str | Path) -> str:
@@ -88,42 +85,8 @@ def check_output(out: str | Path) -> str:
     return WRITERS[suffix]
 
 
-@contextmanager
-def _opened(paths: Sequence[str | Path]) -> Iterator[tuple[Any, str]]:
-    """Give a connection and the files as what a query selects from."""
-    import duckdb
-
-    names = [str(path) for path in paths]
-    with duckdb.connect() as connection, tempfile.NamedTemporaryFile(suffix=".csv") as copy:
-        if names == ["-"]:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-            copy.flush()
-            names = [copy.name]
-        suffixes = {Path(name).suffix.lower() for name in names}
-        if len(suffixes) != 1 or suffixes.isdisjoint(READERS):
-            raise InvalidForecastsError(
-                f"files must all end in one of {', '.join(READERS)}", ", ".join(sorted(suffixes))
-            )
-        listed = ", ".join(f"'{_escaped(name)}'" for name in names)
-        yield connection, f"{READERS[suffixes.pop()]}([{listed}])"
-
-
-def _check_columns(connection: Any, source: str, prediction: str, column: str) -> None:
-    import duckdb
-
-    try:
-        present = connection.sql(f"select * from {source}").columns  # noqa: S608
-    except duckdb.Error as error:
-        raise InvalidForecastsError(
-            "the file must be readable CSV, Parquet or JSON lines",
-            str(error).splitlines()[0].rstrip("."),
-        ) from error
-    if prediction not in present:
-        raise InvalidForecastsError(
-            f"the file must have a column {prediction!r}",
-            f"columns {', '.join(present)}",
-            "name it with --prediction",
-        )
+def _check_columns(present: Sequence[str], prediction: str, column: str) -> None:
+    require(present, [prediction])
     if column.lower() in {name.lower() for name in present}:
         raise InvalidOptionError(
             f"the new column {column!r} must not be there yet",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from calibrant.joint import Rows
 from calibrant.joint.draws import exact_levels
 from calibrant.repair import Choice, choose
-from calibrant.report.findings import NOTE, PASSED, Finding
 from calibrant.report.source import Source
 
 # Maps that an audit tries: quick ones, of every shape.
@@ -49,23 +47,6 @@ def advise(
         confidence=confidence,
         rng=generator,
         **beside,
-    )
-
-
-def repair_findings(choice: Choice | None) -> Iterator[Finding]:
-    """Say in the list of findings what a map would gain, or that none would."""
-    if choice is None:
-        return
-    if choice.leave_alone:
-        yield Finding("CAL071", PASSED, choice.sentence, "use the probabilities as they are")
-        return
-    before, after = choice.smooth_errors
-    yield Finding(
-        "CAL070",
-        NOTE,
-        f"{choice.sentence} The smooth error falls from {before:.4f} to {after:.4f} on rows that "
-        "the map had not seen.",
-        "recalibrate: calibrant repair FILE --out fixed.parquet --map map.json",
     )
 
 

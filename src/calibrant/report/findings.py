@@ -10,9 +10,12 @@ from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, RARE
 from calibrant.words import count_text
 
 if TYPE_CHECKING:
+    from calibrant.repair import Choice
     from calibrant.report.summary import Summary
 
 ISSUE, NOTE, PASSED = "issue", "note", "passed"
+# The finding that a map would help.
+REPAIR = "CAL070"
 FEW_VALUES = 30
 
 
@@ -36,6 +39,7 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
     """List what was found, issues first."""
     found = [
         *_verdict(summary),
+        *repair_findings(summary.choice),
         *_shape(summary),
         *_groups(summary),
         *_time(summary),
@@ -60,6 +64,23 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
         needed = verdict.rows_needed
         more = "" if needed is None else f": about {count_text(needed, 'row')} in all"
         yield Finding("CAL002", NOTE, verdict.sentence, f"collect more rows{more}")
+
+
+def repair_findings(choice: Choice | None) -> Iterator[Finding]:
+    """Say what a map would gain, or that none would."""
+    if choice is None:
+        return
+    if choice.leave_alone:
+        yield Finding("CAL071", PASSED, choice.sentence)
+        return
+    before, after = choice.smooth_errors
+    yield Finding(
+        REPAIR,
+        NOTE,
+        f"{choice.sentence} The smooth error falls from {before:.4f} to {after:.4f} on rows that "
+        "the map had not seen.",
+        "recalibrate: calibrant repair FILE --out fixed.parquet --map map.json",
+    )
 
 
 def _shape(summary: Summary) -> Iterator[Finding]:

@@ -51,6 +51,7 @@ def as_dict(summary: Summary) -> dict[str, Any]:
                 }
                 for name, value in summary.measures.items()
             ],
+            "repair": _repair(summary),
             "costs": {
                 "worst": float(costs.worst),
                 "brier": asdict(costs.decomposition),
@@ -105,6 +106,24 @@ def verdict_dict(verdict: Verdict) -> dict[str, Any]:
 def finding_dict(finding: Finding) -> dict[str, str]:
     """Return a finding as plain data."""
     return {**asdict(finding), "page": finding.page}
+
+
+def _repair(summary: Summary) -> dict[str, Any] | None:
+    choice = summary.choice
+    if choice is None:
+        return None
+    before, after = choice.smooth_errors
+    return {
+        "map": choice.map.name,
+        "leave_alone": choice.leave_alone,
+        "score": choice.score,
+        "gain": choice.gain.value,
+        "gain_low": choice.gain.low,
+        "gain_high": choice.gain.high,
+        "smooth_error_before": before,
+        "smooth_error_after": after,
+        "sentence": choice.sentence,
+    }
 
 
 def _classical(summary: Summary) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from calibrant.inference.verdict import find_verdict
 from calibrant.joint import Joint, Rows
 from calibrant.measurement import Measurement
 from calibrant.measures import DistanceBracket
+from calibrant.repair import Choice
+from calibrant.report.advice import advise
 from calibrant.report.conventions import Convention, conventions
 from calibrant.report.costs import Costs, find_costs
 from calibrant.report.distances import find_distances
@@ -61,6 +63,8 @@ class Summary:
     """What a perfect forecaster would get on average on the same rows, by measure."""
     classical: ClassicalNumbers
     """Slope, intercepts, observed over expected, and so on."""
+    choice: Choice | None
+    """The map that would help most on rows it has not seen; None where rows allow no choice."""
     costs: Costs
     """What trusting the forecasts costs a decision maker."""
     distances: DistanceBracket
@@ -115,6 +119,8 @@ def summarise(
     if source.log is not None:
         tell("windows of time")
         watched = _watched(*source.log, tolerance)
+    tell("what to do")
+    choice = advise(source, confidence, generator)
     tell("costs")
     costs = find_costs(joint, source.task)
     tell("distance to calibration")
@@ -133,6 +139,7 @@ def summarise(
         measures=measures,
         noise_floors=floors,
         classical=find_classical(evidence, confidence),
+        choice=choice,
         costs=costs,
         distances=distances,
         conventions=conventions(evidence),
