@@ -1,0 +1,24 @@
+"""Exported maps in Spark's SQL; other databases are with the maps themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibrant.repair import MAPS
+
+RNG = np.random.default_rng(3)
+P = np.round(RNG.random(300), 2)
+Y = RNG.random(300) < P**1.4
+AT = [0.0, 5e-324, 1e-12, 0.005, *RNG.random(200), 0.5, 1 - 1e-12, 1.0]
+
+
+@pytest.mark.needs("java")
+@pytest.mark.xdist_group("spark")
+def test_sql_agrees_in_spark(spark):
+    frame = spark.createDataFrame([(float(value),) for value in AT], ["p"])
+    maps = {name: kind().fit(P, Y) for name, kind in MAPS.items()}
+    columns = [f"{one.to_sql('p', dialect='spark')} as {name}" for name, one in maps.items()]
+    found = frame.selectExpr(*columns).toPandas()
+    for name, one in maps.items():
+        np.testing.assert_allclose(found[name], one.transform(AT), rtol=0, atol=1e-12)
