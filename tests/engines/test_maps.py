@@ -19,6 +19,6 @@ def test_sql_agrees_in_spark(spark):
     frame = spark.createDataFrame([(float(value),) for value in AT], ["p"])
     maps = {name: kind().fit(P, Y) for name, kind in MAPS.items()}
     columns = [f"{one.to_sql('p', dialect='spark')} as {name}" for name, one in maps.items()]
-    found = frame.selectExpr(*columns).toPandas()
-    for name, one in maps.items():
-        np.testing.assert_allclose(found[name], one.transform(AT), rtol=0, atol=1e-12)
+    found = np.array([tuple(row) for row in frame.selectExpr(*columns).collect()])
+    wanted = np.column_stack([one.transform(AT) for one in maps.values()])
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
