@@ -28,7 +28,7 @@ from calibrant.measures import (
 )
 
 if _TYPE_CHECKING:
-    from calibrant import decisions, families, groups, integrations, plots
+    from calibrant import decisions, families, groups, integrations, multiclass, plots
     from calibrant.catalogue import CATALOGUE
     from calibrant.decisions import (
         DecisionTask,
@@ -104,6 +104,7 @@ __all__ = [
     "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
     "lower_distance_to_calibration",
+    "multiclass",
     "murphy_curve",
     "net_benefit",
     "plots",
@@ -124,7 +125,7 @@ __all__ = [
 ]
 
 # What is not needed to measure is imported when it is asked for, to keep the import light.
-_ROOMS = ("decisions", "families", "groups", "integrations", "plots")
+_ROOMS = ("decisions", "families", "groups", "integrations", "multiclass", "plots")
 _LATER = {
     "catalogue": ("CATALOGUE",),
     "decisions": (
