@@ -1,5 +1,6 @@
 """Forecasts of more than two classes."""
 
+from calibrant.multiclass.canonical import CanonicalWitness, canonical_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts
 from calibrant.multiclass.projected import SubsetWitness, projected_smooth_calibration_error
 from calibrant.multiclass.reductions import (
@@ -10,11 +11,15 @@ from calibrant.multiclass.reductions import (
     top_k,
     top_label,
 )
+from calibrant.multiclass.test import calibration_test
 
 __all__ = [
+    "CanonicalWitness",
     "ClassForecasts",
     "ClassWise",
     "SubsetWitness",
+    "calibration_test",
+    "canonical_calibration_error",
     "class_wise",
     "pairwise",
     "projected_smooth_calibration_error",

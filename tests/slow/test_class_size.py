@@ -1,0 +1,58 @@
+"""Size of the test of class forecasts: how often a perfect forecaster is accused."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.multiclass import (
+    ClassForecasts,
+    calibration_test,
+    canonical_calibration_error,
+    projected_smooth_calibration_error,
+)
+from calibrant.multiclass.redraws import draw_labels
+
+SAMPLES, DRAWS, LEVEL = 800, 39, 0.05
+
+
+def uneven(rng, rows, classes):
+    return rng.dirichlet(np.geomspace(1, 0.05, classes), size=rows)
+
+
+def tied(rng, rows, classes):
+    return rng.multinomial(10, np.full(classes, 1 / classes), size=rows) / 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("maker", [uneven, tied])
+@pytest.mark.parametrize(
+    ("measure", "rows", "classes"),
+    [
+        (canonical_calibration_error, 60, 4),
+        (canonical_calibration_error, 1100, 3),  # beyond pairs: random features
+        (partial(canonical_calibration_error, kernel="multinomial", degree=2), 50, 4),
+        (projected_smooth_calibration_error, 80, 4),
+        (partial(projected_smooth_calibration_error, search="greedy"), 60, 5),
+        (lambda forecasts: cal.smooth_calibration_error(forecasts.top_k(2)), 100, 4),
+    ],
+    ids=["pairs", "features", "multinomial", "projected", "searched", "top two"],
+)
+def test_a_perfect_forecaster_is_rarely_accused(measure, rows, classes, maker, weighted):
+    """P(p <= 0.05) is at most 0.05: a binomial count within 3.5 deviations of it."""
+    rng = np.random.default_rng(20260401)
+    accused = 0
+    for seed in range(SAMPLES):
+        table = maker(rng, rows, classes)
+        weight = rng.exponential(size=rows) if weighted else None
+        blank = ClassForecasts.read(np.zeros(rows, int), table, sample_weight=weight)
+        forecasts = blank.relabelled(draw_labels(blank, rng))
+        test = calibration_test(forecasts, measure=measure, draws=DRAWS, rng=seed)
+        assert test.exact
+        accused += test.pvalue <= LEVEL
+    expected = LEVEL * SAMPLES
+    assert accused <= expected + 3.5 * np.sqrt(expected * (1 - LEVEL))
