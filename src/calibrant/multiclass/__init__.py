@@ -1,7 +1,14 @@
-"""Forecasts of more than two classes."""
+"""Forecasts of more than two classes: views for binary measures, and measures of their own."""
 
 from calibrant.multiclass.canonical import CanonicalWitness, canonical_calibration_error
+from calibrant.multiclass.decisions import (
+    ActionWitness,
+    decision_calibration_error,
+    fixed_decision_loss,
+    promised_and_received,
+)
 from calibrant.multiclass.forecasts import ClassForecasts
+from calibrant.multiclass.low_degree import MonomialWitness, low_degree_calibration_error
 from calibrant.multiclass.projected import SubsetWitness, projected_smooth_calibration_error
 from calibrant.multiclass.reductions import (
     ClassWise,
@@ -11,18 +18,26 @@ from calibrant.multiclass.reductions import (
     top_k,
     top_label,
 )
+from calibrant.multiclass.tasks import MulticlassDecisionTask
 from calibrant.multiclass.test import calibration_test
 
 __all__ = [
+    "ActionWitness",
     "CanonicalWitness",
     "ClassForecasts",
     "ClassWise",
+    "MonomialWitness",
+    "MulticlassDecisionTask",
     "SubsetWitness",
     "calibration_test",
     "canonical_calibration_error",
     "class_wise",
+    "decision_calibration_error",
+    "fixed_decision_loss",
+    "low_degree_calibration_error",
     "pairwise",
     "projected_smooth_calibration_error",
+    "promised_and_received",
     "subset",
     "top_k",
     "top_label",
