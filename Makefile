@@ -31,6 +31,7 @@ slow: $(VENV)/developing ## Size of tests, by simulation (minutes)
 
 bench: $(VENV)/developing ## Speed and memory beside a sort, answers asserted
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/online.py
 
 bench-peers: $(VENV)/developing ## The same beside other libraries, each in an environment of its own
 	$(BIN)/python benchmarks/peers.py --write $(PEERS)

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import calibrant as cal
+from commands import command_table
 from inference import INFERENCES
 from shapes import SHAPES, forecasts
 from works import WORKS, Work
@@ -194,6 +195,7 @@ def report() -> Iterator[tuple[str, bool]]:
     yield from monitor_table()
     yield from memory_table()
     yield from inference_table()
+    yield from command_table()
     yield from import_table()
 
 

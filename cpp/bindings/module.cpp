@@ -6,4 +6,5 @@ NB_MODULE(_kernels, m) {
     calibrant::bindings::register_laws(m);
     calibrant::bindings::register_bets(m);
     calibrant::bindings::register_decisions(m);
+    calibrant::bindings::register_online(m);
 }

@@ -28,7 +28,7 @@ from calibrant.measures import (
 )
 
 if _TYPE_CHECKING:
-    from calibrant import decisions, families, groups, integrations, multiclass, plots
+    from calibrant import decisions, families, groups, integrations, multiclass, online, plots
     from calibrant.catalogue import CATALOGUE
     from calibrant.decisions import (
         DecisionTask,
@@ -60,7 +60,7 @@ if _TYPE_CHECKING:
         verdict,
         verdict_chances,
     )
-    from calibrant.report import Audit, audit
+    from calibrant.report import Audit, ClassAudit, audit, audit_classes
 
 __version__ = "0.1.0"
 
@@ -69,6 +69,7 @@ __all__ = [
     "Audit",
     "CalibrationMonitor",
     "CalibrationTest",
+    "ClassAudit",
     "ClassicalNumbers",
     "Comparison",
     "ConfidenceInterval",
@@ -78,6 +79,7 @@ __all__ = [
     "Measurement",
     "Verdict",
     "audit",
+    "audit_classes",
     "binned_calibration_error",
     "calibration_decision_loss",
     "calibration_test",
@@ -107,6 +109,7 @@ __all__ = [
     "multiclass",
     "murphy_curve",
     "net_benefit",
+    "online",
     "plots",
     "pooling",
     "post_processing_gap",
@@ -125,7 +128,7 @@ __all__ = [
 ]
 
 # What is not needed to measure is imported when it is asked for, to keep the import light.
-_ROOMS = ("decisions", "families", "groups", "integrations", "multiclass", "plots")
+_ROOMS = ("decisions", "families", "groups", "integrations", "multiclass", "online", "plots")
 _LATER = {
     "catalogue": ("CATALOGUE",),
     "decisions": (
@@ -158,7 +161,7 @@ _LATER = {
         "verdict",
         "verdict_chances",
     ),
-    "report": ("Audit", "audit"),
+    "report": ("Audit", "ClassAudit", "audit", "audit_classes"),
 }
 _ROOM_OF = {name: room for room, names in _LATER.items() for name in names}
 

@@ -11,6 +11,7 @@ from calibrant.errors import CalibrantWarning, InvalidForecastsError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats
 from calibrant.witness import Witness
+from calibrant.words import percent_text
 
 
 class Measurement(float):
@@ -131,8 +132,8 @@ def warn_of_single_rows(joint: Joint, consequence: str, stacklevel: int = 3) -> 
     single = float((joint.rows == 1).mean())
     if joint.binary and single > 0.5 and len(joint) > 2:
         warnings.warn(
-            f"{single:.0%} of the distinct predictions occur once, so their frequency is 0 or 1 "
-            f"and {consequence}",
+            f"{percent_text(single)} of the distinct predictions occur once, so their frequency is "
+            f"0 or 1 and {consequence}",
             CalibrantWarning,
             stacklevel=stacklevel,
         )

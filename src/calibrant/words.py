@@ -114,6 +114,11 @@ def count_text(count: int, noun: str) -> str:
     return f"{digits} {noun}" if count == 1 else f"{digits} {noun}s"
 
 
+def percent_text(share: float) -> str:
+    """Write a share in per cent, to three digits."""
+    return f"{100 * share:.3g} %"
+
+
 def chance_text(pvalue: float) -> str:
     """Write a p-value; a simulated one is never smaller than one in its draws."""
     return f"{pvalue:.3f}" if pvalue >= 0.0995 else f"{pvalue:.2g}"

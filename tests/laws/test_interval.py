@@ -34,7 +34,7 @@ def test_the_interval_lies_around_the_value(name):
     assert interval.low == pytest.approx(max(0, value - interval.half_width))
     assert interval.high == pytest.approx(min(1, value + interval.half_width))
     assert 0 < interval.half_width < 0.2
-    assert "95% confidence" in str(interval)
+    assert "95 % confidence" in str(interval)
 
 
 @pytest.mark.parametrize("name", WITHOUT)

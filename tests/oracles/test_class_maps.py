@@ -183,8 +183,8 @@ def test_choice_refuses_what_means_nothing():
         choose(table, label, clusters=[1, 2])
     with pytest.raises(InvalidOptionError, match="penalty"):
         VectorScaling(penalty=0).fit(table, label)
-    with pytest.raises(InvalidOptionError, match="at most 200"):
-        Dirichlet().fit(np.full((1, 201), 1 / 201), [0])
+    with pytest.raises(InvalidOptionError, match="at most 50"):
+        Dirichlet().fit(np.full((1, 51), 1 / 51), [0])
     forecasts = ClassForecasts.read(label, table)
     np.testing.assert_array_equal(Identity().fit(forecasts).transform(forecasts), table)
     assert Temperature().fit_transform(table, label).shape == table.shape

@@ -146,3 +146,13 @@ def test_certificate_of_rounded_predictions_holds(sample):
     low, high = cal.kernel_smoothed_calibration_error(cells).bounds
     assert low <= exact.bounds[1] + 1e-12
     assert exact.bounds[0] <= high + 1e-12
+
+
+@pytest.mark.parametrize("rows", [99, 10**4, 10**6])
+def test_residuals_too_far_apart_to_cancel(rows):
+    """A wrong 0 and a wrong 1 among right ones: smoothing cancels nothing, the value is ECE."""
+    joint = cal.Joint.from_counts([0.0, 1.0], [rows, 1], [1, 0])
+    error = cal.kernel_smoothed_calibration_error(joint)
+    assert error == pytest.approx(cal.expected_calibration_error(joint), abs=1e-6)
+    assert error.bounds[0] <= 2 / (rows + 1) + 1e-12
+    assert error.bounds[1] >= 2 / (rows + 1) - 1e-12

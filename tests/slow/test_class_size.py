@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant.groups import judge_groups
+from calibrant.inference.statistic import Statistic
 from calibrant.multiclass import (
     ClassForecasts,
     calibration_test,
@@ -15,6 +17,7 @@ from calibrant.multiclass import (
     projected_smooth_calibration_error,
 )
 from calibrant.multiclass.redraws import draw_labels
+from calibrant.report.class_summary import _evidences
 
 SAMPLES, DRAWS, LEVEL = 800, 39, 0.05
 
@@ -56,3 +59,22 @@ def test_a_perfect_forecaster_is_rarely_accused(measure, rows, classes, maker, w
         accused += test.pvalue <= LEVEL
     expected = LEVEL * SAMPLES
     assert accused <= expected + 3.5 * np.sqrt(expected * (1 - LEVEL))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("maker", [uneven, tied])
+@pytest.mark.parametrize(("rows", "classes"), [(200, 5), (1000, 12)])
+def test_verdicts_of_all_classes_hold_at_once(maker, rows, classes):
+    """For a perfect forecaster every interval must reach down to 0, all at once in 95 %."""
+    rng = np.random.default_rng(20260402)
+    failed, samples = 0, 300
+    for seed in range(samples):
+        table = maker(rng, rows, classes)
+        blank = ClassForecasts.read(np.zeros(rows, int), table)
+        label = draw_labels(blank, rng)
+        evidences = _evidences(blank.relabelled(label), None)
+        statistic = Statistic.of(cal.smooth_calibration_error)
+        judged = judge_groups(evidences, statistic, 0.02, 0.95, 199, np.random.default_rng(seed))
+        failed += any(group.low > 0 for group in judged)
+    expected = LEVEL * samples
+    assert failed <= expected + 3.5 * np.sqrt(expected * (1 - LEVEL))

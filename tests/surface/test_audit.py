@@ -59,7 +59,7 @@ def test_an_audit_takes_a_joint():
 def test_notes_say_what_to_know():
     y, p = biased(5000, 0.1)
     many_levels = str(cal.audit(y, p))
-    assert "CAL036  100% of the distinct predictions occur once" in many_levels
+    assert "CAL036  100 % of the distinct predictions occur once" in many_levels
     assert "rounded to 4096 cells" in many_levels
     clipped = str(cal.audit([0, 1, 1], [-1e-10, 0.5, 1.0]))
     assert "1 prediction outside [0, 1] by a rounding error" in clipped

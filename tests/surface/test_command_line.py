@@ -135,8 +135,53 @@ def test_measures_lists_the_catalogue():
 def test_help_names_the_commands():
     done = run("--help")
     assert done.returncode == 0
-    for command in ("demo", "audit", "watch", "measures"):
+    for command in ("demo", "audit", "watch", "measures", "play"):
         assert command in done.stdout
+
+
+def test_play_shows_every_error_and_the_promise(tmp_path):
+    done = run("play", "foster", "breaker", "--rounds", "500")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "FosterForecaster(horizon=500, grid=None) against DeterministicBreaker()" in done.stdout
+    assert "promise for the expected calibration error" in done.stdout
+    for measure in cal.CATALOGUE.values():
+        assert measure.title in done.stdout
+    assert run("play", "foster", "breaker", "--rounds", "500").stdout == done.stdout
+
+
+def test_play_draws_a_picture_and_replays_a_file(frame, tmp_path):
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    picture = tmp_path / "game.png"
+    done = run("play", "defensive", str(tmp_path / "rows.csv"), "--picture", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert "Replay(8 outcomes), 8 rounds" in done.stdout
+    assert picture.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["unheard", "coins"], "forecaster must be known"),
+        (["foster", "unheard"], "nature (or a file of outcomes) must be known"),
+        (["foster", "coins", "--rounds", "0"], "rounds must be"),
+        (["foster", "coins", "--picture", "/no/such/folder/game.png"], "a folder that exists"),
+    ],
+    ids=["forecaster", "nature", "rounds", "folder"],
+)
+def test_wrong_games_end_with_one_message_and_exit_code_2(arguments, message):
+    done = run("play", *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_picture_of_an_unknown_kind(tmp_path):
+    place = str(tmp_path / "game.nothing")
+    done = run("play", "foster", "coins", "--rounds", "50", "--picture", place)
+    assert done.returncode == 2
+    assert "known kind" in done.stderr
 
 
 def test_the_same_rows_give_the_same_words(frame, tmp_path):

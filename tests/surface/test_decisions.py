@@ -28,7 +28,9 @@ on_levels = pytest.mark.parametrize("measure", ON_LEVELS.values(), ids=ON_LEVELS
 
 @on_levels
 def test_exact_levels_of_raw_scores_are_called_meaningless(measure):
-    with pytest.warns(CalibrantWarning, match="100% of the distinct .* pooling='isotonic'") as said:
+    with pytest.warns(
+        CalibrantWarning, match="100 % of the distinct .* pooling='isotonic'"
+    ) as said:
         measure(*RAW, pooling="levels")
     assert said[0].filename == __file__
     for pooling in ("isotonic", 3, [0, 0.5, 1]):

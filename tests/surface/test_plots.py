@@ -125,7 +125,7 @@ def test_groups_and_windows():
     groups.plot()
     assert sorted(groups.frame()["rows"].tolist()) == [300, 300]
     assert "&lt;b&gt;" in groups.to_svg()
-    windows = [Window("1", "2", 5, 0.4, 0.6, 0.2), Window("2", "3", 0, None, None, None)]
+    windows = [Window("1", "2", 5, 0.4, 0.6, 0.2, 0.1), Window("2", "3", 0, None, None, None)]
     time = plots.TimeDisplay.of(windows)
     time.plot()
     assert time.frame()["rows"].tolist() == [5, 0]

@@ -20,7 +20,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.inference.evidence import Evidence
-from calibrant.integrations import assert_calibrated, scorers
+from calibrant.integrations import assert_calibrated, log_audit, scorers
 from calibrant.report.conventions import conventions
 from calibrant.report.gate import read_limits
 from commands import run
@@ -150,6 +150,28 @@ def test_a_task_says_what_was_promised_and_received():
     assert json.loads(audit.to_json())["costs"]["task"] == repr(task)
 
 
+def test_the_distance_is_bracketed(frame):
+    audit = cal.audit(frame, draws=99)
+    found = cal.distance_bracket(frame["outcome"], frame["prediction"])
+    distance = json.loads(audit.to_json())["distance"]
+    assert (distance["low"], distance["high"]) == (found.low, found.high)
+    assert distance["chain"] == found.chain
+    assert f"between {found.low:.4f} and {found.high:.4f} on these rows" in str(audit)
+    assert f"Moving the forecasts by {found.high:.4f} on average" in audit.to_html()
+
+
+def test_very_many_levels_are_rounded_for_the_distance():
+    rng = np.random.default_rng(0)
+    p = rng.random(70_000)
+    y = rng.random(70_000) < p
+    audit = cal.audit(y, p, draws=99)
+    exact = cal.lower_distance_to_calibration(y, p)
+    rounded = audit.summary.distances
+    assert rounded.lower.bounds[0] <= exact.bounds[1]
+    assert exact.bounds[0] <= rounded.lower.bounds[1]
+    assert "Forecasts are rounded to 65 536 cells here." in audit.to_html()
+
+
 def test_the_gate_has_three_answers(frame, tmp_path):
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False)
@@ -231,6 +253,25 @@ def test_scorers_are_negative_errors():
         assert (scores <= 0).all()
         assert (scores > -0.3).all()
     assert set(scorers()) == set(cal.CATALOGUE)
+
+
+def test_an_audit_is_logged_to_mlflow(frame, tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    import mlflow
+
+    monkeypatch.chdir(tmp_path)
+    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
+    audit = cal.audit(frame, draws=99)
+    with mlflow.start_run() as run:
+        log_audit(audit)
+    client = mlflow.MlflowClient()
+    logged = client.get_run(run.info.run_id).data
+    assert logged.metrics["calibration.smooth_calibration_error"] == audit.verdict.value
+    assert logged.metrics["calibration.low"] == audit.verdict.interval.low
+    assert logged.tags["calibration.verdict"] == audit.verdict.state
+    kept = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert kept == {"calibration.html", "calibration.json"}
 
 
 SLOW_WRITER = """

@@ -76,7 +76,7 @@ def test_json_has_a_stable_shape(broken, tmp_path):
     assert result["window"] == "7d"
     assert group["alarm_row"] > 300
     assert list(group["windows"][0]) == [
-        "start", "end", "rows", "mean_prediction", "base_rate", "smooth_error",
+        "start", "end", "rows", "mean_prediction", "base_rate", "smooth_error", "noise",
     ]  # fmt: skip
     printed = run("watch", broken, "--time", "t", "--json", "-")
     assert json.loads(printed.stdout) == result

@@ -7,6 +7,13 @@ from typing import Annotated
 
 import typer
 
+from calibrant.cli.classes import (
+    Choices,
+    ClassColumns,
+    ClassesOption,
+    audit_class_files,
+    refuse_with_classes,
+)
 from calibrant.cli.options import (
     ByOption,
     ClusterOption,
@@ -24,7 +31,11 @@ from calibrant.cli.options import (
     WeightOption,
     names_of,
 )
+from calibrant.cli.progress import progress
 from calibrant.cli.write import write_text
+
+# Reading, verdict, measures, costs, distance; groups, time and pictures are added when asked for.
+STAGES = 5
 
 
 def audit(
@@ -50,26 +61,47 @@ def audit(
     scale: ScaleOption = Scale.UNIT,
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
+    classes: ClassesOption = None,
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
+    if classes is not None:
+        refuse_with_classes(
+            {"--by": by, "--time": time, "--task": task, "--pos-label": pos_label}, markdown
+        )
+        audit_class_files(
+            files,
+            names_of(classes) or [],
+            ClassColumns(prediction, outcome, weight, cluster),
+            Choices(tolerance, confidence, seed, title),
+            html,
+            json,
+            percent=scale is Scale.PERCENT,
+            drop_missing=na is Missing.DROP,
+        )
+        return
     from calibrant.decisions import DecisionTask
     from calibrant.report.audit import DRAWS, audit_source
     from calibrant.report.source import Roles, read
 
-    source = read(
-        files,
-        None,
-        Roles(prediction, outcome, weight, cluster, names_of(by), time),
-        pos_label=pos_label,
-        percent=scale is Scale.PERCENT,
-        drop_missing=na is Missing.DROP,
-        title=title,
-    )
-    if task is not None:
-        source = replace(source, task=DecisionTask.from_file(task))
-    result = audit_source(source, tolerance, confidence, DRAWS, seed)
+    with progress(STAGES + sum(option is not None for option in (by, time, html))) as tell:
+        tell("reading")
+        source = read(
+            files,
+            None,
+            Roles(prediction, outcome, weight, cluster, names_of(by), time),
+            pos_label=pos_label,
+            percent=scale is Scale.PERCENT,
+            drop_missing=na is Missing.DROP,
+            title=title,
+        )
+        if task is not None:
+            source = replace(source, task=DecisionTask.from_file(task))
+        result = audit_source(source, tolerance, confidence, DRAWS, seed, tell)
+        if html is not None:
+            tell("pictures")
+            page = result.to_html()
     if html is not None:
-        write_text(result.to_html(), html, "--html")
+        write_text(page, html, "--html")
     if json is not None:
         write_text(result.to_json(), json, "--json")
     if markdown is not None:

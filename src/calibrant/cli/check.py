@@ -25,6 +25,7 @@ from calibrant.cli.options import (
     WeightOption,
     names_of,
 )
+from calibrant.cli.progress import progress
 from calibrant.cli.write import write_text
 
 
@@ -77,15 +78,18 @@ def check(
         percent=scale is Scale.PERCENT,
         drop_missing=na is Missing.DROP,
     )
-    source = read_files(files, roles=roles)
-    earlier = None
-    if baseline is not None and key is not None:
-        pairs = join_pairs([baseline], files, key, roles, pos_label=pos_label)
-        earlier = Baseline(max_worse, pairs=pairs)
-    elif baseline is not None:
-        plain = Roles(prediction, outcome, weight, cluster)
-        earlier = Baseline(max_worse, source=read_files([baseline], roles=plain))
-    gate = run_gate(source, read_limits(measure or [], tolerance), confidence, DRAWS, seed, earlier)
+    with progress(2 + sum(option is not None for option in (by, baseline))) as tell:
+        tell("reading")
+        source = read_files(files, roles=roles)
+        earlier = None
+        if baseline is not None and key is not None:
+            pairs = join_pairs([baseline], files, key, roles, pos_label=pos_label)
+            earlier = Baseline(max_worse, pairs=pairs)
+        elif baseline is not None:
+            plain = Roles(prediction, outcome, weight, cluster)
+            earlier = Baseline(max_worse, source=read_files([baseline], roles=plain))
+        limits = read_limits(measure or [], tolerance)
+        gate = run_gate(source, limits, confidence, DRAWS, seed, earlier, tell)
     if json_path is not None:
         write_text(json.dumps(gate.as_dict(), allow_nan=False), json_path, "--json")
     if markdown is not None:

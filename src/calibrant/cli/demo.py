@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from calibrant.cli.audit import STAGES
+from calibrant.cli.progress import progress
 from calibrant.cli.write import write_text
 
 TITLE = "Chance that a flight from New York arrives 15 minutes late or more, 2013"
@@ -15,16 +17,18 @@ def demo(
     html: Annotated[str, typer.Option(help="File for the report.")] = "calibrant-demo.html",
 ) -> None:
     """Audit the forecasts that ship: chances that a flight from New York arrives late."""
-    from calibrant import report
     from calibrant.datasets import flights
+    from calibrant.report.audit import audit_source
+    from calibrant.report.source import Roles, read
 
     columns = flights()
-    result = report.audit(
-        columns["outcome"],
-        columns["prediction"],
-        by={name: columns[name] for name in ("carrier", "month")},
-        title=TITLE,
-    )
+    by = {name: columns[name] for name in ("carrier", "month")}
+    with progress(STAGES + 2) as tell:
+        tell("reading")
+        source = read(columns["outcome"], columns["prediction"], Roles(by=by), title=TITLE)
+        result = audit_source(source, tell=tell)
+        tell("pictures")
+        page = result.to_html()
     typer.echo(f"{TITLE}\n\n{result}")
-    write_text(result.to_html(), html, "--html")
+    write_text(page, html, "--html")
     typer.echo(f"\nreport: {html}")

@@ -10,6 +10,7 @@ from calibrant.cli.audit import audit
 from calibrant.cli.check import check
 from calibrant.cli.demo import demo
 from calibrant.cli.measures import measures
+from calibrant.cli.play import play
 from calibrant.cli.watch import watch
 from calibrant.errors import CalibrantError
 
@@ -27,6 +28,7 @@ app.command()(audit)
 app.command()(check)
 app.command()(watch)
 app.command()(measures)
+app.command()(play)
 
 
 def main() -> None:

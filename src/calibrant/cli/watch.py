@@ -19,6 +19,7 @@ from calibrant.cli.options import (
     Scale,
     ScaleOption,
 )
+from calibrant.cli.progress import progress
 from calibrant.cli.write import write_text
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
@@ -55,27 +56,30 @@ def watch(
     from calibrant.report.watch import watch as watch_rows
 
     names = dict.fromkeys([prediction, outcome, time, *([by] if by else [])])
-    columns = read_columns(files, list(names))
-    if until is not None:
-        columns = _until(columns, time, until)
-    forecasts = prepare(
-        columns,
-        prediction,
-        outcome,
-        pos_label,
-        percent=scale is Scale.PERCENT,
-        drop_missing=na is Missing.DROP,
-    )
-    result = watch_rows(
-        forecasts.outcome,
-        forecasts.prediction,
-        forecasts.columns[time],
-        pos_label=forecasts.pos_label,
-        by=_groups(forecasts.columns, by),
-        window=window,
-        tolerance=tolerance,
-        alpha=alpha,
-    )
+    with progress(2) as tell:
+        tell("reading")
+        columns = read_columns(files, list(names))
+        if until is not None:
+            columns = _until(columns, time, until)
+        forecasts = prepare(
+            columns,
+            prediction,
+            outcome,
+            pos_label,
+            percent=scale is Scale.PERCENT,
+            drop_missing=na is Missing.DROP,
+        )
+        tell("watching")
+        result = watch_rows(
+            forecasts.outcome,
+            forecasts.prediction,
+            forecasts.columns[time],
+            pos_label=forecasts.pos_label,
+            by=_groups(forecasts.columns, by),
+            window=window,
+            tolerance=tolerance,
+            alpha=alpha,
+        )
     if json_path is not None:
         text = json.dumps(result.as_dict() | {"dropped": forecasts.dropped}, allow_nan=False)
         write_text(text, json_path, "--json")

@@ -13,6 +13,7 @@ from calibrant.inference.scores import score_interval, score_of
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.measures.distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.words import percent_text
 
 METHODS = ("multiplier", "worst-case")
 
@@ -38,7 +39,7 @@ class ConfidenceInterval:
         name = self.measure.replace("_", " ")
         return (
             f"{name} between {self.low:.4f} and {self.high:.4f} "
-            f"with {self.confidence:.0%} confidence (sample {self.value:.4f})"
+            f"with {percent_text(self.confidence)} confidence (sample {self.value:.4f})"
         )
 
 

@@ -13,7 +13,7 @@ from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.test import CalibrationTest, run_test
 from calibrant.joint import Joint
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.words import chance_text, count_text
+from calibrant.words import chance_text, count_text, percent_text
 
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
 # The default tolerance is this much, or this share of the rarer outcome if that is less.
@@ -75,7 +75,7 @@ class Verdict:
         """Say the verdict in plain words."""
         interval = self.interval
         error = f"the {self.measure.replace('_', ' ')}"
-        sure = f"({interval.confidence:.0%} confidence)".replace("%", " %")
+        sure = f"({percent_text(interval.confidence)} confidence)"
         tolerance = f"{self.tolerance:.3g}"
         detected = self.pvalue <= DETECTABLE
         chance = f"p = {chance_text(self.pvalue)}"

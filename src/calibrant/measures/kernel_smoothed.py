@@ -215,6 +215,8 @@ class Smoothing:
             lowest = carried
         elif self._coarse(lowest) <= lowest:
             return lowest
+        if self._coarse(highest) >= highest:  # residuals too far apart to cancel
+            return highest
         return float(brentq(lambda width: self._coarse(width) - width, lowest, highest, xtol=1e-9))
 
     def _reach(self, width: float) -> float:

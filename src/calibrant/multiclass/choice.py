@@ -13,7 +13,7 @@ from calibrant.joint.gate import Floats, Indices, read_column
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.logistic import LEAST
-from calibrant.multiclass.maps import MAPS, ClassMap, Identity
+from calibrant.multiclass.maps import MAPS, MOST_CLASSES, ClassMap, Identity
 from calibrant.multiclass.reductions import class_wise
 
 SCORES = ("log", "brier")
@@ -183,7 +183,9 @@ def judge(forecasts: ClassForecasts) -> ClassJudgement:
 def _candidates(maps: Sequence[ClassMap | str] | None, count: int) -> dict[str, ClassMap]:
     if maps is None:
         # A matrix has too many numbers for many classes.
-        small = [kind() for name, kind in MAPS.items() if name != "Dirichlet" or count <= 50]
+        small = [
+            kind() for name, kind in MAPS.items() if name != "Dirichlet" or count <= MOST_CLASSES
+        ]
         return {one.name: one for one in small}
     found: dict[str, ClassMap] = {"Identity": Identity()}
     for item in maps:

@@ -23,7 +23,7 @@ from calibrant.multiclass.logistic import (
 )
 
 # A matrix of weights is fitted for at most so many classes.
-MOST_CLASSES = 200
+MOST_CLASSES = 50
 
 
 class ClassMap:
@@ -255,7 +255,7 @@ class Dirichlet(ClassMap):
     Notes
     -----
     The penalty also holds the diagonal, where Kull et al. hold only the other entries: with few
-    rows the map then falls back to no map. It has K^2 + K numbers, so it is refused beyond 200
+    rows the map then falls back to no map. It has K^2 + K numbers, so it is refused beyond 50
     classes.
 
     References

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 COLOURS = {"calibrated": GOOD, "miscalibrated": WARNING, "undecided": MUTED}
 MOST_GROUPS = 25
 LONGEST_NAME = 28
+# The band of all windows misses one of them by chance so often.
+MISSED = 0.05
 
 
 @dataclass(eq=False, repr=False)
@@ -77,7 +80,9 @@ class TimeDisplay(Display):
     """What forecasts said and what happened, by window of time.
 
     Made from windows such as those of `calibrant watch`: objects with start, rows,
-    mean_prediction, base_rate and smooth_error, of which the last three may be None.
+    mean_prediction, base_rate, smooth_error and noise, of which the last four may be None. The band
+    holds the base rates of all windows at once in about 95 % of cases if the forecasts are right
+    (normal approximation, divided by the number of windows).
     """
 
     start: Any
@@ -85,6 +90,7 @@ class TimeDisplay(Display):
     mean_prediction: Any
     base_rate: Any
     smooth_error: Any
+    noise: Any
 
     @classmethod
     def of(cls, windows: Sequence[Any]) -> Self:
@@ -94,7 +100,7 @@ class TimeDisplay(Display):
             values = (getattr(window, name) for window in windows)
             return np.array([np.nan if value is None else value for value in values], dtype=float)
 
-        names = ("mean_prediction", "base_rate", "smooth_error")
+        names = ("mean_prediction", "base_rate", "smooth_error", "noise")
         return cls(
             np.array([window.start for window in windows]),
             np.array([window.rows for window in windows]),
@@ -113,10 +119,14 @@ class TimeDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         at = np.arange(self.start.size)
         panel = panel_below(ax, "calibrant.windows", 0.35)
+        reach = self.noise * NormalDist().inv_cdf(1 - MISSED / 2 / max(1, at.size))
+        low = np.maximum(self.mean_prediction - reach, 0)
+        high = np.minimum(self.mean_prediction + reach, 1)
+        ax.fill_between(at, low, high, color=ACCENT, alpha=0.15, lw=0, label="chance alone")
         ax.plot(at, self.mean_prediction, color=ACCENT, label="forecast, on average")
         ax.plot(at, self.base_rate, color=INK, lw=1.2, marker=".", label="happened")
-        top = np.nanmax(np.append(self.mean_prediction, self.base_rate), initial=0.01)
-        ax.set(ylim=(0, 1.15 * top), ylabel="probability")
+        top = np.nanmax(np.append(high, self.base_rate), initial=0.01)
+        ax.set(ylim=(0, 1.2 * top), ylabel="probability")
         panel.bar(at, self.smooth_error, color=MUTED)
         panel.set(ylabel="smooth error")
         shown = np.unique(np.linspace(0, at.size - 1, min(6, at.size)).astype(int))

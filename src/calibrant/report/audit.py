@@ -16,6 +16,7 @@ from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
 from calibrant.report.markdown import render_markdown
 from calibrant.report.source import Roles, Source, read
+from calibrant.report.stages import Tell, silent
 from calibrant.report.summary import Summary, summarise
 from calibrant.report.text import render_text
 from calibrant.report.write import write_whole
@@ -162,14 +163,15 @@ def audit(
 
 def audit_source(
     source: Source,
-    tolerance: float | None,
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator | int | None,
+    tolerance: float | None = None,
+    confidence: float = 0.95,
+    draws: int = DRAWS,
+    rng: np.random.Generator | int | None = 0,
+    tell: Tell = silent,
 ) -> Audit:
     """Audit forecasts that were read before."""
     check_draws(draws)
     check_share("confidence", confidence)
     if tolerance is not None:
         check_share("tolerance", tolerance)
-    return Audit(summarise(source, tolerance, confidence, draws, rng))
+    return Audit(summarise(source, tolerance, confidence, draws, rng, tell))

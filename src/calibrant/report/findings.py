@@ -57,7 +57,8 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
     elif verdict.state == CALIBRATED:
         yield Finding("CAL003", PASSED, verdict.sentence, "use the probabilities as they are")
     else:
-        more = "" if verdict.rows_needed is None else f" (about {verdict.rows_needed} in all)"
+        needed = verdict.rows_needed
+        more = "" if needed is None else f" (about {count_text(needed, 'row')} in all)"
         yield Finding("CAL002", NOTE, verdict.sentence, f"collect more rows{more}")
 
 

@@ -22,6 +22,7 @@ from calibrant.inference.verdict import (
 )
 from calibrant.report.markdown import escaped, table
 from calibrant.report.source import Source
+from calibrant.report.stages import Tell, silent
 from calibrant.words import count_text
 
 PASSED, FAILED, CANNOT_TELL = "passed", "failed", "cannot tell"
@@ -117,14 +118,18 @@ def run_gate(
     draws: int,
     rng: np.random.Generator | int | None,
     baseline: Baseline | None = None,
+    tell: Tell = silent,
 ) -> Gate:
     """Check forecasts against a tolerance for each measure, their groups, and a baseline."""
     check_share("confidence", confidence)
     generator = np.random.default_rng(rng)
+    tell("measures")
     checks = [*_measures(source, limits, confidence, draws, generator)]
     if source.groups:
+        tell("groups")
         checks.append(_groups(source, limits, confidence, draws, generator))
     if baseline is not None:
+        tell("baseline")
         checks.append(_baseline(source, baseline, confidence, draws, generator))
     return Gate(source.title, source.evidence.given.row_count, tuple(checks))
 

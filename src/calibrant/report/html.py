@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from calibrant.catalogue import CATALOGUE
+from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
 from calibrant.report.pictures import pictures
 from calibrant.report.summary import Summary
 from calibrant.report.text import cost_sentence, headline
+from calibrant.words import percent_text
 
 # Rows of the table of net benefit.
 BENEFITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
@@ -48,13 +50,16 @@ def render_html(summary: Summary) -> str:
             ("intercept, with the slope", numbers.intercept, 0),
             ("calibration in the large (slope held at 1)", numbers.in_the_large, 0),
         ],
+        distance_sentence=distance_sentence(summary.distances, summary.verdict.noise_floor),
+        meanings=MEANINGS,
+        cells=MOST_LEVELS if is_rounded(summary.joint) else None,
         benefit=_benefit_rows(summary),
         start=_start(summary),
         curve=_script_data(summary),
         css=raw("report.css"),
         js=raw("report.js"),
         version=__version__,
-        percent=_percent,
+        percent=percent_text,
         number=_number,
         thousands=_thousands,
     )
@@ -88,10 +93,6 @@ def _benefit_rows(summary: Summary) -> list[tuple[float, float, float, float]]:
     rows = np.searchsorted(benefit.threshold, np.array(BENEFITS) - 1e-9)
     columns = (benefit.threshold, benefit.model, benefit.treat_all, benefit.treat_none)
     return list(zip(*(column[rows].tolist() for column in columns), strict=True))
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.3g} %"
 
 
 def _number(value: float) -> str:

@@ -59,6 +59,11 @@ def as_dict(summary: Summary) -> dict[str, Any]:
                 "promised": None if costs.promised is None else costs.promised.promised,
                 "received": None if costs.promised is None else costs.promised.received,
             },
+            "distance": {
+                "low": summary.distances.low,
+                "high": summary.distances.high,
+                "chain": summary.distances.chain,
+            },
             "classical": _classical(summary),
             "conventions": [asdict(convention) for convention in summary.conventions],
             "groups": None

@@ -22,10 +22,13 @@ from calibrant.inference.test import run_test
 from calibrant.inference.verdict import find_verdict
 from calibrant.joint import Joint, Rows
 from calibrant.measurement import Measurement
+from calibrant.measures import DistanceBracket
 from calibrant.report.conventions import Convention, conventions
 from calibrant.report.costs import Costs, find_costs
+from calibrant.report.distances import find_distances
 from calibrant.report.findings import Finding, findings
 from calibrant.report.source import Source
+from calibrant.report.stages import Tell, silent
 from calibrant.report.watch import Watched, watch
 from calibrant.report.windows import checked_times
 
@@ -61,6 +64,8 @@ class Summary:
     """Slope, intercepts, observed over expected, and so on."""
     costs: Costs
     """What trusting the forecasts costs a decision maker."""
+    distances: DistanceBracket
+    """How far from calibrated the forecasts are at least and at most, on these rows."""
     conventions: tuple[Convention, ...]
     """The classic binned error as other programs define it."""
     groups: Groups | None
@@ -89,20 +94,32 @@ def summarise(
     confidence: float,
     draws: int,
     rng: np.random.Generator | int | None,
+    tell: Tell = silent,
 ) -> Summary:
     """Measure with everything in the catalogue, beside what a perfect forecaster gets."""
+    tell("verdict")
     generator = np.random.default_rng(rng)
     evidence = source.evidence
     joint = evidence.given
     headline = Statistic.of(HEADLINE)
     verdict = find_verdict(evidence, headline, tolerance, confidence, draws, generator)
+    tell("every measure")
     measures, floors, cautions = _measured(evidence, draws, generator)
     floors[HEADLINE] = verdict.noise_floor
     groups = None
     if source.groups:
+        tell("groups")
         groups = judge_groups(
             source.groups, headline, verdict.tolerance, confidence, draws, generator
         )
+    watched = None
+    if source.log is not None:
+        tell("windows of time")
+        watched = _watched(*source.log, tolerance)
+    tell("costs")
+    costs = find_costs(joint, source.task)
+    tell("distance to calibration")
+    distances = find_distances(joint)
     return Summary(
         title=source.title,
         rows=joint.row_count,
@@ -117,10 +134,11 @@ def summarise(
         measures=measures,
         noise_floors=floors,
         classical=find_classical(evidence, confidence),
-        costs=find_costs(joint, source.task),
+        costs=costs,
+        distances=distances,
         conventions=conventions(evidence),
         groups=groups,
-        watched=None if source.log is None else _watched(*source.log, tolerance),
+        watched=watched,
         cautions=cautions,
         settings={
             "tolerance": verdict.tolerance,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from calibrant.catalogue import CATALOGUE
 from calibrant.report.findings import ISSUE, NOTE
 from calibrant.report.summary import HEADLINE, Summary
-from calibrant.words import chance_text, count_text, distinct_texts
+from calibrant.words import chance_text, count_text, distinct_texts, percent_text
 
 # A terminal shows so many groups; the others are counted.
 MOST_GROUPS = 10
@@ -62,7 +62,7 @@ def _smooth_error(summary: Summary) -> Iterator[str]:
     low, high = verdict.interval.low, verdict.interval.high
     yield (
         f"{CATALOGUE[HEADLINE].title:<30}  {verdict.value:.4f}, between {low:.4f} and {high:.4f} "
-        f"with {verdict.interval.confidence:.0%} confidence".replace("%", " %")
+        f"with {percent_text(verdict.interval.confidence)} confidence"
     )
     yield f"{'tolerance':<30}  {verdict.tolerance:.4g}"
     yield (
@@ -73,6 +73,10 @@ def _smooth_error(summary: Summary) -> Iterator[str]:
     yield (
         f"{'chance of so large an error':<30}  {chance_text(verdict.pvalue)} "
         "for a perfect forecaster"
+    )
+    yield (
+        f"{'distance to calibration':<30}  between {summary.distances.low:.4f} and "
+        f"{summary.distances.high:.4f} on these rows"
     )
 
 

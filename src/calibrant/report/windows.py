@@ -33,6 +33,8 @@ class Window:
     mean_prediction: float | None
     base_rate: float | None
     smooth_error: float | None
+    noise: float | None = None
+    """Standard deviation of the base rate if every outcome were a coin with the chance forecast."""
 
 
 def windows_of(
@@ -71,6 +73,7 @@ def _window(start: str, end: str, prediction: Floats, outcome: npt.NDArray[np.ui
         joint.mean_prediction,
         joint.base_rate,
         float(smooth_calibration_error(joint)),
+        float(np.sqrt(prediction @ (1 - prediction)) / prediction.size),
     )
 
 

@@ -1,0 +1,101 @@
+"""`calibrant play`: a forecaster against a nature."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calibrant.cli.progress import counted
+from calibrant.errors import InvalidOptionError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from calibrant.online import Game, Nature
+
+ROUNDS = 10_000
+
+
+def play(
+    forecaster: Annotated[
+        str, typer.Argument(help="defensive, foster, decision, ...; any other word lists them all.")
+    ] = "defensive",
+    nature: Annotated[
+        str,
+        typer.Argument(help="breaker, coins, drift, ...; or a file of outcomes, in their order."),
+    ] = "breaker",
+    rounds: Annotated[
+        int | None, typer.Option(help=f"Number of rounds; {ROUNDS}, or as many as in the file.")
+    ] = None,
+    outcome: Annotated[str, typer.Option(help="Column of outcomes in the file.")] = "outcome",
+    seed: Annotated[int, typer.Option(help="Seed of all coins.")] = 0,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the errors over time into this file.")
+    ] = None,
+) -> None:
+    """Let an online forecaster play against a nature, and show every calibration error."""
+    from rich.console import Console
+
+    from calibrant.online import FORECASTERS
+    from calibrant.online import play as play_game
+    from calibrant.online.players import choose
+
+    make = choose(forecaster, FORECASTERS, "forecaster")
+    opponent, length = _opponent(nature, outcome, rounds)
+    if picture is not None and not picture.parent.is_dir():
+        raise InvalidOptionError("--picture must lie in a folder that exists", str(picture))
+    if length < 1:
+        raise InvalidOptionError("--rounds must be at least 1", str(length))
+    with counted(length, "rounds") as advance:
+        game = play_game(make(length), opponent, length, seed, progress=advance)
+    typer.echo(f"{game}\n")
+    Console().print(_table(game))
+    if picture is not None:
+        _draw(game, picture)
+        typer.echo(f"\nThe errors over time are drawn in {picture}")
+
+
+def _opponent(nature: str, outcome: str, rounds: int | None) -> tuple[Nature, int]:
+    """Nature by its name, or a replay of the outcomes in a file; and the number of rounds."""
+    from calibrant.joint.files import read_columns
+    from calibrant.online import NATURES, Replay
+    from calibrant.online.players import choose
+
+    if nature in NATURES or not Path(nature).exists():
+        made = choose(nature, NATURES, "nature (or a file of outcomes)")()
+        return made, ROUNDS if rounds is None else rounds
+    recorded = read_columns([nature], [outcome])[outcome]
+    return Replay(recorded), recorded.size if rounds is None else rounds
+
+
+def _table(game: Game) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("measure", no_wrap=True)
+    for heading in ("T x measure", "per round"):
+        table.add_column(heading, justify="right")
+    for name, error in game.errors().items():
+        table.add_row(name.replace("_", " "), f"{error:.2f}", f"{error / game.rounds:.5f}")
+    low, high = game.distance()
+    shown = f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
+    table.add_row("true distance to calibration", shown, f"{high / game.rounds:.5f}")
+    promise = game.forecaster.guarantee
+    if promise is not None:
+        bound = game.forecaster.bound(game.rounds)
+        about = f"promise for the {promise.measure.replace('_', ' ')}"
+        table.add_row(about, f"{bound:.2f}", f"{bound / game.rounds:.5f}")
+    return table
+
+
+def _draw(game: Game, picture: Path) -> None:
+    from calibrant.plots.style import detached_figure, drawing
+
+    with drawing():
+        display = game.plot(detached_figure(7.2, 4.8).add_subplot())
+    try:
+        display.figure_.savefig(picture, dpi=120)
+    except ValueError as error:
+        raise InvalidOptionError("--picture must be a file of a known kind", str(error)) from error

@@ -1,0 +1,68 @@
+"""Forecasts that stay calibrated on any sequence: forecasters, natures, games."""
+
+from calibrant.online.almost_one_step import AlmostOneStepAhead
+from calibrant.online.baselines import ConstantForecaster, RunningMeanForecaster
+from calibrant.online.cutoff import CutoffForecaster
+from calibrant.online.decision import DecisionForecaster
+from calibrant.online.defensive import DefensiveForecaster
+from calibrant.online.distribution import Distribution
+from calibrant.online.forecaster import Forecaster, Guarantee
+from calibrant.online.foster import FosterForecaster
+from calibrant.online.game import ErrorsOverTime, Game, play
+from calibrant.online.kakade_foster import KakadeFosterForecaster
+from calibrant.online.natures import (
+    Bernoulli,
+    BiasReinforcer,
+    Categorical,
+    DeterministicBreaker,
+    Drift,
+    EarlyStopping,
+    History,
+    Markov,
+    Nature,
+    ObliviousNature,
+    Replay,
+)
+from calibrant.online.perturbed import PerturbedCounts, UCalibratedForecaster
+from calibrant.online.players import FORECASTERS, NATURES
+from calibrant.online.rates import TABLE_1, Rate, Rates, rates
+from calibrant.online.stream import StreamRecalibrator
+from calibrant.online.tree import TreeForecaster
+
+__all__ = [
+    "FORECASTERS",
+    "NATURES",
+    "TABLE_1",
+    "AlmostOneStepAhead",
+    "Bernoulli",
+    "BiasReinforcer",
+    "Categorical",
+    "ConstantForecaster",
+    "CutoffForecaster",
+    "DecisionForecaster",
+    "DefensiveForecaster",
+    "DeterministicBreaker",
+    "Distribution",
+    "Drift",
+    "EarlyStopping",
+    "ErrorsOverTime",
+    "Forecaster",
+    "FosterForecaster",
+    "Game",
+    "Guarantee",
+    "History",
+    "KakadeFosterForecaster",
+    "Markov",
+    "Nature",
+    "ObliviousNature",
+    "PerturbedCounts",
+    "Rate",
+    "Rates",
+    "Replay",
+    "RunningMeanForecaster",
+    "StreamRecalibrator",
+    "TreeForecaster",
+    "UCalibratedForecaster",
+    "play",
+    "rates",
+]

@@ -1,0 +1,320 @@
+"""A forecaster against a nature, and the calibration errors of what came of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.catalogue import CATALOGUE, find_measure
+from calibrant.errors import CalibrantWarning, InvalidOptionError
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.measures.distance import distance_to_calibration
+from calibrant.online.almost_one_step import AlmostOneStepAhead
+from calibrant.online.forecaster import Forecaster, read_sequence, whole
+from calibrant.online.natures import (
+    AnyNature,
+    History,
+    Nature,
+    ObliviousNature,
+    Outcomes,
+    as_nature,
+    read_answer,
+)
+from calibrant.words import count_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from calibrant.online.picture import GameDisplay
+
+# Rounds between two reports of progress.
+ROUNDS_AT_ONCE = 2**14
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorsOverTime:
+    """Rounds x measure at some points of a game."""
+
+    rounds: npt.NDArray[np.int64]
+    """Number of rounds played at each point."""
+    errors: dict[str, Floats]
+    """Rounds x measure, by the name of the measure."""
+    bound: Floats | None
+    """What the forecaster promises for the measure of its guarantee; None for a baseline."""
+
+    def frame(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all columns, for `pandas.DataFrame` and its kin."""
+        promised = {} if self.bound is None else {"bound": self.bound}
+        return {"rounds": self.rounds, **self.errors, **promised}
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """What was predicted and what happened; made by `play`."""
+
+    forecaster: Forecaster
+    """The forecaster, as the game left it."""
+    nature: str
+    """Who chose the outcomes."""
+    predictions: Floats
+    """Predictions, one per round; one column per class when there are more than two."""
+    outcomes: Outcomes
+    """Outcomes, one per round."""
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds."""
+        return self.outcomes.size
+
+    def joint(self, rounds: int | None = None, label: int = 1) -> Joint:
+        """Law of prediction and outcome over the first rounds; for classes, of one label."""
+        count = self._checked(rounds)
+        chances = self.predictions if self.predictions.ndim == 1 else self.predictions[:, label]
+        outcomes = self.outcomes[:count] == label
+        return Joint.from_samples(outcomes, chances[:count])
+
+    def errors(
+        self, measures: Sequence[str] | None = None, rounds: int | None = None, label: int = 1
+    ) -> dict[str, float]:
+        """Multiply measures by the number of rounds, over the first rounds.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Names of the catalogue; by default all.
+        rounds : int, optional
+            How many rounds to look at; by default all.
+        label : int, default=1
+            The class whose chances are measured.
+
+        Returns
+        -------
+        dict of str to float
+
+        Examples
+        --------
+        >>> from calibrant.online import Bernoulli, ConstantForecaster
+        >>> game = play(ConstantForecaster(0.5), Bernoulli(0.75), 1000, rng=0)
+        >>> game.errors(["expected_calibration_error", "smooth_calibration_error"])
+        {'expected_calibration_error': 270.0, 'smooth_calibration_error': 270.0}
+        """
+        joint = self.joint(rounds, label)
+        return {
+            name: joint.row_count * measured(find_measure(name).function, joint)
+            for name in (CATALOGUE if measures is None else measures)
+        }
+
+    def over_time(
+        self, measures: Sequence[str] | None = None, points: int = 24, label: int = 1
+    ) -> ErrorsOverTime:
+        """Compute rounds x measure for a growing number of rounds, evenly spread on a log scale.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Names of the catalogue; by default all.
+        points : int, default=24
+            Number of points in time.
+        label : int, default=1
+            The class whose chances are measured.
+
+        Returns
+        -------
+        ErrorsOverTime
+        """
+        start = min(10, self.rounds)
+        spread = np.geomspace(start, self.rounds, whole("points", points)).round()
+        at = np.unique(np.append(spread.astype(np.int64), self.rounds))
+        found = [self.errors(measures, int(rounds), label) for rounds in at]
+        columns = {name: np.array([errors[name] for errors in found]) for name in found[0]}
+        bound = None
+        if self.forecaster.guarantee is not None and self.forecaster.rounds == self.rounds:
+            bound = np.array([self.forecaster.bound(int(rounds)) for rounds in at])
+        return ErrorsOverTime(at, columns, bound)
+
+    def distance(self, rounds: int | None = None) -> tuple[float, float]:
+        """Bracket rounds x true distance to calibration over the first rounds.
+
+        With equal ends where it is exact, up to about 200 rounds (see
+        `calibrant.distance_to_calibration`). A forecaster that knows itself to be close to a
+        calibrated one lowers the upper end.
+
+        Examples
+        --------
+        >>> from calibrant.online import AlmostOneStepAhead, Markov
+        >>> game = play(AlmostOneStepAhead(2500), Markov(0.8), 2500, rng=0)
+        >>> [round(end, 2) for end in game.distance(60)]
+        [11.16, 11.16]
+        >>> low, high = game.distance()
+        >>> 0 < low < high < 2 * 2500**0.5 + 1  # the promise
+        True
+        """
+        count = self._checked(rounds)
+        if self.predictions.ndim != 1:
+            raise InvalidOptionError("the distance is for two classes", f"{self.forecaster!r}")
+        found = distance_to_calibration(self.outcomes[:count], self.predictions[:count])
+        low, high = (count * end for end in found.bounds)
+        if isinstance(self.forecaster, AlmostOneStepAhead) and count == self.forecaster.rounds:
+            high = min(high, max(low, self.forecaster.certificate))
+        return low, high
+
+    def plot(
+        self, ax: Axes | None = None, *, measures: Sequence[str] | None = None, points: int = 24
+    ) -> GameDisplay:
+        """Draw rounds x measure over time on logarithmic axes, beside the promise.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+        measures : sequence of str, optional
+            Names of the catalogue; by default smooth error, expected error, decision loss and
+            what the forecaster's promise is about.
+        points : int, default=24
+            Number of points in time.
+
+        Returns
+        -------
+        GameDisplay
+            With `ax_`, `figure_`, `frame()` and `to_svg()`.
+        """
+        from calibrant.online.picture import GameDisplay
+
+        return GameDisplay.of(self, measures=measures, points=points).plot(ax)
+
+    def canonical_error(self, rounds: int | None = None) -> float:
+        """Compute rounds x canonical error: the l1 bias summed over all distinct predictions.
+
+        For two classes this is twice the expected calibration error, both outcomes counted.
+        """
+        count = self._checked(rounds)
+        chances = self.predictions[:count]
+        if chances.ndim == 1:
+            chances = np.column_stack([1 - chances, chances])
+        happened = np.eye(chances.shape[1])[self.outcomes[:count]]
+        _, group = np.unique(chances, axis=0, return_inverse=True)
+        bias = np.zeros((int(group.max()) + 1, chances.shape[1]))
+        np.add.at(bias, group.ravel(), happened - chances)
+        return float(np.abs(bias).sum())
+
+    def __str__(self) -> str:
+        title = f"{self.forecaster!r} against {self.nature}, {count_text(self.rounds, 'round')}"
+        promise = self.forecaster.guarantee
+        return title if promise is None else f"{title}\nPromise: {promise.statement}"
+
+    def _checked(self, rounds: int | None) -> int:
+        count = self.rounds if rounds is None else whole("rounds", rounds)
+        if count > self.rounds:
+            raise InvalidOptionError("the game has fewer rounds", f"{count} of {self.rounds}")
+        return count
+
+
+def play(
+    forecaster: Forecaster,
+    nature: Nature | AnyNature,
+    rounds: int,
+    rng: np.random.Generator | int | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Game:
+    """Let a forecaster predict what a nature chooses, round by round.
+
+    Parameters
+    ----------
+    forecaster : Forecaster
+        Who predicts; it learns from every round and is handed on in the result.
+    nature : Nature or callable
+        Who chooses the outcomes: one of the natures of this module, or any callable
+        `nature(history, forecast) -> outcome` that sees all past rounds and the distribution
+        of the next prediction, but not its coin.
+    rounds : int
+        Number of rounds.
+    rng : numpy.random.Generator or int, optional
+        Source of nature's coins and of the forecaster's.
+    progress : callable, optional
+        Called with the number of rounds just played, every 16 384 of them.
+
+    Returns
+    -------
+    Game
+
+    Examples
+    --------
+    >>> from calibrant.online import DefensiveForecaster, DeterministicBreaker
+    >>> game = play(DefensiveForecaster(), DeterministicBreaker(), 2000, rng=0)
+    >>> game.errors(["smooth_calibration_error"])["smooth_calibration_error"] < (2 * 2000) ** 0.5
+    True
+    >>> game = play(DefensiveForecaster(), lambda history, forecast: len(history.outcomes) % 2, 9)
+    >>> game.outcomes.tolist()
+    [0, 1, 0, 1, 0, 1, 0, 1, 0]
+    """
+    if not isinstance(forecaster, Forecaster):
+        raise InvalidOptionError("forecaster must be a Forecaster", repr(forecaster)[:60])
+    whole("rounds", rounds)
+    chooser = as_nature(nature)
+    if chooser.binary and forecaster.classes != 2:
+        raise InvalidOptionError(
+            f"{chooser!r} plays with outcomes 0 and 1", f"{forecaster.classes} classes"
+        )
+    if forecaster.horizon is not None and forecaster.rounds + rounds > forecaster.horizon:
+        raise InvalidOptionError(
+            "rounds must not pass the forecaster's horizon",
+            f"{forecaster.rounds + rounds} for a horizon of {forecaster.horizon}",
+        )
+    coin, luck = np.random.default_rng(rng).spawn(2)
+    if isinstance(chooser, ObliviousNature):
+        said, happened = _replay(forecaster, chooser.sequence(rounds, luck), coin, progress)
+        return Game(forecaster, repr(chooser), said, happened)
+    chooser.begin(rounds, luck)
+    shape = (rounds,) if forecaster.classes == 2 else (rounds, forecaster.classes)
+    game = Game(forecaster, repr(chooser), np.zeros(shape), np.zeros(rounds, dtype=np.int64))
+    history = History(game.predictions, game.outcomes)
+    while history.rounds < rounds:
+        start = history.rounds
+        _play_some(game, chooser, history, coin, min(start + ROUNDS_AT_ONCE, rounds))
+        if progress is not None:
+            progress(history.rounds - start)
+    return game
+
+
+def _replay(
+    forecaster: Forecaster,
+    outcomes: Outcomes,
+    coin: np.random.Generator,
+    progress: Callable[[int], None] | None,
+) -> tuple[Floats, Outcomes]:
+    """Play against outcomes that are known beforehand: nothing to ask nature."""
+    known = read_sequence(outcomes, forecaster.classes)
+    said = []
+    for start in range(0, known.size, ROUNDS_AT_ONCE):
+        part = known[start : start + ROUNDS_AT_ONCE]
+        said.append(forecaster.run(part, coin))
+        if progress is not None:
+            progress(part.size)
+    return np.concatenate(said), known
+
+
+def _play_some(
+    game: Game, nature: Nature, history: History, coin: np.random.Generator, stop: int
+) -> None:
+    forecaster, predictions, outcomes = game.forecaster, game.predictions, game.outcomes
+    for number in range(history.rounds, stop):
+        answer = nature(history, forecaster.forecast())
+        outcome = read_answer(nature, answer, forecaster.classes, number)
+        predictions[number] = forecaster.predict(coin)
+        outcomes[number] = outcome
+        forecaster.update(outcome)
+        history.rounds = number + 1
+
+
+def measured(function: Callable[[Joint], float], joint: Joint) -> float:
+    """Measure a sequence; its error is defined even where every prediction occurs once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CalibrantWarning)
+        return float(function(joint))

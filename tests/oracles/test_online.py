@@ -1,0 +1,201 @@
+"""Online forecasters against slow and clear versions of themselves."""
+
+from __future__ import annotations
+
+import math
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+import calibrant.online as on
+from calibrant.online.laplace_tree import LaplaceTree
+from oracles import online as by_definition
+from oracles.strategies import predictions, rows, universal
+
+outcomes = st.lists(st.integers(0, 1), max_size=60)
+seeds = st.integers(0, 2**32 - 1)
+
+
+@universal
+@given(outcomes, st.integers(1, 7), seeds)
+def test_foster(ys, grid, seed):
+    coin = np.random.default_rng(seed)
+    by_definition.follow(on.FosterForecaster(grid=grid), by_definition.foster(grid), ys, coin)
+
+
+@universal
+@given(outcomes, st.integers(1, 7), st.booleans())
+def test_almost_one_step_ahead(ys, grid, midpoint):
+    by_definition.follow(
+        on.AlmostOneStepAhead(grid=grid, midpoint=midpoint),
+        by_definition.almost_one_step_ahead(grid, midpoint=midpoint),
+        ys,
+        np.random.default_rng(0),
+    )
+
+
+@universal
+@given(outcomes, st.integers(5, 9), seeds)
+def test_decision(ys, grid, seed):
+    coin = np.random.default_rng(seed)
+    forecaster = on.DecisionForecaster(60, grid=grid)
+    oracle = by_definition.decision(grid, (0.5, 0.25, 0.125))
+    by_definition.follow(forecaster, oracle, ys, coin)
+
+
+@universal
+@given(outcomes, st.integers(5, 9), seeds)
+def test_decision_potential_is_a_supermartingale(ys, grid, seed):
+    """Whatever the outcome, the mean over the announced predictions does not grow."""
+    coin = np.random.default_rng(seed)
+    forecaster = on.DecisionForecaster(60, grid=grid)
+    past: list[tuple[float, int]] = []
+    for y in ys[:25]:
+        before = by_definition.decision_potential(grid, (0.5, 0.25, 0.125), past)
+        for outcome in (0, 1):
+            after = sum(
+                chance
+                * by_definition.decision_potential(
+                    grid, (0.5, 0.25, 0.125), [*past, (point, outcome)]
+                )
+                for point, chance in forecaster.forecast().atoms
+            )
+            assert after <= before * (1 + 1e-12)
+        past.append((forecaster.predict(coin), y))
+        forecaster.update(y)
+
+
+@universal
+@given(outcomes, st.integers(1, 9), seeds)
+def test_foster_squares_grow_by_at_most_one_in_expectation(ys, grid, seed):
+    coin = np.random.default_rng(seed)
+    forecaster = on.FosterForecaster(grid=grid)
+    past: list[tuple[float, int]] = []
+    for y in ys[:25]:
+        before = by_definition.foster_squares(grid, past)
+        for outcome in (0, 1):
+            after = sum(
+                chance * by_definition.foster_squares(grid, [*past, (point, outcome)])
+                for point, chance in forecaster.forecast().atoms
+            )
+            assert after <= before + 1 + 1e-12
+        past.append((forecaster.predict(coin), y))
+        forecaster.update(y)
+
+
+@universal
+@given(outcomes, st.integers(1, 9), seeds)
+def test_cutoff(ys, grid, seed):
+    coin = np.random.default_rng(seed)
+    rate = min(1.0, math.sqrt(math.log(2 * grid + 2) / 60))
+    forecaster = on.CutoffForecaster(60, grid=grid)
+    by_definition.follow(forecaster, by_definition.cutoff(grid, rate), ys, coin)
+
+
+@universal
+@given(outcomes, st.integers(1, 9), seeds)
+def test_cutoff_tests_gain_little_in_expectation(ys, grid, seed):
+    """Whatever the outcome, the weighted test gains at most 1/(4K)."""
+    coin = np.random.default_rng(seed)
+    rate = min(1.0, math.sqrt(math.log(2 * grid + 2) / 60))
+    forecaster = on.CutoffForecaster(60, grid=grid)
+    past: list[tuple[float, int]] = []
+    for y in ys[:25]:
+        tests = by_definition.cutoff_tests(grid, rate, past)
+        for outcome in (0, 1):
+            gain = sum(
+                chance * tests[round(point * grid)] * (outcome - point)
+                for point, chance in forecaster.forecast().atoms
+            )
+            assert gain <= 1 / (4 * grid) + 1e-12
+        past.append((forecaster.predict(coin), y))
+        forecaster.update(y)
+
+
+@universal
+@given(st.lists(st.integers(0, 2), max_size=40), st.integers(2, 4), seeds)
+def test_tree(ys, branching, seed):
+    coin = np.random.default_rng(seed)
+    depth = math.ceil(math.log(40) / math.log(branching))
+    for classes in (2, 3):
+        forecaster = on.TreeForecaster(40, classes=classes, branching=branching)
+        oracle = by_definition.tree(branching, depth, classes)
+        by_definition.follow(forecaster, oracle, [y % classes for y in ys], coin)
+
+
+@pytest.mark.parametrize("counts", [(0, 0), (30, 10), (5, 0, 2), (1,) * 40], ids=repr)
+@pytest.mark.parametrize("stop", [1.0, 0.3, 0.02])
+def test_perturbed_counts_have_the_mean_of_their_draws(counts, stop):
+    coin = np.random.default_rng(0)
+    announced = on.PerturbedCounts(counts, stop)
+    draws = np.array([announced.draw(coin) for _ in range(4000)])
+    error = draws.std(axis=0) / math.sqrt(4000)
+    assert (np.abs(draws.mean(axis=0) - announced.mean) <= 5 * error + 1e-12).all()
+    if len(counts) > 2:
+        assert math.fsum(announced.mean) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("nature", [on.Bernoulli(0.3), on.DeterministicBreaker()], ids=repr)
+def test_forecasters_with_whole_numbers_over_many_rounds(nature):
+    for forecaster, oracle in (
+        (on.FosterForecaster(grid=5), by_definition.foster(5)),
+        (on.AlmostOneStepAhead(grid=9), by_definition.almost_one_step_ahead(9)),
+    ):
+        ys = on.play(type(forecaster)(grid=forecaster._grid), nature, 300, rng=5).outcomes
+        by_definition.follow(forecaster, oracle, ys.tolist(), np.random.default_rng(5))
+
+
+@universal
+@given(outcomes, st.integers(1, 7))
+def test_kakade_foster_says_a_zero_of_the_interpolated_sums(ys, grid):
+    forecaster = on.KakadeFosterForecaster(grid=grid)
+    past = []
+    for y in ys:
+        sums = by_definition.hat_sums(grid, past)
+        p = forecaster.predict()
+        bias = float(np.interp(p, np.arange(grid + 1) / grid, sums))
+        assert abs(bias) <= 1e-9 or (p == 0 and bias < 0) or (p == 1 and bias > 0)
+        past.append((p, y))
+        forecaster.update(y)
+    assert forecaster._sums == pytest.approx(by_definition.hat_sums(grid, past), abs=1e-12)
+
+
+@universal
+@given(outcomes)
+def test_defensive_says_a_zero_of_the_laplace_sum(ys):
+    forecaster = on.DefensiveForecaster()
+    past = []
+    for y in ys:
+        p = forecaster.predict()
+        bias = by_definition.laplace_sum(past, p)
+        assert abs(bias) <= 1e-12 * (1 + len(past)) or p == (0 if bias < 0 else 1)
+        past.append((p, y))
+        forecaster.update(y)
+
+
+@universal
+@given(rows(), seeds)
+def test_laplace_tree_keeps_the_sum_and_its_shape_does_not_depend_on_order(sample, seed):
+    y, p = sample
+    terms = list(zip(p.tolist(), (y - p).tolist(), strict=True))
+    tree = LaplaceTree(*map(list, zip(*terms, strict=True)))
+    for at in (0.0, 0.25, 0.5, 1.0, float(p[0])):
+        expected = by_definition.laplace_sum(list(zip(p, y, strict=True)), at)
+        assert tree.value(at) == pytest.approx(expected, abs=1e-12)
+    points, coefficients = tree.terms()
+    assert points == sorted(set(p.tolist()))
+    order = np.random.default_rng(seed).permutation(len(points))
+    again = LaplaceTree([points[i] for i in order], [coefficients[i] for i in order])
+    assert again._root == tree._root
+
+
+@universal
+@given(st.dictionaries(predictions, st.floats(-1, 1), min_size=1, max_size=40))
+def test_laplace_tree_finds_a_zero(terms):
+    tree = LaplaceTree(list(terms), list(terms.values()))
+    at = tree.zero()
+    assert 0 <= at <= 1
+    value = math.fsum(c * math.exp(-abs(at - p)) for p, c in terms.items())
+    assert abs(value) <= 1e-13 * len(terms) or at == (0 if value < 0 else 1)
