@@ -63,7 +63,7 @@ def test_json_and_page_hold_what_the_text_says(off, tmp_path):
     assert json.loads((tmp_path / "audit.json").read_text()) == data
     assert data["schema"] == 1
     assert data["kind"] == "classes"
-    assert [entry["name"] for entry in data["classes"]["classes"]][0] == "cat"
+    assert data["classes"]["classes"][0]["name"] == "cat"
     assert data["worst_set"]["classes"] == ["cat"]
     assert data["worst_set"]["test"]["pvalue"] == 1 / 40
     page = off.to_html(tmp_path / "audit.html")

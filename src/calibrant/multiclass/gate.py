@@ -84,12 +84,15 @@ def read_positions(y_true: object, classes: tuple[Any, ...]) -> Indices:
     labels = read_column(y_true, "y_true")
     if labels.dtype.kind == "f" and np.array_equal(labels, np.round(labels)):
         labels = labels.astype(np.int64)
+    count = len(classes)
+    if labels.dtype.kind in "iu" and classes == tuple(range(count)) and _within(labels, count):
+        return labels.astype(np.intp)
     distinct, code = _distinct(labels)
     position = {name: index for index, name in enumerate(classes)}
     found = [position.get(label, -1) for label in distinct]
     whole = all(isinstance(label, int) for label in distinct)
     if -1 in found and whole and not _any_number(classes):
-        found = [label if 0 <= label < len(classes) else -1 for label in distinct]
+        found = [label if 0 <= label < count else -1 for label in distinct]
     if -1 in found:
         _refuse_labels([x for x, i in zip(distinct, found, strict=True) if i < 0], classes)
     return np.asarray(np.array(found, dtype=np.intp)[code])
@@ -186,6 +189,10 @@ def _softmax(scores: Floats) -> Floats:
             f"{bad.size} rows where it is not, first rows {_first(bad)}",
         )
     return np.asarray(softmax(scores, axis=1))
+
+
+def _within(positions: npt.NDArray[Any], count: int) -> bool:
+    return positions.size > 0 and bool(positions.min() >= 0) and bool(positions.max() < count)
 
 
 def _distinct(labels: npt.NDArray[Any]) -> tuple[list[Any], Indices]:
