@@ -28,8 +28,8 @@ from calibrant.words import chance_text, count_text, distinct_texts
 
 # Redraws of labels for the worst subset, a mean; and for the test of canonical calibration.
 DRAWS_FOR_A_FLOOR, DRAWS_FOR_A_TEST = 39, 99
-# Searching subsets again and again is too slow beyond so many numbers.
-MOST_SEARCHED = 2**22
+# Beyond so many rows times subsets, trying them again for every redraw would be too slow.
+MOST_TRIED = 2**25
 # Classes are judged on their exact probabilities up to so many of them, then on cells.
 MOST_EXACT, CELLS = 64, 2**12
 
@@ -204,7 +204,7 @@ def _tests(
 ) -> tuple[CalibrationTest | None, CalibrationTest]:
     count = len(forecasts.classes)
     searched = None
-    if len(forecasts) * 2 ** (min(count, 13) - 1) <= MOST_SEARCHED * 8:
+    if len(forecasts) * 2 ** (min(count, 13) - 1) <= MOST_TRIED:
         measure = partial(projected_smooth_calibration_error, floor_draws=0)
         searched = calibration_test(
             forecasts, measure=measure, draws=min(draws, DRAWS_FOR_A_FLOOR), rng=rng
