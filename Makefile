@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
-.PHONY: help demo test lint slow bench bench-peers sanitize picture flights clean
+.PHONY: help demo test lint slow bench bench-peers sanitize docs picture flights clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 20
@@ -16,7 +16,7 @@ demo: $(VENV)/installed ## Install into .venv and audit the forecasts that ship
 
 test: lint ## Every test, lint, type check and doctest, against the installed wheel
 	$(BIN)/python tests/programs.py
-	$(BIN)/python -m pytest -n 2 $(LEAVE_OUT)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(LEAVE_OUT)
 	$(BIN)/python -m pytest -n 2 --doctest-modules --doctest-glob='*.md' --pyargs calibrant docs README.md
 
 lint: $(VENV)/developing
@@ -39,10 +39,14 @@ bench-peers: $(VENV)/developing ## The same beside other libraries, each in an e
 sanitize: $(VENV)/developing ## Kernels under the address and undefined-behaviour sanitizers
 	tools/sanitize.sh
 
+docs: $(VENV)/developing ## Build the documentation site into build/docs, warnings as errors
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+
 picture: $(VENV)/developing ## Draw the pictures of README and docs again
 	$(BIN)/python docs/draw_report.py
 	$(BIN)/python docs/draw_verdicts.py
 	$(BIN)/python docs/draw_distances.py
+	$(BIN)/python docs/draw_how.py
 
 flights: ## Rebuild the forecasts that ship and compare
 	tools/check_flights.sh $(PYTHON)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 import programs
@@ -28,3 +30,17 @@ def pytest_collection_modifyitems(config, items):
         if config.getoption("--leave-nothing-out"):
             raise pytest.UsageError(f"{item.nodeid} needs {missing[0]}, which is not installed")
         item.add_marker(pytest.mark.skip(reason=f"left out: {missing[0]} is not installed"))
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """The browser of the system, without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield browser
+        browser.close()

@@ -20,20 +20,36 @@ def test_every_public_name_is_there_and_documented():
             assert getattr(cal, name).__doc__
 
 
-def test_importing_pulls_in_no_heavy_package():
-    program = (
-        "import sys, calibrant; "
-        "print([m for m in ('scipy', 'narwhals', 'duckdb', 'matplotlib', 'pandas', 'sklearn', "
-        "'typer', 'rich', 'pyarrow') if m in sys.modules])"
-    )
+def loaded(statement: str, modules: list[str]) -> list[str]:
+    """Which modules a statement pulls in."""
+    program = f"import sys; {statement}; print(*(m for m in {modules!r} if m in sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[]"
+    return done.stdout.split()
+
+
+HEAVY = ["scipy", "narwhals", "duckdb", "matplotlib", "pandas", "sklearn", "pyarrow"]
+
+
+def test_importing_pulls_in_no_heavy_package():
+    assert loaded("import calibrant", [*HEAVY, "typer", "rich"]) == []
+
+
+def test_the_command_line_starts_without_what_only_some_commands_need():
+    rooms = [f"calibrant.{room}" for room in ("catalogue", "inference", "report", "online")]
+    assert loaded("from calibrant.cli import main", [*HEAVY, *rooms]) == []
 
 
 def test_the_tests_run_against_the_installed_package():
     assert "site-packages" in cal.__file__
+
+
+def test_the_version_stands_in_one_place():
+    from importlib.metadata import version
+
+    assert version("calibrant") == cal.__version__
+    assert f"\nversion: {cal.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_types_are_shipped():

@@ -305,6 +305,30 @@ def test_a_killed_writer_leaves_the_old_file(tmp_path):
     assert path.read_text() == "old report"
 
 
+def test_dates_may_be_text(tmp_path):
+    y, p = sample(400)
+    days = np.datetime64("2026-01-01") + np.arange(400) // 10
+    frame = pd.DataFrame({"prediction": p, "outcome": y, "day": days})
+    written = frame.assign(day=days.astype(str))
+    written.to_parquet(tmp_path / "text.parquet")
+    as_dates = cal.audit(frame, time="day", draws=99).summary.watched
+    assert cal.audit(tmp_path / "text.parquet", time="day", draws=99).summary.watched == as_dates
+    done = run(
+        "watch", str(tmp_path / "text.parquet"), "--time", "day", "--until", "2026-01-09",
+        "--json", "-",
+    )  # fmt: skip
+    assert json.loads(done.stdout)["groups"][0]["rows"] == 90
+    with pytest.raises(cal.errors.InvalidForecastsError, match="write dates as 2026-01-31"):
+        cal.audit(written.assign(day="31.1.2026"), time="day")
+
+
+def test_the_rarer_outcome_is_named():
+    y, p = sample(2000)
+    rare = cal.verdict(1 - (y * (p > 0.85)), np.full(2000, 0.97), rng=0)
+    assert rare.ratio.outcome == 0
+    assert "Observed over expected outcomes 0 " in rare.ratio.sentence
+
+
 def test_times_add_windows_and_an_alarm(tmp_path):
     y, p = sample(3000, 0.15)
     day = np.datetime64("2024-01-01") + np.arange(3000) // 25

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.table import Table
-
-from calibrant.catalogue import CATALOGUE
-
 
 def measures() -> None:
     """List what can be measured, what each measure asks, and its known flaw."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from calibrant.catalogue import CATALOGUE
+
     table = Table(box=None, pad_edge=False)
     table.add_column("measure", no_wrap=True)
     for heading in ("asks", "known flaw", "survey"):

@@ -6,8 +6,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from time import monotonic
+from typing import TYPE_CHECKING
 
-from calibrant.report.stages import Tell
+if TYPE_CHECKING:
+    from calibrant.report.stages import Tell
 
 # Work that takes less time than this, in seconds, shows no bar.
 PATIENCE = 1.0

@@ -54,11 +54,13 @@ def watch(
     from calibrant.joint.files import read_columns
     from calibrant.report.source import prepare
     from calibrant.report.watch import watch as watch_rows
+    from calibrant.report.windows import read_dates
 
     names = dict.fromkeys([prediction, outcome, time, *([by] if by else [])])
     with progress(2) as tell:
         tell("reading")
         columns = read_columns(files, list(names))
+        columns[time] = read_dates(columns[time])
         if until is not None:
             columns = _until(columns, time, until)
         forecasts = prepare(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import typer
 
 from calibrant.errors import InvalidOptionError
-from calibrant.report.write import write_whole
 
 
 def write_text(text: str, path: str, option: str) -> None:
     """Write to a file, or to standard output for `-`."""
+    from calibrant.report.write import write_whole
+
     if path == "-":
         typer.echo(text.rstrip("\n"))
         return

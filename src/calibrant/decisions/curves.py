@@ -120,7 +120,7 @@ def decision_loss_curve(
     -------
     Curve
         The mean V-shaped divergence :math:`E D_{|\cdot - t|}(E[y|p], p)`: for exact levels
-        2 m |r - t| from each level of mass m whose prediction and frequency r lie on different
+        ``2 m |r - t|`` from each level of mass m whose prediction and frequency r lie on different
         sides of t. `curve.cost(false_positive=, false_negative=)` puts it into money.
 
     References

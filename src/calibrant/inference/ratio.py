@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.inference.evidence import Evidence
+from calibrant.words import percent_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +20,16 @@ class Ratio:
     confidence: float
     observed: float
     expected: float
+    outcome: int = 1
+    """Which outcome counts as an event: the rarer one in a verdict."""
 
     @property
     def sentence(self) -> str:
         """Say the ratio in plain words."""
+        events = "events" if self.outcome else "outcomes 0"
         return (
-            f"Observed over expected events {self.value:.2f} "
-            f"(between {self.low:.2f} and {self.high:.2f} with {self.confidence * 100:.3g} % "
+            f"Observed over expected {events} {self.value:.2f} "
+            f"(between {self.low:.2f} and {self.high:.2f} with {percent_text(self.confidence)} "
             f"confidence): {_count(self.observed)} happened where {_count(self.expected)} were "
             "forecast."
         )
@@ -42,10 +46,10 @@ def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) 
     observed = joint.total - joint.positives.sum() if swapped else joint.positives.sum()
     forecast = 1 - joint.mean_prediction if swapped else joint.mean_prediction
     expected = forecast * joint.total
+    counted = float(observed), float(expected), int(not swapped)
     level = (1 - confidence) / 2
     if expected <= 0:
-        value = np.nan if observed == 0 else np.inf
-        return Ratio(value, 0.0, np.inf, confidence, float(observed), float(expected))
+        return Ratio(np.nan if observed == 0 else np.inf, 0.0, np.inf, confidence, *counted)
     value = float(observed / expected)
     each = joint.total / joint.row_count
     if evidence.clusters is None and np.allclose(joint.weight_squares, joint.rows * each**2):
@@ -58,7 +62,7 @@ def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) 
 
         reach = ndtri(1 - level) * np.sqrt(_variance(evidence, value, swapped=swapped)) / observed
         low, high = value * np.exp(-reach), value * np.exp(reach)
-    return Ratio(value, float(low), float(high), confidence, float(observed), float(expected))
+    return Ratio(value, float(low), float(high), confidence, *counted)
 
 
 def _count(events: float) -> str:

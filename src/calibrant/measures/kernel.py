@@ -51,7 +51,7 @@ def kernel_calibration_error(
     pos_label : object, optional
         The label that counts as outcome 1.
     kernel : {"laplace", "gaussian", "polynomial"} or callable, default="laplace"
-        exp(-|u - v| / bandwidth), exp(-(u - v)^2 / (2 bandwidth^2)), the sum of (u v)^j for
+        ``exp(-|u - v| / bandwidth)``, exp(-(u - v)^2 / (2 bandwidth^2)), the sum of (u v)^j for
         j <= degree, or a symmetric positive function of two arrays that broadcasts (all pairs of
         levels, at most 4096 of them).
     bandwidth : float, default=1.0

@@ -82,7 +82,7 @@ class AlmostOneStepAhead(GridForecaster):
     def certificate(self) -> float:
         """What the rounds so far prove: rounds x distance to calibration is at most this.
 
-        The way to the shadow plus the shadow's own error, the sum of |E_i|.
+        The way to the shadow plus the shadow's own error, the sum of the sizes of E_i.
         """
         owed = sum(map(abs, self._tallies)) / self._grid
         return self._past + self._moves * self._step(self._grid) + owed

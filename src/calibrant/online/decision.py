@@ -95,8 +95,8 @@ class DecisionForecaster(GridForecaster):
         Returns
         -------
         float
-            With chance 1 - failure, |sum of (y - p)| is at most this for all grid points, at all
-            times of the epoch.
+            With chance 1 - failure, the size of the sum of (y - p) is at most this for all grid
+            points, at all times of the epoch.
         """
         scales = _scales(self._length or FIRST_EPOCH)
         size = math.log(2 * (self._grid + 1) * len(scales) / failure)

@@ -58,7 +58,7 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
         yield Finding("CAL003", PASSED, verdict.sentence, "use the probabilities as they are")
     else:
         needed = verdict.rows_needed
-        more = "" if needed is None else f" (about {count_text(needed, 'row')} in all)"
+        more = "" if needed is None else f": about {count_text(needed, 'row')} in all"
         yield Finding("CAL002", NOTE, verdict.sentence, f"collect more rows{more}")
 
 

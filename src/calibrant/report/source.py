@@ -17,6 +17,7 @@ from calibrant.joint import Joint, Rows
 from calibrant.joint.files import read_columns, without_missing
 from calibrant.joint.gate import read_labels
 from calibrant.measurement import read_source
+from calibrant.report.windows import Times, checked_times
 
 Columns = dict[str, Any]
 
@@ -46,7 +47,7 @@ class Source:
     """Where the forecasts came from."""
     task: DecisionTask | None = None
     """The reader's own decision."""
-    log: tuple[Rows, Any] | None = None
+    log: tuple[Rows, Times] | None = None
     """Rows with the times of their outcomes, if there are any."""
 
 
@@ -101,7 +102,7 @@ def read(
 def _timed(source: Source, rows: Rows, time: object) -> Source:
     if time is None:
         return source
-    return replace(source, log=(rows.cure(), np.ma.asarray(time)))
+    return replace(source, log=(rows.cure(), checked_times(np.ma.asarray(time), len(rows.outcome))))
 
 
 @dataclass(frozen=True, slots=True)

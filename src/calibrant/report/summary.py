@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from calibrant.report.findings import Finding, findings
 from calibrant.report.source import Source
 from calibrant.report.stages import Tell, silent
 from calibrant.report.watch import Watched, watch
-from calibrant.report.windows import checked_times
+from calibrant.report.windows import Times
 
 # The measure of the verdict; the others need their noise floor only to a digit or two.
 HEADLINE = "smooth_calibration_error"
@@ -151,9 +150,8 @@ def summarise(
     )
 
 
-def _watched(rows: Rows, time: Any, tolerance: float | None) -> Watched:
+def _watched(rows: Rows, moments: Times, tolerance: float | None) -> Watched:
     """Windows of about equal length, and a monitor that has seen the rows in order."""
-    moments = checked_times(time, rows.prediction.size)
     length = (moments.max() - moments.min()) / WINDOWS
     window: str | None = None
     if moments.dtype.kind == "M":
@@ -161,7 +159,8 @@ def _watched(rows: Rows, time: Any, tolerance: float | None) -> Watched:
         window = f"{days}d"
     elif length > 0:
         window = f"{float(length):.12g}"
-    return watch(rows.outcome, rows.prediction, time, window=window, tolerance=tolerance).groups[0]
+    seen = watch(rows.outcome, rows.prediction, moments, window=window, tolerance=tolerance)
+    return seen.groups[0]
 
 
 def _measured(

@@ -1,0 +1,47 @@
+"""Settings of the documentation site; `make docs` builds it, warnings count as errors."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import calibrant as cal
+
+sys.path.insert(0, str(Path(__file__).parent / "site"))
+
+project = "calibrant"
+author = "The calibrant developers"
+copyright = "The calibrant developers"  # noqa: A001
+version = release = cal.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    "generated_pages",
+    "plain_math",
+]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build", "site"]
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+suppress_warnings = ["myst.header"]
+
+html_theme = "pydata_sphinx_theme"
+html_title = "calibrant"
+html_static_path = ["site/static"]
+html_css_files = ["calibrant.css"]
+html_theme_options = {
+    "show_prev_next": False,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "navigation_depth": 2,
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"index": [], "which_measure": []}
+html_show_sourcelink = False
+html_copy_source = False
