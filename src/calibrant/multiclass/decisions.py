@@ -101,15 +101,13 @@ def decision_calibration_error(
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
     payoffs = task.aligned(forecasts)
-    action = first_best(payoffs, forecasts.probability)
-    bias = np.zeros_like(payoffs)
-    np.add.at(bias, action, charges_of(forecasts))
+    bias = _bias_by_action(forecasts, payoffs)
     value = float(np.linalg.norm(bias, axis=1).sum())
     return Measurement(
         value,
         "decision_calibration_error",
         {"task": repr(task)},
-        partial(_action_witness, forecasts, task, payoffs, bias, action),
+        partial(_action_witness, forecasts, task, payoffs),
     )
 
 
@@ -190,14 +188,11 @@ def fixed_decision_loss(
     possible = float(forecasts.mass @ payoffs[chosen, forecasts.label])
     value = possible - received
     share = value / task.range if task.range > 0 else 0.0
-    action = first_best(payoffs, forecasts.probability)
-    bias = np.zeros_like(payoffs)
-    np.add.at(bias, action, charges_of(forecasts))
     return Measurement(
         value,
         "fixed_decision_loss",
         {"recalibration": recalibration, "task": repr(task), "ties": ties, "normalised": share},
-        partial(_action_witness, forecasts, task, payoffs, bias, action),
+        partial(_action_witness, forecasts, task, payoffs),
     )
 
 
@@ -318,13 +313,18 @@ def _isotonic(rows: Rows) -> Floats:
     return np.asarray(pools.joint.outcome[pools.pool_of(rows.prediction)])
 
 
+def _bias_by_action(forecasts: ClassForecasts, payoffs: Floats) -> Floats:
+    """Mass times (happened less forecast) of each class, among the rows of each action."""
+    bias = np.zeros_like(payoffs)
+    np.add.at(bias, first_best(payoffs, forecasts.probability), charges_of(forecasts))
+    return bias
+
+
 def _action_witness(
-    forecasts: ClassForecasts,
-    task: MulticlassDecisionTask,
-    payoffs: Floats,
-    bias: Floats,
-    action: Indices,
+    forecasts: ClassForecasts, task: MulticlassDecisionTask, payoffs: Floats
 ) -> ActionWitness:
+    bias = _bias_by_action(forecasts, payoffs)
+    action = first_best(payoffs, forecasts.probability)
     worst = int(np.argmax(np.linalg.norm(bias, axis=1)))
     inside = action == worst
     mass = float(forecasts.mass[inside].sum())

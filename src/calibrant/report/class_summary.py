@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.groups import Groups, judge_groups
+from calibrant.groups import Groups
 from calibrant.inference import CalibrationTest, Verdict
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.statistic import Statistic
-from calibrant.inference.verdict import LARGEST_TOLERANCE, TOLERATED_SHARE, find_verdict
+from calibrant.inference.verdict import find_verdict
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement
 from calibrant.measures.smooth import smooth_calibration_error
@@ -23,6 +23,7 @@ from calibrant.multiclass import (
     projected_smooth_calibration_error,
 )
 from calibrant.multiclass.choice import judge
+from calibrant.report.class_verdicts import class_tolerance, judge_classes
 from calibrant.report.stages import Tell
 from calibrant.words import chance_text, count_text, distinct_texts
 
@@ -30,8 +31,6 @@ from calibrant.words import chance_text, count_text, distinct_texts
 DRAWS_FOR_A_FLOOR, DRAWS_FOR_A_TEST = 39, 99
 # Beyond so many rows times subsets, trying them again for every redraw would be too slow.
 MOST_TRIED = 2**25
-# Classes are judged on their exact probabilities up to so many of them, then on cells.
-MOST_EXACT, CELLS = 64, 2**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +141,7 @@ def summarise_classes(
     verdict = find_verdict(top, headline, tolerance, confidence, draws, generator)
     tell("classes")
     allowed = class_tolerance(len(forecasts.classes)) if tolerance is None else tolerance
-    by_class = judge_groups(
-        _evidences(forecasts, clusters), headline, allowed, confidence, draws, generator
-    )
+    by_class = judge_classes(forecasts, clusters, allowed, confidence, draws, generator)
     tell("sets of classes")
     projected = projected_smooth_calibration_error(forecasts, rng=generator)
     tests = _tests(forecasts, draws, generator) if clusters is None else (None, None)
@@ -172,31 +169,6 @@ def summarise_classes(
         },
         joint=top.given,
     )
-
-
-def class_tolerance(classes: int) -> float:
-    """Error of a class that is small enough when nobody says: 0.02, or a tenth of its even share.
-
-    Examples
-    --------
-    >>> class_tolerance(3), class_tolerance(10)
-    (0.02, 0.01)
-    """
-    return min(LARGEST_TOLERANCE, TOLERATED_SHARE / classes)
-
-
-def _evidences(forecasts: ClassForecasts, clusters: Any) -> dict[tuple[str, str], Evidence]:
-    """Evidence of each class against all others; of many classes only cells are kept."""
-    count = len(forecasts.classes)
-    if count <= MOST_EXACT:
-        return {
-            ("class", str(name)): Evidence.of_rows(forecasts.class_rows(index), clusters)
-            for index, name in enumerate(forecasts.classes)
-        }
-    return {
-        ("class", str(name)): Evidence.of_joint(joint.rounded(CELLS))
-        for name, joint in forecasts.class_wise()
-    }
 
 
 def _tests(
