@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
-.PHONY: help demo test lint slow bench bench-peers sanitize docs picture flights clean
+.PHONY: help demo test lint slow bench bench-repair bench-peers sanitize docs picture flights clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 20
@@ -32,6 +32,9 @@ slow: $(VENV)/developing ## Size of tests, by simulation (minutes)
 bench: $(VENV)/developing ## Speed and memory beside a sort, answers asserted
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/online.py
+
+bench-repair: $(VENV)/developing ## Maps beside a sort and beside other libraries
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/repair.py
 
 bench-peers: $(VENV)/developing ## The same beside other libraries, each in an environment of its own
 	$(BIN)/python benchmarks/peers.py --write $(PEERS)

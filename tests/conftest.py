@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
 import programs
+import servers
 
 
 def pytest_addoption(parser):
@@ -44,3 +47,10 @@ def chromium():
         )
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server of its own; sockets want a short path."""
+    with tempfile.TemporaryDirectory(prefix="pg") as folder, servers.postgres(Path(folder)) as one:
+        yield one

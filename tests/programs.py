@@ -27,15 +27,19 @@ def needed(folder: Path) -> set[str]:
     marker = re.compile(r"mark\.needs\(\"(\w+)\"\)")
     return {
         name
-        for file in folder.rglob("test_*.py")
+        for file in (*folder.rglob("test_*.py"), *folder.rglob("conftest.py"))
         for name in marker.findall(file.read_text(encoding="utf-8"))
     }
 
 
-def is_missing(program: str) -> bool:
-    """Whether a program is not to be found; Debian keeps PostgreSQL's outside the path."""
+def find(command: str) -> str | None:
+    """Where a command is; Debian keeps PostgreSQL's outside the path."""
     places = [os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))]
-    return shutil.which(COMMANDS[program], path=os.pathsep.join(places)) is None
+    return shutil.which(command, path=os.pathsep.join(places))
+
+
+def is_missing(program: str) -> bool:
+    return find(COMMANDS[program]) is None
 
 
 def can_install() -> bool:

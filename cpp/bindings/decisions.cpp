@@ -1,5 +1,6 @@
 #include "calibrant/decisions.hpp"
 #include "calibrant/lipschitz.hpp"
+#include "calibrant/raised.hpp"
 #include "register.hpp"
 
 #include <nanobind/stl/tuple.h>
@@ -73,6 +74,16 @@ Output lipschitz_fit(Input<double> position, Input<double> linear, Input<double>
     return hand_over(std::move(fit), count);
 }
 
+Output raised(Input<double> weight, Input<double> positives) {
+    const Pools pools = pools_of(weight, positives);
+    Buffer<double> value = allocate<double>(pools.count);
+    {
+        const nb::gil_scoped_release unlocked;
+        calibrant::raised(pools.weight, pools.positives, pools.count, value.get());
+    }
+    return hand_over(std::move(value), pools.count);
+}
+
 void register_decisions(nb::module_& m) {
     m.def("worst_thresholds", &worst_thresholds, "prediction"_a.noconvert(),
           "weight"_a.noconvert(), "positives"_a.noconvert(), "pool_weight"_a.noconvert(),
@@ -85,6 +96,7 @@ void register_decisions(nb::module_& m) {
           "threshold"_a.noconvert());
     m.def("lipschitz_fit", &lipschitz_fit, "position"_a.noconvert(), "linear"_a.noconvert(),
           "quadratic"_a.noconvert(), "bound"_a.noconvert());
+    m.def("raised", &raised, "weight"_a.noconvert(), "positives"_a.noconvert());
 }
 
 }  // namespace calibrant::bindings

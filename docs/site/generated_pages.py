@@ -21,6 +21,7 @@ ROOMS = {
     "calibrant.integrations": "Other tools",
     "calibrant.online": "Online forecasters",
     "calibrant.plots": "Pictures",
+    "calibrant.repair": "Repair",
     "calibrant.pooling": "Pooling",
 }
 """Public modules, each with a page of its own."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from calibrant import datasets, errors, pooling
-from calibrant.joint import Joint
+from calibrant.joint import Joint, joints_by
 from calibrant.measurement import Measurement
 from calibrant.measures import (
     DistanceBracket,
@@ -28,7 +28,16 @@ from calibrant.measures import (
 )
 
 if _TYPE_CHECKING:
-    from calibrant import decisions, families, groups, integrations, multiclass, online, plots
+    from calibrant import (
+        decisions,
+        families,
+        groups,
+        integrations,
+        multiclass,
+        online,
+        plots,
+        repair,
+    )
     from calibrant.catalogue import CATALOGUE
     from calibrant.decisions import (
         DecisionTask,
@@ -102,6 +111,7 @@ __all__ = [
     "groups",
     "integrations",
     "interval_calibration_error",
+    "joints_by",
     "kernel_calibration_error",
     "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
@@ -115,6 +125,7 @@ __all__ = [
     "post_processing_gap",
     "promised_and_received",
     "randomised_response",
+    "repair",
     "rows_needed",
     "score_decomposition",
     "smooth_calibration_error",
@@ -128,7 +139,16 @@ __all__ = [
 ]
 
 # What is not needed to measure is imported when it is asked for, to keep the import light.
-_ROOMS = ("decisions", "families", "groups", "integrations", "multiclass", "online", "plots")
+_ROOMS = (
+    "decisions",
+    "families",
+    "groups",
+    "integrations",
+    "multiclass",
+    "online",
+    "plots",
+    "repair",
+)
 _LATER = {
     "catalogue": ("CATALOGUE",),
     "decisions": (

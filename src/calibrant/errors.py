@@ -38,6 +38,10 @@ class InferenceRefusedError(CalibrantError, ValueError):
     """A p-value, noise floor or interval that the data at hand cannot support."""
 
 
+class ConvergenceError(CalibrantError, RuntimeError):
+    """A solver that did not reach its tolerance: no number is better than a wrong one."""
+
+
 class MissingPackageError(CalibrantError, ImportError):
     """An optional package that this call needs is not installed."""
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import calibrant as cal
+from calibrant.errors import InvalidForecastsError
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
 
@@ -108,3 +109,60 @@ def test_torch_tensors_where_torch_is_installed():
 def test_narwhals_stays_away_from_plain_arrays(monkeypatch):
     monkeypatch.setitem(sys.modules, "narwhals.stable.v2", None)
     assert cal.smooth_calibration_error(Y.tolist(), P) == cal.smooth_calibration_error(Y, P)
+
+
+class Elsewhere:
+    """An array of a library that speaks DLPack alone; on a device it may refuse to come."""
+
+    def __init__(self, values, device=(1, 0), *, comes=True):
+        self.values, self.device, self.comes = np.asarray(values), device, comes
+        self.copied = False
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if self.device != (1, 0):
+            if not self.comes or dl_device != (1, 0):
+                raise BufferError("no copy to the host")
+            self.copied = True
+        return self.values.__dlpack__(max_version=max_version)
+
+
+class Guarded(Elsewhere):
+    """It also has the method that numpy asks for, only to refuse."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("implicit conversion is not allowed")
+
+
+@pytest.mark.parametrize("kind", [Elsewhere, Guarded])
+def test_arrays_come_through_dlpack(kind):
+    whole = cal.Joint.from_samples(Y, P)
+    assert cal.Joint.from_samples(kind(Y), kind(P)) == whole
+    assert cal.Joint.from_samples(Y, kind(np.float32(P))).prediction.size == whole.prediction.size
+    weights = np.linspace(1, 2, len(P))
+    weighted = cal.Joint.from_samples(Y, P, sample_weight=kind(weights))
+    assert weighted == cal.Joint.from_samples(Y, P, sample_weight=weights)
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="numpy cannot ask")
+def test_arrays_on_a_device_are_asked_for_a_copy():
+    there = Elsewhere(P, device=(2, 0))
+    assert cal.Joint.from_samples(Y, there) == cal.Joint.from_samples(Y, P)
+    assert there.copied
+
+
+@pytest.mark.parametrize("kind", [Elsewhere, Guarded])
+def test_arrays_that_stay_on_their_device_are_explained(kind):
+    there = kind(P, device=(2, 0), comes=False)
+    with pytest.raises(InvalidForecastsError, match=r"y_proba must be an array that the host"):
+        cal.Joint.from_samples(Y, there)
+
+
+def test_arrays_that_turn_into_numpy_are_taken():
+    class Wrapped:
+        def __array__(self, dtype=None, copy=None):
+            return np.asarray(P, dtype=dtype)
+
+    assert cal.Joint.from_samples(Y, Wrapped()) == cal.Joint.from_samples(Y, P)

@@ -43,9 +43,7 @@ def tied(rng, rows, classes):
     ],
     ids=["pairs", "features", "multinomial", "projected", "searched", "top two"],
 )
-def test_a_perfect_forecaster_is_rarely_accused(
-    measure, rows, classes, samples, maker, weighted
-):
+def test_a_perfect_forecaster_is_rarely_accused(measure, rows, classes, samples, maker, weighted):
     """P(p <= 0.05) is at most 0.05: a binomial count within 2.6 deviations of it."""
     rng = np.random.default_rng(20260401)
     accused = 0

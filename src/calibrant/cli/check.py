@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -12,10 +13,12 @@ from calibrant.cli.options import (
     ByOption,
     ClusterOption,
     ConfidenceOption,
+    CountOption,
     FilesArgument,
     Missing,
     MissingOption,
     OutcomeOption,
+    PositivesOption,
     PosLabelOption,
     PredictionOption,
     Scale,
@@ -48,6 +51,8 @@ def check(
     prediction: PredictionOption = "prediction",
     outcome: OutcomeOption = "outcome",
     weight: WeightOption = None,
+    count: CountOption = None,
+    positives: PositivesOption = None,
     by: ByOption = None,
     cluster: ClusterOption = None,
     confidence: ConfidenceOption = 0.95,
@@ -70,7 +75,8 @@ def check(
     from calibrant.report.gate import Baseline, read_limits, run_gate
     from calibrant.report.source import Roles, join_pairs, read
 
-    roles = Roles(prediction, outcome, weight, cluster, names_of(by))
+    plain = Roles(prediction, outcome, weight, cluster, count=count, positives=positives)
+    roles = replace(plain, by=names_of(by))
     read_files = partial(
         read,
         y_proba=None,
@@ -86,7 +92,6 @@ def check(
             pairs = join_pairs([baseline], files, key, roles, pos_label=pos_label)
             earlier = Baseline(max_worse, pairs=pairs)
         elif baseline is not None:
-            plain = Roles(prediction, outcome, weight, cluster)
             earlier = Baseline(max_worse, source=read_files([baseline], roles=plain))
         limits = read_limits(measure or [], tolerance)
         gate = run_gate(source, limits, confidence, DRAWS, seed, earlier, tell)

@@ -6,11 +6,13 @@ import sys
 
 import typer
 
+from calibrant.cli.apply import apply
 from calibrant.cli.audit import audit
 from calibrant.cli.check import check
 from calibrant.cli.demo import demo
 from calibrant.cli.measures import measures
 from calibrant.cli.play import play
+from calibrant.cli.repair import repair
 from calibrant.cli.watch import watch
 from calibrant.errors import CalibrantError
 
@@ -27,6 +29,8 @@ app.command()(demo)
 app.command()(audit)
 app.command()(check)
 app.command()(watch)
+app.command()(repair)
+app.command()(apply)
 app.command()(measures)
 app.command()(play)
 

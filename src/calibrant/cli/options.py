@@ -32,6 +32,12 @@ PosLabelOption = Annotated[str | None, typer.Option(help="Label that counts as o
 ScaleOption = Annotated[Scale, typer.Option(help="Units of the predictions.")]
 MissingOption = Annotated[Missing, typer.Option(help="Rows with a missing value.")]
 WeightOption = Annotated[str | None, typer.Option(help="Column of weights.")]
+CountOption = Annotated[
+    str | None, typer.Option(help="Column of counts: each line stands for so many rows.")
+]
+PositivesOption = Annotated[
+    str | None, typer.Option(help="Column of how many of them had outcome 1.")
+]
 ClusterOption = Annotated[
     str | None, typer.Option(help="Column that names rows which depend on each other.")
 ]

@@ -51,11 +51,13 @@ def check_counts(prediction: Floats, counts: Floats, positives: Floats) -> None:
 def check_levels(levels: Sums) -> None:
     """Refuse a stored table that somebody changed: kernels trust what a Joint holds."""
     prediction = levels.prediction
+    low, high = levels.ends()
     sound = (
         prediction.size > 0
         and prediction[0] >= 0
         and prediction[-1] <= 1
         and bool((np.diff(prediction) > 0).all())
+        and bool(((low <= prediction) & (prediction <= high)).all())
         and bool(np.isfinite(levels.positives).all())
         and all(
             bool(((column > 0) & (column < np.inf)).all())

@@ -12,7 +12,7 @@ from calibrant.errors import InferenceRefusedError
 from calibrant.joint.gate import Floats
 
 if TYPE_CHECKING:
-    from calibrant.joint.law import Joint
+    from calibrant.joint.joint import Joint
 
 # Draws are made in parts of about this many numbers.
 NUMBERS_AT_ONCE = 2**22

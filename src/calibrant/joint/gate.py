@@ -101,10 +101,36 @@ def _as_array(values: object, name: str) -> npt.NDArray[Any]:
         return _from_tensor(values)
     if not isinstance(values, Sequence):
         values = _from_frame_library(values)
+    return _from_other(values, name)
+
+
+def _from_other(values: Any, name: str) -> npt.NDArray[Any]:
+    """Take lists, and arrays of other libraries, by either protocol that numpy knows."""
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        return _from_dlpack(values, name)
     try:
         return np.asarray(values)
     except ValueError as error:
         raise InvalidForecastsError(f"{name} must be rectangular", str(error)) from error
+    except TypeError as error:  # arrays on a graphics card refuse to be copied in passing
+        if not hasattr(values, "__dlpack__"):
+            raise InvalidForecastsError(f"{name} must be an array", str(error)) from error
+        return _from_dlpack(values, name)
+
+
+def _from_dlpack(values: Any, name: str) -> npt.NDArray[Any]:
+    """Take an array of another library, and ask it for a copy on the host if need be."""
+    host: dict[str, Any] = (
+        {"device": "cpu"} if np.lib.NumpyVersion(np.__version__) >= "2.1.0" else {}
+    )
+    try:
+        return np.from_dlpack(values, **host)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise InvalidForecastsError(
+            f"{name} must be an array that the host can read",
+            f"{type(values).__name__}: {error}",
+            "copy it to the host first",
+        ) from error
 
 
 def _from_tensor(tensor: Any) -> npt.NDArray[Any]:
@@ -123,7 +149,7 @@ def _from_frame_library(values: object) -> object:
         native = native.collect()
     if isinstance(native, nw.Series):
         if native.is_null().any():
-            return np.array([None if _is_missing(v) else v for v in native.to_list()], object)
+            return np.array([None if is_missing(v) else v for v in native.to_list()], object)
         return native.to_numpy()
     if isinstance(native, nw.DataFrame):
         return native.to_numpy()
@@ -253,7 +279,7 @@ def _check_lengths(prediction: Floats, outcome: Outcomes, weight: Floats | None)
         )
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Recognise None, NaN and the missing markers of pandas."""
     return (
         value is None
@@ -268,7 +294,7 @@ def _refuse_missing(
     hint: str = "drop those rows, or find their values; an unresolved outcome is not a 0",
 ) -> None:
     if values.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+        missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     else:
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
     if missing.any():
@@ -305,19 +331,24 @@ def _refuse_range(prediction: Floats, outside: npt.NDArray[np.bool_], outcome: O
     low, high = float(prediction.min()), float(prediction.max())
     between = outcome[(outcome > 0) & (outcome < 1)]
     if between.size and np.array_equal(prediction, np.round(prediction)):
-        hint = "y_true holds probabilities and y_proba labels: are the two arguments swapped?"
-    elif low >= 0 and 2 < high <= 100:
-        hint = "these look like percentages: divide by 100 (on the command line --scale percent)"
-    elif low < 0:
-        hint = "these look like scores or log-odds: turn them into probabilities first"
+        hint = "y_true holds probabilities and y_proba labels: are the two arguments swapped"
     else:
-        hint = "probabilities end at 1"
+        hint = range_hint(low, high)
     raise InvalidForecastsError(
         "y_proba must be probabilities in [0, 1]",
         f"{outside.sum()} of {outside.size} outside, from {low:g} to {high:g}, "
         f"first rows {_first_rows(outside)}",
-        hint.rstrip("?"),
+        hint,
     )
+
+
+def range_hint(low: float, high: float) -> str:
+    """Guess what numbers that are no probabilities are."""
+    if low >= 0 and 2 < high <= 100:
+        return "these look like percentages: divide by 100 (on the command line --scale percent)"
+    if low < 0:
+        return "these look like scores or log-odds: turn them into probabilities first"
+    return "probabilities end at 1"
 
 
 def refuse_swap(rows: Rows) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 import calibrant._kernels as kernels
 from calibrant.joint.gate import Floats, Rows, refuse_swap
+
+# What the law itself is made of; the rest says how it was come by.
+LAW = ("prediction", "weight", "positives", "rows", "weight_squares")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +25,50 @@ class Sums:
     positives: Floats
     rows: Floats
     weight_squares: Floats
+    low: Floats | None = None
+    """Smallest prediction of the rows of each entry; None where nobody looked."""
+    high: Floats | None = None
+    """Largest prediction of the rows of each entry."""
     binary: bool = True
     clipped: int = 0
 
     def columns(self) -> dict[str, Floats]:
-        """Return the five arrays by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self)[:5]}
+        """Return the arrays by name, `low` and `high` only where they are known."""
+        names = LAW if self.low is None else (*LAW, "low", "high")
+        return {name: getattr(self, name) for name in names}
 
     def added_up(self, group: npt.NDArray[np.intp], count: int) -> Sums:
         """Add up neighbouring entries by the number of their group, which must not decrease."""
         first = np.flatnonzero(np.diff(group, prepend=-1))
 
-        def totals(entries: Floats) -> Floats:
-            sums = np.zeros(count)
-            sums[group[first]] = np.add.reduceat(entries, first)
-            return sums
+        def reduced(entries: Floats, by: np.ufunc = np.add) -> Floats:
+            results = np.zeros(count)
+            results[group[first]] = by.reduceat(entries, first)
+            return results
 
-        return self.each(totals)
+        sums = self.without_ends().each(reduced)
+        if self.low is None or self.high is None:
+            return sums
+        low, high = reduced(self.low, np.minimum), reduced(self.high, np.maximum)
+        return replace(sums, low=low, high=high)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Smallest and largest prediction of each level; the level itself where nobody looked."""
+        if self.low is None or self.high is None:
+            return self.prediction, self.prediction
+        return self.low, self.high
+
+    def with_ends(self) -> Sums:
+        """Say of levels that all their rows have their prediction, unless more is known."""
+        return self.between(*self.ends())
+
+    def between(self, low: Floats, high: Floats) -> Sums:
+        """Say between which predictions the rows of each entry lie."""
+        return replace(self, low=low, high=high)
+
+    def without_ends(self) -> Sums:
+        """Forget how far the rows of an entry spread."""
+        return replace(self, low=None, high=None)
 
     def with_prediction(self, prediction: Floats) -> Sums:
         """Put other values in the place of the sums of predictions."""
@@ -46,8 +76,13 @@ class Sums:
 
     def merged(self, other: Sums) -> Sums:
         """All entries of both tables, in the order of their predictions."""
-        theirs = other.columns()
-        both = {name: np.append(ours, theirs[name]) for name, ours in self.columns().items()}
+        first, second = self, other
+        if self.low is not None or other.low is not None:
+            first, second = self.with_ends(), other.with_ends()
+        theirs = second.columns()
+        both: dict[str, Any] = {
+            name: np.append(ours, theirs[name]) for name, ours in first.columns().items()
+        }
         together = Sums(
             **both, binary=self.binary and other.binary, clipped=self.clipped + other.clipped
         )
@@ -119,6 +154,6 @@ def _checked(rows: Rows, kernel: Callable[..., Any], *arguments: object) -> Sums
         positives,
         weight if counts is None else counts,
         weight if squares is None else squares,
-        binary,
-        rows.clipped,
+        binary=binary,
+        clipped=rows.clipped,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -30,7 +31,7 @@ NARROWEST_CURVE = MOST_NARROW / SEARCH_NODES
 # Below this width the crude size of residuals that rows give is replaced by that of the levels.
 TINY = 1e-4
 # Integral of the absolute second derivative of a Gaussian of width one, 4 phi(1).
-CURVATURE = 4 / np.sqrt(2 * np.pi * np.e)
+CURVATURE = 4 / math.sqrt(2 * math.pi * math.e)
 
 
 def kernel_smoothed_calibration_error(

@@ -105,6 +105,8 @@ def audit(
     clusters: object = None,
     task: DecisionTask | None = None,
     time: object = None,
+    count: str | None = None,
+    positives: str | None = None,
     title: str | None = None,
     draws: int = DRAWS,
     rng: np.random.Generator | int | None = 0,
@@ -115,7 +117,8 @@ def audit(
     ----------
     y_true : array-like of shape (n,), Joint, frame, or path or paths of files
         The outcomes, 0 or 1; or a Joint, a frame (pandas, Polars, Arrow and others), or CSV,
-        Parquet or JSON lines files, which hold everything.
+        Parquet or JSON lines files, which hold everything. More than 2**20 rows of a frame or of
+        files are summed into cells where they live, unless there are clusters or times.
     y_proba : array-like of shape (n,) or (n, 2), optional
         Predicted probabilities of outcome 1, with outcomes as the first argument.
     prediction, outcome : str
@@ -138,6 +141,9 @@ def audit(
     time : array-like of shape (n,), or str, optional
         When each outcome was due, numbers or dates, or their column: adds windows over time and
         the alarm of a monitor that looked after every row.
+    count, positives : str, optional
+        Columns of a frame or of files that hold aggregates: how many rows with about the same
+        prediction a line stands for, and how many of them had outcome 1.
     title : str, optional
         What the forecasts are about.
     draws : int, default=999
@@ -156,7 +162,7 @@ def audit(
     Miscalibrated: the smooth calibration error is at least 0.0925 (95 % confidence), beyond the
     tolerance of 0.02.
     """
-    roles = Roles(prediction, outcome, sample_weight, clusters, by, time)
+    roles = Roles(prediction, outcome, sample_weight, clusters, by, time, count, positives)
     source = replace(read(y_true, y_proba, roles, pos_label=pos_label, title=title), task=task)
     return audit_source(source, tolerance, confidence, draws, rng)
 

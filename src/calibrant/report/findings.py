@@ -181,6 +181,14 @@ def _method(summary: Summary) -> Iterator[Finding]:
             f"The redraws use predictions rounded to {test.cells} cells, which errs on the safe "
             "side.",
         )
+    if summary.joint.resolution is not None:
+        yield Finding(
+            "CAL053",
+            NOTE,
+            f"Predictions were summed into {count_text(summary.joint.resolution, 'cell')} and "
+            f"moved by at most {summary.joint.rounding:.1g} on average: continuous measures are "
+            "within their bounds, the others are those of the rounded forecasts.",
+        )
     if not test.exact:
         why = "Rows of one level differ in weight" if test.clusters is None else "Rows in clusters"
         yield Finding("CAL051", NOTE, f"{why}: the chance of so large an error is approximate.")

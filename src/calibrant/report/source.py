@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,17 @@ from calibrant.errors import InvalidForecastsError
 from calibrant.groups.audit import split_rows
 from calibrant.inference.evidence import Evidence
 from calibrant.joint import Joint, Rows
-from calibrant.joint.files import read_columns, without_missing
+from calibrant.joint.columns import ColumnNames
+from calibrant.joint.engines import as_frame, fetched
+from calibrant.joint.files import fetch_columns, opened, read_columns, without_missing
 from calibrant.joint.gate import read_labels
+from calibrant.joint.names import require
 from calibrant.measurement import read_source
+from calibrant.report.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
 from calibrant.report.windows import Times, checked_times
 
 Columns = dict[str, Any]
+TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,15 @@ class Roles:
     clusters: object = None
     by: object = None
     time: object = None
+    count: str | None = None
+    """Column of the number of rows that an entry stands for, where entries are aggregates."""
+    positives: str | None = None
+    """Column of the number of them with outcome 1."""
+
+    @property
+    def need_rows(self) -> bool:
+        """Whether sums by prediction are not enough."""
+        return self.clusters is not None or self.time is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +85,29 @@ def read(
         rows = Rows.read(data, y_proba, roles.weight, pos_label)
         source = _of_rows(rows, _labels(roles.by), roles.clusters, title or "Forecasts")
         return _timed(source, rows, roles.time)
-    names = _column_names(roles)
     files = _as_paths(data)
     described: dict[str, object]
     if files is not None:
-        columns: Columns = dict(read_columns(files, names))
         described = {"files": [Path(file).name for file in files]}
         name = title or ", ".join(Path(file).name for file in files)
     else:
-        columns = _frame_columns(data, names)
         described = {"frame": type(data).__module__.split(".")[0]}
         name = title or "Forecasts"
     described |= {"prediction": roles.prediction, "outcome": roles.outcome}
+    if files is None:
+        _check_frame(data)
+    frame: Any
+    with nullcontext(data) if files is None else opened(files, progress=False) as frame:
+        names = _column_names(roles)
+        if _sums_will_do(frame, roles):
+            parts = _parts(frame, roles, names, pos_label)
+            found = sum_up(
+                frame, parts, _names(roles.by), percent=percent, drop_missing=drop_missing
+            )
+            return _of_sums(found, name, described)
+        columns: Columns = (
+            _frame_columns(data, names) if files is None else dict(fetch_columns(frame, names))
+        )
     forecasts = prepare(
         columns,
         roles.prediction,
@@ -97,6 +123,45 @@ def read(
     clusters = None if roles.clusters is None else columns[str(roles.clusters)]
     source = _of_rows(rows, by, clusters, name, forecasts.dropped, described)
     return _timed(source, rows, None if roles.time is None else columns[str(roles.time)])
+
+
+def _sums_will_do(frame: object, roles: Roles) -> bool:
+    """Whether rows need not be read one by one."""
+    if roles.count is None and roles.positives is None:
+        return not roles.need_rows and count_rows(frame) > MOST_ROWS_READ
+    if roles.need_rows:
+        raise InvalidForecastsError(
+            "clusters and times need rows", "counts of rows", "leave count and positives out"
+        )
+    return True
+
+
+def _parts(frame: Any, roles: Roles, names: list[str], pos_label: object) -> ColumnNames:
+    """Say which part each column plays in the sums."""
+    parts: ColumnNames = {"prediction": roles.prediction}
+    if roles.count is not None:
+        parts["count"] = roles.count
+    if roles.positives is not None:
+        parts["positives"] = roles.positives
+    if roles.weight is not None:
+        parts["weight"] = str(roles.weight)
+    if pos_label is not None:
+        native = as_frame(frame)
+        require(native.collect_schema().names(), names)
+        first = fetched(native.select(roles.outcome).head(1))[roles.outcome]
+        label = _like_the_labels(pos_label, first)
+        parts["pos_label"] = label.item() if isinstance(label, np.generic) else label
+    if roles.count is None and roles.positives is None:
+        parts["outcome"] = roles.outcome
+    return parts
+
+
+def _of_sums(found: Summed, title: str, described: dict[str, object]) -> Source:
+    evidence = Evidence.of_joint(found.joint)
+    groups = {key: Evidence.of_joint(joint) for key, joint in found.groups.items()}
+    if found.joint.resolution is not None:
+        described |= {"cells": found.joint.resolution, "rounding": found.joint.rounding}
+    return Source(title, evidence, groups, found.dropped, described)
 
 
 def _timed(source: Source, rows: Rows, time: object) -> Source:
@@ -192,8 +257,10 @@ def _of_rows(
 def _like_the_labels(text: object, labels: Any) -> object:
     """Turn the text of an option into the type of the labels."""
     values = np.asarray(np.ma.getdata(labels))
-    if not isinstance(text, str) or values.dtype.kind in "OUS":
+    if not isinstance(text, str) or values.dtype.kind in "OUST":
         return text
+    if values.dtype.kind == "b" and text.lower() in TRUTHS:
+        return np.bool_(TRUTHS[text.lower()])
     try:
         return values.dtype.type(text)
     except ValueError as error:
@@ -210,8 +277,7 @@ def _as_paths(data: object) -> list[str | Path] | None:
     return None
 
 
-def _frame_columns(data: object, names: list[str]) -> Columns:
-    """Columns of any frame, through narwhals."""
+def _check_frame(data: object) -> None:
     import narwhals.stable.v2 as nw
 
     native = nw.from_native(data, pass_through=True)
@@ -221,14 +287,14 @@ def _frame_columns(data: object, names: list[str]) -> Columns:
             f"one argument of type {type(data).__name__}",
             "call it as audit(y_true, y_proba)",
         )
-    present = native.collect_schema().names()
-    missing = [name for name in names if name not in present]
-    if missing:
-        raise InvalidForecastsError(
-            f"the frame must have a column {missing[0]!r}",
-            f"columns {', '.join(map(str, present))}",
-            "name the columns: audit(frame, prediction=..., outcome=...)",
-        )
+
+
+def _frame_columns(data: Any, names: list[str]) -> Columns:
+    """Columns of any frame, through narwhals."""
+    import narwhals.stable.v2 as nw
+
+    native: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(data)
+    require(native.collect_schema().names(), names)
     wanted = native.select(*names)
     frame = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
     return {name: frame[name].to_native() for name in names}
@@ -272,6 +338,8 @@ def _refuse_roles(roles: Roles, what: str) -> None:
         "clusters": roles.clusters,
         "by": roles.by,
         "time": roles.time,
+        "count": roles.count,
+        "positives": roles.positives,
     }
     beside = [name for name, value in given.items() if value is not None]
     if beside:

@@ -189,7 +189,11 @@ def _measured(
 def _fingerprint(joint: Joint) -> str:
     """Hash the levels; equal for the same rows in any order."""
     digest = hashlib.sha256()
-    for column in (joint.prediction, joint.weight, joint.positives, joint.rows):
+    columns = (joint.prediction, joint.weight, joint.positives, joint.rows)
+    if joint.resolution is not None:
+        # Sums of doubles depend in their last digits on the order of the rows.
+        columns = (joint.low, joint.high, np.rint(joint.positives), joint.rows)
+    for column in columns:
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()[:16]
 

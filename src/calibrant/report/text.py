@@ -23,9 +23,10 @@ def render_text(summary: Summary) -> str:
 def headline(summary: Summary) -> str:
     """Say how many forecasts there are, what they say and what happened."""
     said, happened = distinct_texts(summary.mean_prediction, summary.base_rate)
+    rounded = summary.joint.resolution is not None
     return (
-        f"{count_text(summary.rows, 'forecast')} with "
-        f"{count_text(summary.levels, 'different value')}: "
+        f"{count_text(summary.rows, 'forecast')} {'in' if rounded else 'with'} "
+        f"{count_text(summary.levels, 'cell' if rounded else 'different value')}: "
         f"on average they say {said}, and {happened} happened."
     )
 

@@ -1,0 +1,243 @@
+"""Time the maps beside a stable sort and beside other libraries, in one run.
+
+As in run.py, S is numpy.sort(kind="stable") of the same predictions; times are from arrays to the
+fitted map with all checks, on one core, best of several, and every answer is asserted. Peers are
+scikit-learn, betacal and venn-abers, where they are installed. Prints Markdown; exits with 1 if a
+bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+from scipy.optimize import isotonic_regression
+from scipy.special import logit
+
+from calibrant.repair import (
+    Beta,
+    Histogram,
+    Isotonic,
+    Platt,
+    PriorShift,
+    RecalibrationMap,
+    Smooth,
+    Temperature,
+    VennAbers,
+    choose,
+)
+from calibrant.repair.files import apply_to_files
+from run import best_time
+from shapes import SHAPES, Floats, forecasts
+from works import Work
+
+CHOICE_BAR, APPLY_BAR = 40, 2
+PEER_SHAPE = "biased beta"
+
+
+def fit(kind: type[RecalibrationMap], y: Floats, p: Floats) -> RecalibrationMap:
+    return kind().fit(p, y)
+
+
+def fit_and_transform(y: Floats, p: Floats) -> tuple[RecalibrationMap, Floats]:
+    fitted = VennAbers().fit(p, y)
+    return fitted, fitted.transform(p)
+
+
+def check_isotonic(y: Floats, p: Floats, fitted: RecalibrationMap) -> None:
+    _, index = np.unique(p, return_inverse=True)
+    counts = np.bincount(index)
+    expected = isotonic_regression(np.bincount(index, y) / counts, weights=counts).x[index]
+    assert np.abs(fitted.transform(p) - expected).max() <= 1 / p.size
+
+
+def check_logistic(y: Floats, p: Floats, fitted: RecalibrationMap) -> None:
+    """Assert that no term of the model is left in the residuals, within its bounds."""
+    residual = fitted.transform(p) - y
+    inside = np.clip(p, 2.0**-53, 1 - 2.0**-53)
+    if isinstance(fitted, Platt):
+        residual += np.where(y == 1, 1 - fitted.one_, -fitted.zero_)
+    if not isinstance(fitted, Temperature):
+        assert abs(residual.mean()) <= 1e-9
+    if isinstance(fitted, Beta):
+        for at, term in ((fitted.low_, np.log(inside)), (fitted.high_, -np.log(1 - inside))):
+            assert abs(np.mean(residual * term)) <= 1e-8 or at in {0.0, 100.0}
+    else:
+        assert abs(np.mean(residual * logit(inside))) <= 1e-8
+
+
+def check_venn_abers(y: Floats, p: Floats, found: tuple[Any, Floats]) -> None:
+    """Assert two values by isotonic regression with one more row."""
+    _, values = found
+    for x, value in zip(p[:2], values[:2], strict=True):
+        ends = []
+        for outcome in (0, 1):
+            level, index = np.unique(np.append(p, x), return_inverse=True)
+            counts = np.bincount(index)
+            mean = np.bincount(index, np.append(y, outcome)) / counts
+            place = np.searchsorted(level, x)
+            ends.append(isotonic_regression(mean, weights=counts).x[place])
+        low, high = ends
+        assert abs(high / (1 - low + high) - value) <= 1e-9
+
+
+def check_pools(y: Floats, p: Floats, fitted: RecalibrationMap) -> None:
+    """Assert that the map is calibrated on its own rows."""
+    assert abs(np.mean(fitted.transform(p) - y)) <= 2e-3
+
+
+REPAIRS = (
+    Work("Isotonic", 1.0, partial(fit, Isotonic), check_isotonic),
+    Work("Temperature", 2.3, partial(fit, Temperature), check_logistic),
+    Work("Platt", 2.3, partial(fit, Platt), check_logistic),
+    Work("Beta", 2.3, partial(fit, Beta), check_logistic),
+    Work("VennAbers, with predictions", 6.0, fit_and_transform, check_venn_abers),
+    Work("PriorShift", 2.3, partial(fit, PriorShift), lambda *_: None),
+    Work("Histogram", 2.3, partial(fit, Histogram), check_pools),
+    Work("Smooth", 2.3, partial(fit, Smooth), check_pools),
+)
+
+
+def peers() -> dict[str, tuple[str, Callable[[Floats, Floats], object]]]:
+    """Name calls of other libraries that do the same work, with log-odds where they need them."""
+    found: dict[str, tuple[str, Callable[[Floats, Floats], object]]] = {}
+    from sklearn.calibration import _SigmoidCalibration
+    from sklearn.isotonic import IsotonicRegression
+
+    found["Isotonic"] = (
+        "scikit-learn",
+        lambda y, p: IsotonicRegression(out_of_bounds="clip").fit(p, y),
+    )
+    found["Platt"] = ("scikit-learn", lambda y, p: _SigmoidCalibration().fit(logit(p), y))
+    try:
+        from betacal import BetaCalibration
+
+        found["Beta"] = ("betacal", lambda y, p: BetaCalibration().fit(p.reshape(-1, 1), y))
+    except ImportError:
+        pass
+    try:
+        from venn_abers import VennAbers as Package
+
+        def package(y: Floats, p: Floats) -> object:
+            both = np.column_stack([1 - p, p])
+            fitted = Package()
+            fitted.fit(both, y)
+            return fitted.predict_proba(both)
+
+        found["VennAbers, with predictions"] = ("venn-abers", package)
+    except ImportError:
+        pass
+    return found
+
+
+def fit_table(n: int, repeats: int) -> Iterator[tuple[str, bool]]:
+    yield f"\n## Fitting a map to {n:.0e} rows, in stable sorts of the same predictions\n", True
+    yield f"| map | bar | {' | '.join(SHAPES)} |", True
+    yield f"|---|---|{'---|' * len(SHAPES)}", True
+    found = {}
+    for shape in SHAPES:
+        y, p = forecasts(shape, n)
+        sort = best_time(partial(np.sort, p, kind="stable"), repeats)
+        for work in REPAIRS:
+            work.check(y, p, work.call(y, p))
+            found[work.name, shape] = best_time(partial(work.call, y, p), repeats) / sort
+    for work in REPAIRS:
+        row = [found[work.name, shape] for shape in SHAPES]
+        cells = " | ".join(f"{ratio:.2f}" for ratio in row)
+        yield f"| {work.name} | {work.bar} | {cells} |", max(row) <= work.bar
+
+
+def peer_table(n: int) -> Iterator[tuple[str, bool]]:
+    y, p = forecasts(PEER_SHAPE, n)
+    sort = best_time(partial(np.sort, p, kind="stable"), 5)
+    yield f"\n## Beside other libraries, {n:.0e} rows, {PEER_SHAPE}, in stable sorts\n", True
+    yield "| map | calibrant | peer | its time |", True
+    yield "|---|---|---|---|", True
+    others = peers()
+    for work in REPAIRS:
+        if work.name in others:
+            name, call = others[work.name]
+            ours = best_time(partial(work.call, y, p), 5) / sort
+            theirs = best_time(partial(call, y, p), 1, 0.0) / sort
+            yield f"| {work.name} | {ours:.2f} | {name} | {theirs:.1f} |", ours <= theirs
+
+
+def choice_table(n: int) -> Iterator[tuple[str, bool]]:
+    yield f"\n## Choosing among all maps with 5 folds, {n:.0e} rows, in stable sorts\n", True
+    yield f"| bar | {' | '.join(SHAPES)} |", True
+    yield f"|---|{'---|' * len(SHAPES)}", True
+    row = []
+    for shape in SHAPES:
+        y, p = forecasts(shape, n)
+        sort = best_time(partial(np.sort, p, kind="stable"), 5)
+        choice = choose(p, y, rng=0)
+        assert choice.leave_alone == (shape in {"calibrated", "two decimals", "rare events"}), shape
+        row.append(best_time(partial(choose, p, y, rng=0), 2) / sort)
+    cells = " | ".join(f"{ratio:.1f}" for ratio in row)
+    yield f"| {CHOICE_BAR} | {cells} |", max(row) <= CHOICE_BAR
+
+
+def apply_table(n: int) -> Iterator[tuple[str, bool]]:
+    """Copy a Parquet file as scoring jobs write them, bare and with a column recalibrated."""
+    yield f"\n## Applying a map to a file of {n:.0e} rows through DuckDB, two cores\n", True
+    yield "| map | bare copy, s | with the map, s | ratio | bar |", True
+    yield "|---|---|---|---|---|", True
+    y, p = forecasts("biased beta", 10**6)
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
+        rows, out = Path(folder) / "rows.parquet", Path(folder) / "out.parquet"
+        connection.execute(
+            "copy (select range as id, random() as prediction, random() < 0.3 as outcome, "
+            "cast(random() * 1000 as integer) as customer, random() * 100 as amount, "
+            "timestamp '2025-01-01' + interval 1 second * range as scored, random() as score "
+            f"from range({n})) to '{rows}'"
+        )
+        start = time.perf_counter()
+        connection.execute(f"copy (select * from '{rows}') to '{out}'")
+        bare = time.perf_counter() - start
+        for kind in (Platt, Isotonic, Histogram, VennAbers):
+            fitted = kind().fit(p, y)
+            start = time.perf_counter()
+            assert apply_to_files(fitted, [rows], out) == n
+            seconds = time.perf_counter() - start
+            some = connection.sql(
+                f"select prediction, recalibrated from '{out}' limit 1000"
+            ).fetchnumpy()
+            error = np.abs(fitted.transform(some["prediction"]) - some["recalibrated"]).max()
+            assert error <= 1e-12
+            times = f"{bare:.1f} | {seconds:.1f} | {seconds / bare:.2f}"
+            yield f"| {kind.__name__} | {times} | {APPLY_BAR} |", seconds <= APPLY_BAR * bare
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=float, default=1e6)
+    parser.add_argument("--apply-rows", type=float, default=1e8)
+    parser.add_argument("--only", choices=["fit", "peers", "choice", "apply"])
+    options = parser.parse_args()
+    rows = int(options.rows)
+    tables = {
+        "fit": partial(fit_table, rows, 5),
+        "peers": partial(peer_table, rows),
+        "choice": partial(choice_table, rows),
+        "apply": partial(apply_table, int(options.apply_rows)),
+    }
+    missed = 0
+    for name, table in tables.items():
+        if options.only in {None, name}:
+            for line, held in table():
+                print(line if held else f"{line} MISSED", flush=True)
+                missed += not held
+    if missed:
+        sys.exit(f"{missed} bars missed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""`calibrant apply MAP FILE...`: recalibrate the predictions in files with a stored map."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from calibrant.cli.options import FilesArgument, PredictionOption, Scale, ScaleOption
+from calibrant.cli.write import drafted, refuse_to_overwrite
+
+OutOption = Annotated[
+    str, typer.Option(help="File for all rows with the new column: .parquet, .csv or .jsonl.")
+]
+ColumnOption = Annotated[str, typer.Option(help="Name of the new column.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
+
+
+def apply(
+    map_file: Annotated[str, typer.Argument(metavar="MAP", help="JSON file of a fitted map.")],
+    files: FilesArgument,
+    out: OutOption,
+    prediction: PredictionOption = "prediction",
+    column: ColumnOption = "recalibrated",
+    scale: ScaleOption = Scale.UNIT,
+    force: ForceOption = False,  # noqa: FBT002
+) -> None:
+    """Copy files with a column of recalibrated predictions."""
+    from calibrant.repair import load
+    from calibrant.repair.files import apply_to_files, check_output
+    from calibrant.words import count_text
+
+    refuse_to_overwrite({"--out": out}, force=force)
+    check_output(out)
+    fitted = load(map_file)
+    with drafted(out, "--out") as draft:
+        rows = apply_to_files(
+            fitted,
+            files,
+            draft,
+            prediction=prediction,
+            column=column,
+            percent=scale is Scale.PERCENT,
+        )
+    typer.echo(f"{count_text(rows, 'row')} with {column}: {out}")

@@ -1,0 +1,137 @@
+"""`calibrant repair FILE...`: choose a map that recalibrates, judge it, write it."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from calibrant.cli.apply import ColumnOption, ForceOption
+from calibrant.cli.options import (
+    ByOption,
+    ClusterOption,
+    ConfidenceOption,
+    FilesArgument,
+    Missing,
+    MissingOption,
+    OutcomeOption,
+    PosLabelOption,
+    PredictionOption,
+    Scale,
+    ScaleOption,
+    SeedOption,
+    WeightOption,
+    names_of,
+)
+from calibrant.cli.write import drafted, refuse_to_overwrite, write_text
+
+
+def repair(
+    files: FilesArgument,
+    out: Annotated[str | None, typer.Option(help="File for all rows with the new column.")] = None,
+    map_file: Annotated[
+        str | None, typer.Option("--map", help="File for the map as JSON, or - for stdout.")
+    ] = None,
+    sql: Annotated[
+        str | None, typer.Option(help="File for the map as SQL, or - for stdout.")
+    ] = None,
+    python: Annotated[
+        str | None, typer.Option(help="File for the map as Python, or - for stdout.")
+    ] = None,
+    dialect: Annotated[
+        str, typer.Option(help="Kind of SQL: duckdb, postgres, spark or sqlite.")
+    ] = "duckdb",
+    maps: Annotated[
+        str | None, typer.Option(help="Maps to choose from, with commas; all by default.")
+    ] = None,
+    score: Annotated[str, typer.Option(help="Score to choose by: log, brier, spherical.")] = "log",
+    folds: Annotated[int, typer.Option(help="Parts of the rows, each judged unseen.")] = 5,
+    prediction: PredictionOption = "prediction",
+    outcome: OutcomeOption = "outcome",
+    weight: WeightOption = None,
+    by: ByOption = None,
+    cluster: ClusterOption = None,
+    time: Annotated[
+        str | None, typer.Option(help="Column of times: maps learn from earlier rows only.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="Your decision: a TOML, JSON or CSV file of payoffs.")
+    ] = None,
+    column: ColumnOption = "recalibrated",
+    confidence: ConfidenceOption = 0.95,
+    pos_label: PosLabelOption = None,
+    scale: ScaleOption = Scale.UNIT,
+    na: MissingOption = Missing.REFUSE,
+    seed: SeedOption = 0,
+    json_path: Annotated[
+        str | None, typer.Option("--json", help="File for the judgement as JSON, or - for stdout.")
+    ] = None,
+    force: ForceOption = False,  # noqa: FBT002
+) -> None:
+    """Recalibrate forecasts: choose a map on rows it has not seen, or say to leave them alone."""
+    from calibrant.decisions import DecisionTask
+    from calibrant.joint.files import read_columns
+    from calibrant.repair import choose
+    from calibrant.repair.files import apply_to_files, check_output
+    from calibrant.repair.text import choice_text
+    from calibrant.repair.texts import dialect_of
+    from calibrant.report.source import prepare
+
+    written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,
+               "--json": json_path}  # fmt: skip
+    refuse_to_overwrite(written, force=force)
+    dialect_of(dialect)
+    if out is not None:
+        check_output(out)
+    groups = names_of(by) or []
+    extra = [name for name in (weight, cluster, time) if name is not None]
+    names = list(dict.fromkeys([prediction, outcome, *extra, *groups]))
+    forecasts = prepare(
+        dict(read_columns(files, names)),
+        prediction,
+        outcome,
+        pos_label,
+        percent=scale is Scale.PERCENT,
+        drop_missing=na is Missing.DROP,
+    )
+    columns = forecasts.columns
+    choice = choose(
+        forecasts.prediction,
+        forecasts.outcome,
+        sample_weight=None if weight is None else columns[weight],
+        pos_label=forecasts.pos_label,
+        maps=names_of(maps),
+        score=score,
+        task=None if task is None else DecisionTask.from_file(task),
+        clusters=None if cluster is None else columns[cluster],
+        time=None if time is None else columns[time],
+        by={name: columns[name] for name in groups} or None,
+        folds=folds,
+        confidence=confidence,
+        rng=seed,
+    )
+    if "-" not in written.values():
+        typer.echo(choice_text(choice))
+        if forecasts.dropped:
+            typer.echo(f"note: {forecasts.dropped} rows with a missing value were dropped")
+    if out is not None:
+        with drafted(out, "--out") as draft:
+            apply_to_files(
+                choice.map,
+                files,
+                draft,
+                prediction=prediction,
+                column=column,
+                percent=scale is Scale.PERCENT,
+            )
+    if map_file is not None:
+        write_text(choice.map.to_json(), map_file, "--map")
+    if sql is not None:
+        text = f"-- {choice.map.sentence}\n{choice.map.to_sql(prediction, dialect=dialect)}"
+        write_text(text, sql, "--sql")
+    if python is not None:
+        write_text(choice.map.to_python(), python, "--python")
+    if json_path is not None:
+        shown = {"schema": 1, **choice.as_dict(), "dropped": forecasts.dropped}
+        write_text(json.dumps(shown, allow_nan=False), json_path, "--json")

@@ -1,0 +1,129 @@
+"""Joint: the law J* of (prediction, outcome), of which every measure is a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calibrant.errors import InvalidOptionError
+from calibrant.joint.checks import power_of_two
+from calibrant.joint.draws import draw_positives
+from calibrant.joint.gate import Floats
+from calibrant.joint.law import in_cells
+from calibrant.joint.sources import Sources
+from calibrant.joint.storage import Storage
+
+
+class Joint(Sources, Storage):
+    """The joint law of predictions and outcomes: distinct predictions, their weight and outcome.
+
+    Make one with `from_samples`, `from_frame`, `from_files` or another of the methods that start
+    with `from_`; add two to merge them.
+
+    Examples
+    --------
+    >>> joint = Joint.from_samples([0, 1, 1, 0], [0.2, 0.8, 0.8, 0.8])
+    >>> joint
+    Joint(4 rows, 2 levels, mean prediction 0.65, base rate 0.5)
+    >>> joint.prediction
+    array([0.2, 0.8])
+    >>> joint.outcome
+    array([0.        , 0.66666667])
+    """
+
+    def __add__(self, other: Joint) -> Joint:
+        """Merge two laws; the coarser resolution wins."""
+        if not isinstance(other, Joint):
+            return NotImplemented
+        inherited = (
+            self._inherited_rounding * self.total + other._inherited_rounding * other.total
+        ) / (self.total + other.total)
+        both = self.sums().merged(other.sums())
+        resolutions = [j.resolution for j in (self, other) if j.resolution is not None]
+        if not resolutions:
+            return Joint(both.levels(), inherited_rounding=inherited)
+        coarser = min(resolutions)
+        return Joint.of_cells(*in_cells(both, coarser), coarser, inherited)
+
+    def rounded(self, resolution: int) -> Joint:
+        """Round predictions to cells of width 1/resolution, each with its mean prediction.
+
+        Parameters
+        ----------
+        resolution : int
+            Number of cells, a power of two.
+
+        Returns
+        -------
+        Joint
+            The law of the rounded predictor; `rounding` bounds how far predictions moved.
+
+        Examples
+        --------
+        >>> joint = Joint.from_samples([0, 1, 1], [0.10, 0.11, 0.9])
+        >>> joint.rounded(8).prediction
+        array([0.105, 0.9  ])
+        """
+        power_of_two(resolution)
+        if self.resolution is not None and self.resolution <= resolution:
+            return self
+        # Cells of powers of two are nested: the ends of the final cell alone bound the way from
+        # the rows.
+        return Joint.of_cells(
+            *in_cells(self.sums(), resolution), resolution, self._inherited_rounding
+        )
+
+    def recalibrated(self) -> Joint:
+        """Replace each prediction by the mean outcome of its level: perfectly calibrated.
+
+        Examples
+        --------
+        >>> Joint.from_counts([0.1, 0.3], [10, 10], [4, 4]).recalibrated().prediction
+        array([0.4])
+        """
+        return self._moved_to(self.outcome)
+
+    def apply(self, mapping: Callable[[Floats], Any]) -> Joint:
+        """Map every prediction with a vectorised function of [0, 1] to [0, 1].
+
+        Examples
+        --------
+        >>> Joint.from_samples([0, 1], [0.2, 0.6]).apply(lambda p: p / 2).prediction
+        array([0.1, 0.3])
+        """
+        moved = np.asarray(mapping(self.prediction), dtype=np.float64)
+        if moved.shape != self.prediction.shape or not ((moved >= 0) & (moved <= 1)).all():
+            raise InvalidOptionError(
+                "a map of predictions must return one value in [0, 1] for each",
+                f"shape {moved.shape}"
+                + (f", from {moved.min():g} to {moved.max():g}" if moved.size else ""),
+            )
+        return self._moved_to(moved)
+
+    def simulated(self, rng: np.random.Generator | int | None = None) -> Joint:
+        """Redraw the outcomes as coins of the predicted bias: a sample of J^p on the same rows.
+
+        See `draw_positives` for what is drawn when rows have weights.
+
+        Examples
+        --------
+        >>> joint = Joint.from_counts([0.0, 1.0], [5, 5], [2, 2])
+        >>> joint.simulated(rng=0).outcome
+        array([0., 1.])
+        """
+        return self.with_positives(draw_positives(self, np.random.default_rng(rng), 1)[0])
+
+    def with_positives(self, positives: Floats) -> Joint:
+        """Keep predictions and weights, with other outcomes."""
+        return Joint(
+            replace(self.sums(), positives=positives),
+            resolution=self.resolution,
+            inherited_rounding=self._inherited_rounding,
+        )
+
+    def _moved_to(self, prediction: Floats) -> Joint:
+        levels = self.sums().without_ends().with_prediction(prediction + 0.0)
+        return Joint(levels.in_order().levels())

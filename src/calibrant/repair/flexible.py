@@ -1,0 +1,314 @@
+"""Maps without a fixed shape: they pool or smooth the outcomes."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+import calibrant._kernels as kernels
+from calibrant.errors import InvalidOptionError
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.measures.interval import best_partition
+from calibrant.measures.kernel_smoothed import (
+    NARROWEST_CURVE,
+    kernel_smoothed_calibration_error,
+    smoothed_curve,
+)
+from calibrant.pooling import Pooling, isotonic, quantile_bins, uniform_bins
+from calibrant.pooling.bins import pooling_at
+from calibrant.repair.base import (
+    RecalibrationMap,
+    away_from_ends,
+    read_predictions,
+    refuse_unknown,
+)
+from calibrant.repair.forms import Form, Lines, Steps, form_from
+from calibrant.words import count_text, distinct_texts
+
+STRATEGIES = ("quantile", "uniform", "interval")
+# Share of the prediction itself that makes the strict variant increase everywhere.
+TILT = 1e-3
+# The best partition is looked for among the ends of so many cells where there are more levels.
+MOST_LEVELS = 2**16
+# How close the bias plus width of the intervals comes to the least possible.
+PARTITION_TOLERANCE = 1e-4
+# A smooth map has so many knots to the width of its kernel.
+KNOTS_PER_WIDTH = 4
+
+
+class Isotonic(RecalibrationMap):
+    """The increasing map of least squared error (isotonic regression), linear between pools.
+
+    Parameters
+    ----------
+    strict : bool, default=False
+        Increase strictly, so that no two forecasts become equal: linear between the centres of
+        the pools (Oron, Flournoy 2017), plus a thousandth of the way towards the prediction.
+    allow_certain : bool, default=False
+        Let pools of one outcome predict exactly 0 or 1. By default values stay
+        1 / (2 n + 2) away from both for n rows.
+
+    References
+    ----------
+    Zadrozny, Elkan (2002), Transforming classifier scores into accurate multiclass probability
+    estimates, KDD. Oron, Flournoy (2017), Centered isotonic regression, Statistics in
+    Biopharmaceutical Research 9.
+
+    Examples
+    --------
+    >>> map = Isotonic().fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
+    >>> map.transform([0.0, 0.2, 0.3, 0.35])
+    array([0.1, 0.5, 0.5, 0.7])
+    """
+
+    order = 5
+    learned = ("pools_",)
+    pools_: int
+    form_: Lines
+
+    def __init__(self, *, strict: bool = False, allow_certain: bool = False) -> None:
+        self.strict = strict
+        self.allow_certain = allow_certain
+
+    def _fitted(self, joint: Joint) -> Form:
+        pools = isotonic(joint)
+        self.pools_ = len(pools)
+        value = away_from_ends(pools.joint.outcome, joint, allow_certain=self.allow_certain)
+        value = np.maximum.accumulate(value)  # sums of pools may differ in their last digit
+        if not self.strict:
+            return Lines.between(
+                np.column_stack([pools.low, pools.high]).ravel(), np.repeat(value, 2)
+            )
+        curve = Lines.between(pools.joint.prediction, value)
+        knot = np.unique(np.concatenate([[0.0], curve.knot, [1.0]]))
+        return Lines.between(knot, (1 - TILT) * curve(knot) + TILT * knot)
+
+    @property
+    def sentence(self) -> str:
+        """What the fitted map does, in words."""
+        self._require_fitted()
+        return f"{count_text(self.pools_, 'pool')}, increasing; {_largest_move(self.form_)}."
+
+
+class Histogram(RecalibrationMap):
+    """Predict the mean outcome of each bin.
+
+    Parameters
+    ----------
+    strategy : {"quantile", "uniform", "interval"}, default="quantile"
+        Bins of about equal weight, of equal width, or the intervals that attain the interval
+        calibration error: the best trade of bias against width, no number of bins to choose.
+    n_bins : int, default=15
+        Number of bins; not used with "interval".
+    allow_certain : bool, default=False
+        Let bins of one outcome predict exactly 0 or 1.
+
+    Notes
+    -----
+    Not monotone, and forecasts of one bin become equal. A bin without rows takes the value of the
+    bin below it. With more than 65 536 levels the intervals of "interval" end at cells of that
+    number.
+
+    Examples
+    --------
+    >>> Histogram(n_bins=2).fit([0.1, 0.2, 0.6, 0.7], [0, 1, 1, 1]).transform([0.0, 0.9])
+    array([0.5, 0.9])
+    """
+
+    order = 7
+    learned = ("bins_",)
+    bins_: int
+    form_: Steps
+
+    def __init__(
+        self, strategy: str = "quantile", n_bins: int = 15, *, allow_certain: bool = False
+    ) -> None:
+        self.strategy = strategy
+        self.n_bins = n_bins
+        self.allow_certain = allow_certain
+
+    def _fitted(self, joint: Joint) -> Form:
+        refuse_unknown("strategy", self.strategy, STRATEGIES)
+        pools = self._pools(joint)
+        value = away_from_ends(pools.joint.outcome, joint, allow_certain=self.allow_certain)
+        start = pools.start[pools.occupied].copy()
+        start[0] = 0.0
+        self.bins_ = start.size
+        return Steps.joined(start, value)
+
+    def _pools(self, joint: Joint) -> Pooling:
+        if self.strategy == "quantile":
+            return quantile_bins(joint, self.n_bins)
+        if self.strategy == "uniform":
+            return uniform_bins(joint, self.n_bins)
+        if len(joint) > MOST_LEVELS:
+            joint = joint.rounded(MOST_LEVELS)
+        return pooling_at(joint, best_partition(joint, PARTITION_TOLERANCE).start)
+
+    @property
+    def sentence(self) -> str:
+        """What the fitted map does, in words."""
+        self._require_fitted()
+        return f"{count_text(self.bins_, 'bin')}; {_largest_move(self.form_)}."
+
+
+class Smooth(RecalibrationMap):
+    """Add the bias seen around each prediction, weighted by a Gaussian (kernel smoothing).
+
+    Parameters
+    ----------
+    bandwidth : float, optional
+        Width of the Gaussian, at least 0.001; by default the fixed point of the kernel-smoothed
+        calibration error, at which the bias that remains visible equals the width.
+    allow_certain : bool, default=False
+        Let the map reach exactly 0 or 1.
+
+    Attributes
+    ----------
+    bandwidth_ : float
+        The width that was used.
+
+    Notes
+    -----
+    The smoother of smECE, reflected at 0 and 1, at four knots to the width. Where there are no
+    rows the map is linear between what is seen on both sides, and constant beyond the last row
+    seen. Not monotone.
+
+    References
+    ----------
+    Blasiok, Nakkiran (2024), Smooth ECE: principled reliability diagrams via kernel smoothing,
+    ICLR.
+
+    Examples
+    --------
+    >>> map = Smooth(bandwidth=0.1).fit([0.2] * 10 + [0.8] * 10, [0] * 7 + [1] * 7 + [0] * 6)
+    >>> map.transform([0.2, 0.8]).round(2)
+    array([0.3, 0.4])
+    """
+
+    order = 6
+    learned = ("bandwidth_",)
+    bandwidth_: float
+    form_: Lines
+
+    def __init__(self, bandwidth: float | None = None, *, allow_certain: bool = False) -> None:
+        self.bandwidth = bandwidth
+        self.allow_certain = allow_certain
+
+    def _fitted(self, joint: Joint) -> Form:
+        width = self.bandwidth
+        if width is None:
+            width = max(float(kernel_smoothed_calibration_error(joint)), NARROWEST_CURVE)
+        curve = smoothed_curve(joint, bandwidth=width)
+        self.bandwidth_ = float(width)
+        size = curve["prediction"].size
+        count = min(size, int(np.ceil(KNOTS_PER_WIDTH / width)) + 1)
+        chosen = np.unique(np.linspace(0, size - 1, max(count, 2)).astype(np.intp))
+        chosen = chosen[np.isfinite(curve["outcome"][chosen])]
+        value = np.clip(curve["outcome"][chosen], 0.0, 1.0)
+        value = away_from_ends(value, joint, allow_certain=self.allow_certain)
+        return Lines.between(curve["prediction"][chosen], value)
+
+    @property
+    def sentence(self) -> str:
+        """What the fitted map does, in words."""
+        self._require_fitted()
+        return f"Smoothed over a width of {self.bandwidth_:.2g}; {_largest_move(self.form_)}."
+
+
+class VennAbers(RecalibrationMap):
+    """Two isotonic regressions per prediction, one for each outcome it might have.
+
+    The prediction joins the rows once with outcome 0 and once with outcome 1; the two fitted values
+    are an interval of probabilities of which one is perfectly calibrated, whatever the law of the
+    rows, if rows are exchangeable. The map returns one value of the interval, high / (1 - low +
+    high), which the log score regrets least. It is never exactly 0 or 1.
+
+    References
+    ----------
+    Vovk, Petej, Fedorova (2015), Large-scale probabilistic predictors with and without guarantees
+    of validity, NeurIPS (inductive Venn-Abers predictors).
+
+    Examples
+    --------
+    >>> map = VennAbers().fit([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1])
+    >>> low, high = map.interval([0.15, 0.4])
+    >>> low, high, map.transform([0.15, 0.4])
+    (array([0.        , 0.66666667]), array([0.5, 1. ]), array([0.33333333, 0.75      ]))
+    """
+
+    order = 8
+    learned = ("mean_width_",)
+    mean_width_: float
+    form_: Steps
+    low_: Steps
+    high_: Steps
+
+    def _fitted(self, joint: Joint) -> Form:
+        high = kernels.raised(joint.weight, joint.positives)
+        zeros = joint.weight - joint.positives
+        low = 1 - kernels.raised(joint.weight[::-1].copy(), zeros[::-1].copy())[::-1]
+        self.mean_width_ = float(joint.mass @ (high - low))
+        # At a level both outcomes join it; in the gap above it 0 joins it and 1 joins the next.
+        start = np.repeat(joint.prediction, 2)
+        start[1::2] = np.nextafter(start[1::2], 2.0)
+        start = np.append(0.0, start)
+        low = np.append(0.0, np.repeat(low, 2))
+        high = np.append(np.repeat(high, 2), 1.0)
+        inside = start <= 1
+        start, low, high = start[inside], low[inside], high[inside]
+        self.low_, self.high_ = Steps.joined(start, low), Steps.joined(start, high)
+        return Steps.joined(start, high / (1 - low + high))
+
+    def interval(self, y_proba: object) -> tuple[Floats, Floats]:
+        """Return the two probabilities, one of which is perfectly calibrated.
+
+        Parameters
+        ----------
+        y_proba : array-like of shape (n,)
+            Predictions.
+
+        Returns
+        -------
+        low, high : array of shape (n,)
+            Fitted values if the outcome were 0, and if it were 1.
+        """
+        self._require_fitted()
+        prediction = read_predictions(y_proba)
+        return self.low_(prediction), self.high_(prediction)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted map as plain data; `load` takes it back."""
+        self._require_fitted()
+        ends = {"low": self.low_.as_dict(), "high": self.high_.as_dict()}
+        return super().to_dict() | {"interval": ends}
+
+    def restored(self, data: dict[str, Any]) -> Self:
+        """Take over what was fitted from plain data."""
+        low, high = (form_from(data["interval"][end]) for end in ("low", "high"))
+        if not (isinstance(low, Steps) and isinstance(high, Steps)):
+            raise InvalidOptionError("the ends of an interval must be steps", low.kind)
+        self.low_, self.high_ = low, high
+        return super().restored(data)
+
+    @property
+    def sentence(self) -> str:
+        """What the fitted map does, in words."""
+        self._require_fitted()
+        return (
+            f"Between two isotonic regressions, {self.mean_width_:.2g} apart on average; "
+            f"{_largest_move(self.form_)}."
+        )
+
+
+def _largest_move(form: Steps | Lines) -> str:
+    """Say where a map of steps or lines moves a forecast most."""
+    at = form.start if isinstance(form, Steps) else form.knot
+    farthest = int(np.argmax(np.abs(form.value - at)))
+    before, after = float(at[farthest]), float(form.value[farthest])
+    if before == after:
+        return "no forecast moves"
+    said, becomes = distinct_texts(before, after)
+    return f"the largest move is that of {said} to {becomes}"

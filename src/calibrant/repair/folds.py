@@ -1,0 +1,256 @@
+"""Rows split into folds, so that every map is judged on rows it has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.inference.evidence import Cases, Evidence
+from calibrant.joint import Joint, Rows
+from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
+from calibrant.joint.gate import Floats, Indices, read_labels
+from calibrant.joint.sums import Sums
+
+# Fold of rows that are learned from but never judged: the first ones in time.
+EARLIEST = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Rows, or equal rows of one fold added up."""
+
+    prediction: Floats
+    outcome: Floats
+    weight: Floats
+    square: Floats
+    """Sum of squared weights."""
+    count: Floats
+    """Number of rows."""
+    fold: Indices
+    cluster: Indices | None = None
+    forward: bool = False
+    """Whether folds follow each other in time, so that only earlier ones teach."""
+
+    @property
+    def folds(self) -> range:
+        """The folds that are judged."""
+        return range(int(self.fold.max()) + 1)
+
+    @property
+    def judged(self) -> npt.NDArray[np.bool_]:
+        """Rows that some map is judged on."""
+        return np.asarray(self.fold != EARLIEST)
+
+    def taught(self, fold: int) -> Joint:
+        """Rows to learn from when a fold is judged: none of the fold, of its clusters, or later."""
+        keep = self.fold < fold if self.forward else self.fold != fold
+        if self.forward and self.cluster is not None:
+            keep &= ~np.isin(self.cluster, self.cluster[self.fold == fold])
+        if not keep.any():
+            raise InvalidForecastsError(
+                "every fold must leave rows to learn from",
+                "clusters that reach over all of the time",
+                "leave out clusters or time",
+            )
+        return self.joint(self.prediction, keep)
+
+    def joint(self, prediction: Floats, keep: npt.NDArray[np.bool_] | None = None) -> Joint:
+        """Joint of these rows with some predictions."""
+        sums = Sums(prediction, self.weight, self.weight * self.outcome, self.count, self.square)
+        if keep is not None:
+            sums = sums.where(keep)
+        return Joint(sums.in_order().levels())
+
+    def where(self, keep: npt.NDArray[np.bool_]) -> Units:
+        """Keep some of the rows."""
+        return Units(
+            self.prediction[keep],
+            self.outcome[keep],
+            self.weight[keep],
+            self.square[keep],
+            self.count[keep],
+            self.fold[keep],
+            None if self.cluster is None else self.cluster[keep],
+            self.forward,
+        )
+
+    def cases(self, prediction: Floats) -> Cases:
+        """Rows for means of functions of prediction and outcome."""
+        code = None
+        if self.cluster is not None:
+            code = np.unique(self.cluster, return_inverse=True)[1]
+        return Cases(prediction, self.outcome, self.weight, self.square, code)
+
+    def evidence(self, prediction: Floats) -> Evidence:
+        """Rows with some predictions, for intervals of calibration errors."""
+        if self.cluster is None and not bool((self.count == 1).all()):
+            return Evidence.of_joint(self.joint(prediction))
+        rows = Rows(np.ascontiguousarray(prediction), self.outcome, self.weight)
+        several = self.cluster is not None and np.unique(self.cluster).size > 1
+        return Evidence.of_rows(rows, self.cluster if several else None)
+
+
+def split_counts(joint: Joint, folds: int, rng: np.random.Generator) -> Units:
+    """Split rows that weigh the same within a level, known by their sums, into folds at random.
+
+    Rows that follow each other in the order of predictions go to different folds. Outcomes have no
+    say in it: folds with the same outcomes at each level would let a map that learns chance pass.
+    """
+    count = np.rint(joint.rows).astype(np.int64)
+    owner = np.repeat(np.arange(count.size), count % folds)
+    drawn = _dealt(owner.size, folds, rng)
+    dealt = np.bincount(owner * folds + drawn, minlength=count.size * folds)
+    dealt = dealt.reshape(count.size, folds) + (count // folds)[:, np.newaxis]
+    each = joint.weight / joint.rows
+    ones = _ones_among(dealt, np.rint(joint.positives / each).astype(np.int64), rng)
+    both = np.stack([dealt - ones, ones])
+    outcome, level, fold = np.nonzero(both)
+    order = np.argsort(level, kind="stable")
+    outcome, level, fold = outcome[order], level[order], fold[order]
+    number = both[outcome, level, fold].astype(np.float64)
+    weight, square = number * each[level], number * each[level] ** 2
+    prediction = joint.prediction[level]
+    return Units(prediction, outcome.astype(np.float64), weight, square, number, fold)
+
+
+def _ones_among(dealt: Any, positives: Any, rng: np.random.Generator) -> Any:
+    """How many rows of each fold have outcome 1, drawn without replacement, level by level."""
+    ones = np.zeros_like(dealt)
+    total = dealt.sum(axis=1)
+    pure = positives == total
+    ones[pure] = dealt[pure]
+    mixed = np.flatnonzero((positives > 0) & ~pure)
+    good, left = positives[mixed], total[mixed]
+    for fold in range(dealt.shape[1]):
+        size = dealt[mixed, fold]
+        drawn = rng.hypergeometric(good, left - good, size)
+        ones[mixed, fold] = drawn
+        good, left = good - drawn, left - size
+    return ones
+
+
+def split_rows(
+    rows: Rows, clusters: object, time: object, folds: int, rng: np.random.Generator
+) -> Units:
+    """Split rows into folds: whole clusters together, in the order of time if it is given."""
+    size = rows.prediction.size
+    outcome = np.asarray(rows.outcome, dtype=np.float64)
+    weight = np.ones(size) if rows.weight is None else rows.weight
+    cluster = None
+    if clusters is not None:
+        cluster = np.unique(read_labels(clusters, "clusters", rows), return_inverse=True)[1]
+    if time is not None:
+        fold = _in_time(read_labels(time, "time", rows), folds)
+    elif cluster is not None:
+        fold = _by_cluster(cluster, folds, rng)
+    else:
+        fold = np.empty(size, dtype=np.intp)
+        order = np.lexsort((weight, outcome, rows.prediction))  # not that of the caller
+        shuffled = np.lexsort((rng.random(size), rows.prediction[order]))
+        fold[order[shuffled]] = _dealt(size, folds, rng)
+    return Units(
+        rows.prediction,
+        outcome,
+        weight,
+        weight**2,
+        np.ones(size),
+        fold,
+        cluster,
+        time is not None,
+    )
+
+
+def _dealt(size: int, folds: int, rng: np.random.Generator) -> Indices:
+    """Deal folds like cards: every so many neighbours get each fold once, in random order."""
+    rounds = np.tile(np.arange(folds), (-(-size // folds), 1))
+    return rng.permuted(rounds, axis=1).ravel()[:size]
+
+
+def _by_cluster(cluster: Indices, folds: int, rng: np.random.Generator) -> Indices:
+    """Deal whole clusters, the largest first."""
+    sizes = np.bincount(cluster)
+    if sizes.size < 2:
+        raise InvalidForecastsError("clusters must be at least two", "one cluster")
+    order = np.lexsort((rng.random(sizes.size), -sizes))
+    fold = np.empty(sizes.size, dtype=np.intp)
+    fold[order] = np.arange(sizes.size) % folds
+    return fold[cluster]
+
+
+def _in_time(time: npt.NDArray[Any], folds: int) -> Indices:
+    """Blocks of about equal size that follow each other; equal times stay together."""
+    moments, code = np.unique(time, return_inverse=True)
+    if moments.size < 2:
+        raise InvalidForecastsError("time must hold at least two times", "one")
+    rows = np.bincount(code)
+    middle = (np.cumsum(rows) - rows / 2) / time.size
+    block = np.minimum((middle * (folds + 1)).astype(np.intp), folds)
+    block = np.unique(block, return_inverse=True)[1]
+    if block[-1] == 0:
+        block = (np.arange(moments.size) == moments.size - 1).astype(np.intp)
+    return block[code] + EARLIEST
+
+
+def read_units(
+    y_proba: object,
+    y_true: object,
+    sample_weight: object,
+    pos_label: object,
+    clusters: object,
+    time: object,
+    labels: dict[str, npt.NDArray[Any]],
+    folds: int,
+    rng: np.random.Generator,
+) -> tuple[Units, dict[str, npt.NDArray[Any]]]:
+    """Read what the caller holds and split it; labels lose the rows without weight."""
+    if folds < 2 or folds != int(folds):
+        raise InvalidOptionError("folds must be a whole number, at least 2", repr(folds))
+    if isinstance(y_proba, Joint):
+        return _of_joint(y_proba, (y_true, sample_weight, clusters, time), labels, folds, rng), {}
+    rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
+    joint = Joint.from_rows(rows)
+    refuse_mean_outcomes(joint)
+    _refuse_one_row(joint)
+    folds = min(folds, joint.row_count)
+    if sample_weight is None and clusters is None and time is None and not labels:
+        return split_counts(joint, folds, rng), {}
+    if joint.clipped:
+        rows = rows.cure()
+    named = {name: read_labels(values, name, rows) for name, values in labels.items()}
+    units = split_rows(rows, clusters, time, folds, rng)
+    kept = units.weight > 0
+    if not kept.all():
+        named = {name: values[kept] for name, values in named.items()}
+        units = units.where(kept)
+    return units, named
+
+
+def _of_joint(
+    joint: Joint,
+    beside: tuple[object, ...],
+    labels: dict[str, Any],
+    folds: int,
+    rng: np.random.Generator,
+) -> Units:
+    if any(part is not None for part in beside) or labels:
+        raise InvalidForecastsError(
+            "a Joint stands alone", "a Joint with other arguments", "pass y_proba and y_true"
+        )
+    refuse_mean_outcomes(joint)
+    _refuse_one_row(joint)
+    if not exact_levels(joint).all():
+        raise InvalidForecastsError(
+            "a choice from a Joint needs rows that weigh the same within each level",
+            "different weights",
+            "pass y_proba and y_true",
+        )
+    return split_counts(joint, min(folds, joint.row_count), rng)
+
+
+def _refuse_one_row(joint: Joint) -> None:
+    if joint.row_count < 2:
+        raise InvalidForecastsError("a choice needs at least two rows", "one row")

@@ -1,0 +1,141 @@
+"""The few functions that every map comes down to, so that all of them can be exported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import InvalidOptionError
+from calibrant.joint.gate import Floats
+
+# Predictions nearer to 0 or 1 than this have the log-odds of this.
+LEAST = 2.0**-53
+# Log-odds stay within these ends: beyond them a double is exactly 0 or 1, or a database refuses.
+MOST_LOG_ODDS = 36.0
+# Databases refuse numbers below the normal range of doubles: this counts as next to 0.
+TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """A piecewise constant function: each value holds from its start to the next one."""
+
+    start: Floats
+    value: Floats
+    kind: ClassVar[str] = "steps"
+
+    @classmethod
+    def joined(cls, start: Floats, value: Floats) -> Steps:
+        """Join neighbouring steps of the same height; of equal starts the last counts."""
+        start = np.where((start > 0) & (start < TINY), TINY, start)
+        last = np.append(np.diff(start) > 0, True)
+        start, value = start[last], value[last]
+        new = np.append(True, np.diff(value) != 0)
+        return cls(start[new], value[new])
+
+    def __call__(self, prediction: Floats) -> Floats:
+        """Value of the step that holds each prediction; below the first start, its value."""
+        step = np.searchsorted(self.start, prediction, side="right") - 1
+        return self.value[np.maximum(step, 0)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"kind": self.kind, "start": self.start.tolist(), "value": self.value.tolist()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """A continuous piecewise linear function, constant beyond its first and last knot."""
+
+    knot: Floats
+    value: Floats
+    kind: ClassVar[str] = "lines"
+
+    @classmethod
+    def between(cls, knot: npt.ArrayLike, value: npt.ArrayLike) -> Lines:
+        """Connect points; knots must not decrease, and of equal ones the first counts."""
+        knots = np.asarray(knot, dtype=np.float64)
+        knots = np.where(knots < TINY, 0.0, knots)
+        new = np.append(True, np.diff(knots) > 0)
+        return cls(knots[new], np.asarray(value, dtype=np.float64)[new])
+
+    def __call__(self, prediction: Floats) -> Floats:
+        """Interpolate; the share of the way comes first, so that no slope can overflow."""
+        if self.knot.size == 1:
+            return np.full(prediction.shape, self.value[0])
+        left = np.searchsorted(self.knot, prediction, side="right") - 1
+        left = np.clip(left, 0, self.knot.size - 2)
+        share = (prediction - self.knot[left]) / np.diff(self.knot)[left]
+        return self.value[left] + np.clip(share, 0.0, 1.0) * np.diff(self.value)[left]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"kind": self.kind, "knot": self.knot.tolist(), "value": self.value.tolist()}
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """The function with log-odds intercept + low * log(p) - high * log(1 - p)."""
+
+    intercept: float
+    low: float
+    high: float
+    kind: ClassVar[str] = "logistic"
+
+    def __call__(self, prediction: Floats) -> Floats:
+        """Chance of the log-odds, never exactly 0 or 1."""
+        inside = np.clip(prediction, LEAST, 1 - LEAST)
+        log_odds = self.intercept + self.low * np.log(inside)
+        log_odds -= self.high * np.log(1 - inside)
+        np.clip(log_odds, -MOST_LOG_ODDS, MOST_LOG_ODDS, out=log_odds)
+        np.exp(np.negative(log_odds, out=log_odds), out=log_odds)
+        log_odds += 1
+        return np.asarray(np.divide(1.0, log_odds, out=log_odds))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "kind": self.kind,
+            "intercept": self.intercept,
+            "low": self.low,
+            "high": self.high,
+        }
+
+
+Form = Steps | Lines | Logistic
+
+
+def form_from(data: Mapping[str, Any]) -> Form:
+    """Read a form from plain data, and refuse one that somebody broke."""
+    kind = data.get("kind")
+    try:
+        if kind == Logistic.kind:
+            numbers = [float(data[name]) for name in ("intercept", "low", "high")]
+            if np.isfinite(numbers).all():
+                return Logistic(*numbers)
+        elif kind == Steps.kind:
+            return Steps(*_increasing(data["start"], data["value"]))
+        elif kind == Lines.kind:
+            return Lines(*_increasing(data["knot"], data["value"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidOptionError(f"a form of kind {kind!r} must be complete", str(error)) from error
+    raise InvalidOptionError(
+        "a form must be steps, lines or logistic, with finite numbers", f"kind {kind!r}"
+    )
+
+
+def _increasing(places: object, values: object) -> tuple[Floats, Floats]:
+    at, value = (np.array(column, dtype=np.float64) for column in (places, values))
+    if not (
+        at.ndim == 1
+        and at.shape == value.shape
+        and at.size > 0
+        and bool((np.diff(at) > 0).all())
+        and bool(((at >= 0) & (at <= 1) & (value >= 0) & (value <= 1)).all())
+    ):
+        raise ValueError("places that do not increase, or values outside [0, 1]")
+    return at, value

@@ -1,0 +1,161 @@
+"""What forecasts are worth on rows that no map has seen: before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.decisions import DecisionTask, Score, as_score
+from calibrant.inference.interval import ConfidenceInterval, find_interval
+from calibrant.inference.statistic import Statistic
+from calibrant.joint.gate import Floats
+from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.repair.folds import Units
+from calibrant.repair.forms import LEAST
+
+# A group with fewer rows is not looked at: its interval would say nothing.
+FEWEST_ROWS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class WorstGroup:
+    """The group whose smooth error is most certainly large."""
+
+    column: str
+    name: str
+    rows: int
+    interval: ConfidenceInterval
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What forecasts are worth, out of sample."""
+
+    smooth_error: ConfidenceInterval
+    """Smooth calibration error with its interval."""
+    brier: float
+    """Mean squared error."""
+    log_loss: float
+    """Mean of minus the log of the chance given to what happened; may be infinite."""
+    task_loss: float | None
+    """Minus the mean payoff of the caller's decision, if there is one."""
+    auc: float
+    """Chance that of a row with outcome 1 and one with outcome 0 in the same fold the first has
+    the higher forecast, ties counted half; NaN for one class."""
+    ties: float
+    """Share of such pairs with equal forecasts."""
+    worst_group: WorstGroup | None = None
+    """Of the groups that were asked for."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data; what is not defined is None."""
+        worst = self.worst_group
+        return {
+            "smooth_error": self.smooth_error.value,
+            "smooth_error_low": self.smooth_error.low,
+            "smooth_error_high": self.smooth_error.high,
+            "brier": self.brier,
+            "log_loss": _finite(self.log_loss),
+            "task_loss": self.task_loss,
+            "auc": _finite(self.auc),
+            "ties": _finite(self.ties),
+            "worst_group": None
+            if worst is None
+            else {
+                "column": worst.column,
+                "name": worst.name,
+                "rows": worst.rows,
+                "smooth_error": worst.interval.value,
+                "smooth_error_low": worst.interval.low,
+                "smooth_error_high": worst.interval.high,
+            },
+        }
+
+
+def judge(
+    units: Units,
+    prediction: Floats,
+    task: DecisionTask | None,
+    labels: Mapping[str, npt.NDArray[Any]],
+    confidence: float,
+    draws: int,
+    seed: int,
+) -> Judgement:
+    """Judge the predictions that rows were given by maps which had not seen them."""
+    total = float(units.weight.sum())
+
+    def mean(score: Score) -> float:
+        return float(units.weight @ score.expected(units.outcome, prediction)) / total
+
+    auc, ties = _ranking(units, prediction)
+    return Judgement(
+        smooth_error=_interval(units, prediction, confidence, draws, seed),
+        brier=mean(as_score("brier")),
+        log_loss=mean(as_score("log")),
+        task_loss=None if task is None else mean(as_score(task)),
+        auc=auc,
+        ties=ties,
+        worst_group=_worst_group(units, prediction, labels, confidence, draws, seed),
+    )
+
+
+def losses(score: Score, units: Units, prediction: Floats) -> Floats:
+    """Loss of each row; a forecast of 0 or 1 that proved wrong costs much, but not all."""
+    return score.expected(units.outcome, np.clip(prediction, LEAST, 1 - LEAST))
+
+
+def _interval(
+    units: Units, prediction: Floats, confidence: float, draws: int, seed: int
+) -> ConfidenceInterval:
+    statistic = Statistic.of(smooth_calibration_error)
+    rng = np.random.default_rng(seed)
+    return find_interval(units.evidence(prediction), statistic, confidence, draws, rng)
+
+
+def _worst_group(
+    units: Units,
+    prediction: Floats,
+    labels: Mapping[str, npt.NDArray[Any]],
+    confidence: float,
+    draws: int,
+    seed: int,
+) -> WorstGroup | None:
+    """Order groups by the lower end of their interval: by evidence, not by the raw error."""
+    found = []
+    for column, values in labels.items():
+        names, code = np.unique(values, return_inverse=True)
+        for number, name in enumerate(names):
+            inside = code == number
+            rows = int(units.count[inside].sum())
+            if rows >= FEWEST_ROWS:
+                interval = _interval(
+                    units.where(inside), prediction[inside], confidence, draws, seed
+                )
+                found.append(WorstGroup(column, str(name), rows, interval))
+    return max(found, key=lambda group: (group.interval.low, group.interval.value), default=None)
+
+
+def _ranking(units: Units, prediction: Floats) -> tuple[float, float]:
+    """Share of pairs in the right order, and of ties, within folds: each has a map of its own."""
+    right = tied = pairs = 0.0
+    for fold in units.folds:
+        inside = units.fold == fold
+        code = np.unique(prediction[inside], return_inverse=True)[1]
+        weight, outcome = units.weight[inside], units.outcome[inside]
+        ones = np.bincount(code, weight * outcome)
+        zeros = np.bincount(code, weight * (1 - outcome))
+        below = np.cumsum(zeros) - zeros
+        right += float(ones @ (below + zeros / 2))
+        tied += float(ones @ zeros)
+        pairs += float(ones.sum() * zeros.sum())
+    if pairs == 0:
+        return np.nan, np.nan
+    return right / pairs, tied / pairs
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,194 @@
+"""Logistic regression on the sums of a Joint, by Newton's method within bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.errors import ConvergenceError
+from calibrant.joint import Joint
+from calibrant.joint.gate import Floats
+from calibrant.repair.base import rows_behind
+from calibrant.repair.forms import LEAST
+
+MOST_STEPS = 200
+# The mean loss that one more step would gain; the step that is taken then squares it.
+ENOUGH = 1e-12
+# Below this gain a full step of Newton's method needs no check of the loss.
+NEAR = 1e-6
+# No step moves log-odds by more: far from the optimum the curvature says little.
+MOST_MOVE = 8.0
+# A coefficient this near to its bound is at it, whatever rounding says.
+AT_BOUND = 1e-12
+# Fits on more levels than this start where a fit on so many cells ended.
+COARSE = 2**11
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Weights of the levels, the part of them that counts as outcome 1, and the log terms."""
+
+    weight: Floats
+    ones: Floats
+    log_low: Floats
+    """log(p)"""
+    log_high: Floats
+    """-log(1 - p)"""
+
+    @classmethod
+    def of(cls, joint: Joint, smoothing: tuple[float, float]) -> Targets:
+        """Read a Joint; outcomes 0 and 1 count as the two values of the smoothing."""
+        zero, one = smoothing
+        inside = np.clip(joint.prediction, LEAST, 1 - LEAST)
+        ones = joint.positives
+        if smoothing != (0.0, 1.0):
+            ones = one * joint.positives + zero * (joint.weight - joint.positives)
+        return cls(
+            joint.weight / joint.total, ones / joint.total, np.log(inside), -np.log(1 - inside)
+        )
+
+    def term(self, name: str) -> Floats | None:
+        """Return a term of a model by name; None is the constant one."""
+        if name == "one":
+            return None
+        if name == "log_odds":
+            return self.log_low + self.log_high
+        return self.log_low if name == "log_low" else self.log_high
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Which terms a regression has: the terms of a design, their bounds, a fixed part."""
+
+    terms: tuple[str, ...]
+    """Of "one", "log_odds", "log_low", "log_high"."""
+    start: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    offset: str = ""
+    """A term whose coefficient is one."""
+
+
+def solve(joint: Joint, model: Model, smoothing: tuple[float, float] = (0.0, 1.0)) -> list[float]:
+    """Find the coefficients of least log loss; the problem is convex."""
+    start = np.array(model.start)
+    if len(joint) > 2 * COARSE:
+        start = _newton(Targets.of(joint.rounded(COARSE), smoothing), model, start)
+    found = _newton(Targets.of(joint, smoothing), model, start)
+    return [float(value) for value in found]
+
+
+def _newton(data: Targets, model: Model, start: Floats) -> Floats:
+    """Go downhill by Newton's steps; a coefficient at a bound stays while it presses against it."""
+    from scipy.special import expit
+
+    terms = [data.term(name) for name in model.terms]
+    offset = data.term(model.offset) if model.offset else None
+    low, high = np.array(model.low), np.array(model.high)
+    at, step, gain, loss = start, np.zeros_like(start), 0.0, np.inf
+    for _ in range(MOST_STEPS):
+        score = _score(terms, offset, at)
+        if gain > NEAR:
+            value = _loss(data, score)
+            if value > loss + 1e-15:
+                step = step / 2
+                at = at - step
+                continue
+        chance = expit(score)
+        spread = data.weight * chance
+        excess = spread - data.ones
+        slope = np.array([_dot(term, excess) for term in terms])
+        spread *= 1 - chance
+        step, settled = _step(at, slope, _curvature(terms, spread), low, high)
+        gain = float(-slope @ step)
+        if gain > NEAR:
+            loss = _loss(data, score)
+            farthest = float(np.abs(_score(terms, None, step)).max())
+            step *= min(1.0, MOST_MOVE / farthest)
+        step *= _longest(at, step, low, high)
+        at = at + step
+        at = np.where(at < low + AT_BOUND, low, np.where(at > high - AT_BOUND, high, at))
+        if settled and gain <= ENOUGH:
+            return at
+    raise ConvergenceError(
+        "the logistic regression of a map must converge",
+        f"a step that still gains {gain:.2g} after {MOST_STEPS}",
+        "look at the predictions: are they probabilities",
+    )
+
+
+def _step(
+    at: Floats, slope: Floats, curvature: Floats, low: Floats, high: Floats
+) -> tuple[Floats, bool]:
+    """Newton's step of the coefficients that may move, and whether all that should, may."""
+    at_low, at_high = at <= low, at >= high
+    free = ~(at_low & (slope > 0) | at_high & (slope < 0))
+    settled = True
+    while True:
+        step = np.zeros_like(at)
+        if free.any():
+            block = curvature[np.ix_(free, free)]
+            # Keeps terms that are nearly alike solvable; where the slope is 0 does not change.
+            block[np.diag_indices_from(block)] *= 1 + 1e-12
+            block[np.diag_indices_from(block)] += 1e-18
+            step[free] = -np.linalg.solve(block, slope[free])
+        outwards = free & (at_low & (step < 0) | at_high & (step > 0))
+        if not outwards.any():
+            return step, settled
+        free &= ~outwards
+        settled = False
+
+
+def _loss(data: Targets, score: Floats) -> float:
+    return float(data.weight @ np.logaddexp(0, score) - data.ones @ score)
+
+
+def _score(terms: list[Floats | None], offset: Floats | None, at: Floats) -> Floats:
+    total: Floats | float = 0.0 if offset is None else offset
+    for term, coefficient in zip(terms, at, strict=True):
+        total = total + (coefficient if term is None else coefficient * term)
+    return np.asarray(total)
+
+
+def _dot(term: Floats | None, values: Floats) -> float:
+    return float(values.sum() if term is None else term @ values)
+
+
+def _curvature(terms: list[Floats | None], spread: Floats) -> Floats:
+    size = len(terms)
+    curvature = np.empty((size, size))
+    for i, first in enumerate(terms):
+        weighted = spread if first is None else first * spread
+        for j, second in enumerate(terms[: i + 1]):
+            curvature[i, j] = curvature[j, i] = _dot(second, weighted)
+    return curvature
+
+
+def _longest(at: Floats, step: Floats, low: Floats, high: Floats) -> float:
+    """Share of a step, at most all of it, that stays within the bounds."""
+    room = np.where(step > 0, high - at, np.where(step < 0, at - low, np.inf))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.where(step != 0, room / np.abs(step), np.inf)
+    return float(min(1.0, shares.min()))
+
+
+def platt_targets(joint: Joint) -> tuple[float, float]:
+    """Targets of Platt for outcomes 0 and 1: the rule of succession for each class."""
+    scale = rows_behind(joint) / joint.total
+    ones = float(joint.positives.sum()) * scale
+    zeros = float((joint.weight - joint.positives).sum()) * scale
+    return 1 / (zeros + 2), (ones + 1) / (ones + 2)
+
+
+def one_class(joint: Joint) -> bool:
+    """Whether only one outcome was seen."""
+    ones = float(joint.positives.sum())
+    return ones <= 0 or not (joint.positives < joint.weight).any()
+
+
+def separated(joint: Joint) -> bool:
+    """Whether a threshold parts the outcomes, so that the best slope is infinite."""
+    zeros = joint.prediction[joint.positives < joint.weight]
+    ones = joint.prediction[joint.positives > 0]
+    return bool(zeros[-1] <= ones[0] or ones[-1] <= zeros[0])

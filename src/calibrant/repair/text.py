@@ -1,0 +1,45 @@
+"""A choice as plain text: what was chosen, before and after, all maps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant.repair.choice import Choice
+from calibrant.repair.judgement import Judgement
+
+
+def choice_text(choice: Choice) -> str:
+    """Write a choice for a terminal."""
+    before, after = _lines(choice.before), _lines(choice.after)
+    width = max(map(len, before.values())) + 2
+    lines = [choice.sentence, "", f"{'out of sample':20}{'before':{width}}after"]
+    lines += [f"{name:20}{value:{width}}{after[name]}" for name, value in before.items()]
+    lines += ["", f"{'map':24}{choice.score + ' score':>12}  gain"]
+    table = choice.table
+    for i, name in enumerate(table["map"]):
+        gain = "" if name == "Identity" else _gain(table, i)
+        mark = "  <- chosen" if table["chosen"][i] else ""
+        lines.append(f"{name:24}{table['score'][i]:12.5f}  {gain}{mark}".rstrip())
+    return "\n".join(lines)
+
+
+def _lines(judged: Judgement) -> dict[str, str]:
+    smooth = judged.smooth_error
+    lines = {
+        "smooth error": f"{smooth.value:.4f} ({smooth.low:.4f} to {smooth.high:.4f})",
+        "Brier score": f"{judged.brier:.5f}",
+        "log loss": f"{judged.log_loss:.5f}",
+        "AUC": "not defined" if np.isnan(judged.auc) else f"{judged.auc:.4f}",
+        "tied pairs": "not defined" if np.isnan(judged.ties) else f"{100 * judged.ties:.2f} %",
+    }
+    if judged.task_loss is not None:
+        lines["loss of your task"] = f"{judged.task_loss:.5f}"
+    if judged.worst_group is not None:
+        worst = judged.worst_group
+        lines["worst group"] = f"{worst.column} {worst.name}: {worst.interval.value:.4f}"
+    return lines
+
+
+def _gain(table: dict[str, list[float]], i: int) -> str:
+    low, high = table["gain_low"][i], table["gain_high"][i]
+    return f"{table['gain'][i]:+.5f} ({low:+.5f} to {high:+.5f})"

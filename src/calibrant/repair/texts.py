@@ -1,0 +1,222 @@
+"""Forms as source text: a Python function without dependencies, and expressions of SQL."""
+
+from __future__ import annotations
+
+import keyword
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from calibrant.errors import InvalidOptionError
+from calibrant.joint.gate import CLIP_FLOAT64, Floats
+from calibrant.repair.forms import LEAST, MOST_LOG_ODDS, Form, Lines, Logistic, Steps
+
+# Few deep branches cost databases more than many shallow ones, and the other way round.
+BRANCHES = 8
+LOWEST, HIGHEST = -CLIP_FLOAT64, 1 + CLIP_FLOAT64
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What differs between the kinds of SQL."""
+
+    double: str = "double"
+    mark: str = '"'
+    """Mark around names of columns."""
+    least: str = "least"
+    greatest: str = "greatest"
+
+    def quoted(self, column: str) -> str:
+        """Quote the name of a column."""
+        return self.mark + column.replace(self.mark, 2 * self.mark) + self.mark
+
+    def within(self, text: str, low: float, high: float) -> str:
+        """Write a value moved between two ends."""
+        return f"{self.greatest}({self.least}({text}, {_number(high)}), {_number(low)})"
+
+
+DIALECTS = {
+    "duckdb": Dialect(),
+    "postgres": Dialect(double="double precision"),
+    "spark": Dialect(mark="`"),
+    "sqlite": Dialect(least="min", greatest="max"),
+}
+
+CHECK = f"""\
+    if not {LOWEST!r} <= p <= {HIGHEST!r}:
+        raise ValueError(f"a probability must be in [0, 1], got {{p!r}}")
+"""
+STEPS_PROGRAM = """\
+from bisect import bisect_right
+
+START = {start}
+VALUE = {value}
+
+
+def {name}(p):
+    {doc}
+{check}\
+    return VALUE[max(bisect_right(START, p) - 1, 0)]
+"""
+LINES_PROGRAM = """\
+from bisect import bisect_right
+
+KNOT = {knot}
+VALUE = {value}
+
+
+def {name}(p):
+    {doc}
+{check}\
+    after = bisect_right(KNOT, p)
+    if after == 0:
+        return VALUE[0]
+    if after == len(KNOT):
+        return VALUE[-1]
+    share = (p - KNOT[after - 1]) / (KNOT[after] - KNOT[after - 1])
+    return VALUE[after - 1] + share * (VALUE[after] - VALUE[after - 1])
+"""
+LOGISTIC_PROGRAM = """\
+from math import exp, log
+
+
+def {name}(p):
+    {doc}
+{check}\
+    p = min(max(p, {least!r}), {most!r})
+    log_odds = {intercept!r} + {low!r} * log(p) - {high!r} * log(1 - p)
+    return 1 / (1 + exp(-min(max(log_odds, -{limit!r}), {limit!r})))
+"""
+
+
+def python_source(form: Form, name: str, doc: str) -> str:
+    """Write a form as a Python function of one float that imports the standard library only."""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise InvalidOptionError("name must be a name of Python", repr(name))
+    shared = {"name": name, "doc": f'"""{doc}"""', "check": CHECK}
+    if isinstance(form, Logistic):
+        return LOGISTIC_PROGRAM.format(
+            **shared,
+            least=LEAST,
+            most=1 - LEAST,
+            limit=MOST_LOG_ODDS,
+            intercept=form.intercept,
+            low=form.low,
+            high=form.high,
+        )
+    value = tuple(form.value.tolist())
+    if isinstance(form, Steps):
+        return STEPS_PROGRAM.format(**shared, start=tuple(form.start.tolist()), value=value)
+    return LINES_PROGRAM.format(**shared, knot=tuple(form.knot.tolist()), value=value)
+
+
+def dialect_of(name: str) -> Dialect:
+    """Find a kind of SQL by its name."""
+    if name not in DIALECTS:
+        raise InvalidOptionError(f"dialect must be one of {', '.join(DIALECTS)}", repr(name))
+    return DIALECTS[name]
+
+
+def sql_expression(
+    form: Form, column: str, dialect: str, *, percent: bool = False, otherwise: str = "null"
+) -> str:
+    """Write a form as an expression of SQL.
+
+    Parameters
+    ----------
+    form : Steps, Lines or Logistic
+        What to write.
+    column : str
+        Name of the column of predictions.
+    dialect : str
+        Kind of SQL.
+    percent : bool, default=False
+        Whether the column holds per cent.
+    otherwise : str, default="null"
+        Expression for a value that is no probability; a missing one is NULL in any case.
+    """
+    kind = dialect_of(dialect)
+    x = f"cast({kind.quoted(column)} as {kind.double})"
+    if percent:
+        x = f"({x} / {_number(100.0)})"
+    inside = f"{x} >= {_number(LOWEST)} and {x} <= {_number(HIGHEST)}"
+    rest = "" if otherwise == "null" else f" when {x} is not null then {otherwise}"
+    return f"cast(case when {inside} then {_body(form, x, kind)}{rest} end as {kind.double})"
+
+
+def _body(form: Form, x: str, kind: Dialect) -> str:
+    if isinstance(form, Logistic):
+        return _logistic(form, x, kind)
+    if isinstance(form, Steps):
+        return _tree(form.start[1:], lambda i: _number(form.value[i]), x)
+    return _tree(form.knot, partial(_segment, form, x), x)
+
+
+def _segment(form: Lines, x: str, i: int) -> str:
+    """Write the line that ends at knot i, or the constant before the first or after the last."""
+    if i in {0, form.knot.size}:
+        return _number(form.value[min(i, form.knot.size - 1)])
+    start, value = form.knot[i - 1], form.value[i - 1]
+    width, rise = form.knot[i] - start, form.value[i] - value
+    if rise == 0:
+        return _number(value)
+    return f"{_number(value)} + ({x} - {_number(start)}) / {_number(width)} * {_number(rise)}"
+
+
+def _tree(cuts: Floats, leaf: Callable[[int], str], x: str) -> str:
+    """Find the part of a value by branching: leaf i holds from cut i - 1 up to cut i."""
+
+    def branch(first: int, last: int) -> str:
+        size = last - first + 1
+        if size == 1:
+            return leaf(first)
+        parts = min(BRANCHES, size)
+        ends = [first + size * part // parts for part in range(parts + 1)]
+        cases = "".join(
+            f" when {x} < {_number(cuts[end - 1])} then {branch(start, end - 1)}"
+            for start, end in pairwise(ends[:-1])
+        )
+        return f"case{cases} else {branch(ends[-2], last)} end"
+
+    return branch(0, len(cuts))
+
+
+def _logistic(form: Logistic, x: str, kind: Dialect) -> str:
+    """Write the chance of the log-odds; PostgreSQL refuses an exp that over- or underflows."""
+    one = _number(1.0)
+    if form.low == form.high > 0:  # one logarithm does, between the ends where log-odds stop
+        slope = _number(form.low)
+        log_odds = f"{_number(form.intercept)} + {slope} * ln({x} / ({one} - {x}))"
+        low, high = (_place(form, end) for end in (-MOST_LOG_ODDS, MOST_LOG_ODDS))
+        lowest, highest = form(np.array([low, high])).tolist()
+        return (
+            f"case when {x} <= {_number(low)} then {_number(lowest)} "
+            f"when {x} >= {_number(high)} then {_number(highest)} "
+            f"else {one} / ({one} + exp(-({log_odds}))) end"
+        )
+    inside = kind.within(x, LEAST, 1 - LEAST)
+    terms = _number(form.intercept)
+    if form.low:
+        terms += f" + {_number(form.low)} * ln({inside})"
+    if form.high:
+        terms += f" - {_number(form.high)} * ln({one} - {inside})"
+    log_odds = kind.within(terms, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+    return f"{one} / ({one} + exp(-{log_odds}))"
+
+
+def _place(form: Logistic, log_odds: float) -> float:
+    """Find the prediction at which the log-odds of an increasing form reach a value."""
+    before = (log_odds - form.intercept) / form.low
+    chance = 1 / (1 + math.exp(-min(max(before, -700.0), 700.0)))
+    return min(max(chance, LEAST), 1 - LEAST)
+
+
+def _number(value: float) -> str:
+    """Write a double; without an exponent DuckDB would take it for a decimal."""
+    text = repr(float(value))
+    text = text if "e" in text else f"{text}e0"
+    return f"({text})" if value < 0 else text

@@ -1,0 +1,83 @@
+"""What to do next: the map that would help, and what it can be expected to gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from calibrant.joint import Rows
+from calibrant.joint.draws import exact_levels
+from calibrant.repair import Choice, choose
+from calibrant.report.findings import NOTE, PASSED, Finding
+from calibrant.report.source import Source
+
+# Maps that an audit tries: quick ones, of every shape.
+TRIED = ("PriorShift", "Temperature", "Platt", "Beta", "Isotonic", "Smooth")
+# Of more rows that differ in weight, cluster or time, so many are taken at random.
+MOST_ROWS = 2**16
+
+
+def advise(
+    source: Source, confidence: float, rng: np.random.Generator | int | None = None
+) -> Choice | None:
+    """Choose a map on rows it has not seen; None where the rows do not allow a choice.
+
+    Rows without weights, clusters and times are taken as counts of at most 4096 cells, so that the
+    time does not grow with their number.
+    """
+    generator = np.random.default_rng(rng)
+    evidence = source.evidence
+    if evidence.given.row_count < 2:
+        return None
+    if source.log is None and evidence.clusters is None:
+        for joint in (evidence.joint, evidence.given):
+            if len(joint) <= MOST_ROWS and exact_levels(joint).all():
+                return choose(joint, maps=TRIED, confidence=confidence, rng=generator)
+    rows, beside = _rows_of(source)
+    if rows is None:
+        return None
+    if rows.prediction.size > MOST_ROWS:
+        kept = np.sort(generator.choice(rows.prediction.size, MOST_ROWS, replace=False))
+        rows, beside = rows.where(kept), {name: part[kept] for name, part in beside.items()}
+    return choose(
+        rows.prediction,
+        rows.outcome,
+        sample_weight=rows.weight,
+        maps=TRIED,
+        confidence=confidence,
+        rng=generator,
+        **beside,
+    )
+
+
+def repair_findings(choice: Choice | None) -> Iterator[Finding]:
+    """Say in the list of findings what a map would gain, or that none would."""
+    if choice is None:
+        return
+    if choice.leave_alone:
+        yield Finding("CAL071", PASSED, choice.sentence, "use the probabilities as they are")
+        return
+    before, after = choice.smooth_errors
+    yield Finding(
+        "CAL070",
+        NOTE,
+        f"{choice.sentence} The smooth error falls from {before:.4f} to {after:.4f} on rows that "
+        "the map had not seen.",
+        "recalibrate: calibrant repair FILE --out fixed.parquet --map map.json",
+    )
+
+
+def _rows_of(source: Source) -> tuple[Rows | None, dict[str, Any]]:
+    """Rows, with their clusters or times."""
+    evidence = source.evidence
+    if evidence.clusters is not None:
+        return evidence.rows, {"clusters": evidence.clusters.code}
+    if source.log is not None:
+        rows, time = source.log
+        return rows, {"time": time}
+    if evidence.rows is None and evidence.coins is not None:
+        cases = evidence.cases()
+        return Rows(cases.prediction, cases.outcome, cases.weight), {}
+    return evidence.rows, {}

@@ -1,0 +1,190 @@
+"""Laws over all maps: range, monotony, weights as repeats, order of rows, little data."""
+
+from __future__ import annotations
+
+import pickle
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import calibrant as cal
+from calibrant.repair import MAPS, Histogram, Isotonic, Smooth
+from oracles.strategies import rows, universal, weighted_rows
+
+VARIANTS = {
+    **{name: kind() for name, kind in MAPS.items()},
+    "Isotonic strict": Isotonic(strict=True),
+    "Histogram uniform": Histogram("uniform"),
+    "Histogram interval": Histogram("interval"),
+    "Smooth 0.1": Smooth(bandwidth=0.1),
+    "Platt plain": MAPS["Platt"](smoothing="none"),
+}
+MONOTONE = ("Identity", "PriorShift", "Temperature", "Beta", "Isotonic", "Isotonic strict")
+every_map = pytest.mark.parametrize("variant", VARIANTS)
+some = settings(universal, max_examples=30)
+GRID = np.concatenate([[0.0, 5e-324, 1e-300, 1e-17], np.linspace(0, 1, 201), [1 - 2**-53]])
+
+
+def fresh(variant):
+    return type(VARIANTS[variant])(**VARIANTS[variant].get_params())
+
+
+@every_map
+@some
+@given(data=weighted_rows())
+def test_values_are_probabilities_and_never_certain(variant, data):
+    y, p, w = data
+    values = fresh(variant).fit(p, y, w).transform(GRID)
+    assert np.isfinite(values).all()
+    assert ((values >= 0) & (values <= 1)).all()
+    if variant != "Identity":
+        assert ((values > 0) & (values < 1)).all()
+
+
+@pytest.mark.parametrize("variant", MONOTONE)
+@some
+@given(data=weighted_rows())
+def test_monotone_maps_are_monotone(variant, data):
+    y, p, w = data
+    at = np.unique(np.concatenate([GRID, p]))
+    assert (np.diff(fresh(variant).fit(p, y, w).transform(at)) >= -1e-15).all()
+
+
+@some
+@given(data=weighted_rows())
+def test_the_strict_variant_keeps_forecasts_apart(data):
+    y, p, w = data
+    at = np.linspace(0, 1, 1001)
+    assert (np.diff(Isotonic(strict=True).fit(p, y, w).transform(at)) > 0).all()
+
+
+@every_map
+@some
+@given(data=rows(), times=st.integers(2, 3))
+def test_weights_are_repeats_and_zero_is_removal(variant, data, times):
+    y, p = data
+    w = 1.0 + (np.arange(y.size) % times)
+    weighted = fresh(variant).fit(np.append(p, 0.5), np.append(y, 1), np.append(w, 0.0))
+    repeated = fresh(variant).fit(np.repeat(p, w.astype(int)), np.repeat(y, w.astype(int)))
+    assert weighted.transform(GRID) == pytest.approx(repeated.transform(GRID), abs=1e-7)
+
+
+@every_map
+@some
+@given(data=weighted_rows(), seed=st.integers(0, 99))
+def test_the_order_of_rows_does_not_matter(variant, data, seed):
+    y, p, w = data
+    order = np.random.default_rng(seed).permutation(y.size)
+    one = fresh(variant).fit(p, y, w)
+    other = fresh(variant).fit(p[order], y[order], w[order])
+    assert one.transform(GRID) == pytest.approx(other.transform(GRID), abs=1e-7)
+
+
+@every_map
+def test_weights_that_sum_to_one_do_not_pass_for_one_row(variant):
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    y = rng.random(2000) < p**2
+    plain = fresh(variant).fit(p, y).transform(GRID)
+    normed = fresh(variant).fit(p, y, np.full(p.size, 1 / p.size)).transform(GRID)
+    wide = variant == "VennAbers"  # the row that is added has weight one
+    assert normed == pytest.approx(plain, abs=0.5 if wide else 1e-7)
+
+
+@every_map
+@pytest.mark.parametrize("y", [[0, 0, 0], [1, 1, 1]])
+def test_one_class_moves_forecasts_towards_it_without_inventing_a_slope(variant, y):
+    fitted = fresh(variant).fit([0.2, 0.5, 0.6], y)
+    values = fitted.transform([0.2, 0.5, 0.6])
+    assert ((values > 0) & (values < 1)).all()
+    if variant in {"Identity", "Temperature"}:
+        assert values == pytest.approx([0.2, 0.5, 0.6])
+    elif y[0]:
+        assert values.mean() > 0.5
+    else:
+        assert values.mean() < 0.43
+    if variant in {"PriorShift", "Platt", "Platt plain", "Beta"}:
+        odds = values / (1 - values)
+        assert odds / np.array([0.25, 1, 1.5]) == pytest.approx([odds[1]] * 3)
+        assert "one outcome" in fitted.sentence
+
+
+@every_map
+def test_two_rows_that_are_parted_stay_on_their_sides(variant):
+    low, high = fresh(variant).fit([0.3, 0.8], [0, 1]).transform([0.3, 0.8])
+    assert 0.05 < low < 0.55
+    assert 0.45 < high < 0.95
+    assert low <= high
+
+
+@every_map
+def test_one_row_and_constant_forecasts(variant):
+    assert 0 < fresh(variant).fit([0.3], [1]).transform([0.3])[0] < 1
+    fitted = fresh(variant).fit([0.3] * 10, [1] * 6 + [0] * 4)
+    value = float(fitted.transform([0.3])[0])
+    if variant == "Identity":
+        assert value == 0.3
+    elif variant == "Temperature":
+        assert value == pytest.approx(0.5, abs=0.01)
+    elif variant == "Isotonic strict":
+        assert value == pytest.approx(0.6, abs=1e-3)
+    else:
+        assert value == pytest.approx(0.6, abs=0.04)
+
+
+@every_map
+def test_forecasts_of_exactly_0_and_1_are_met_with_care(variant):
+    p = np.array([0.0] * 50 + [1.0] * 50)
+    y = np.array([0] * 45 + [1] * 5 + [1] * 40 + [0] * 10)
+    low, high = fresh(variant).fit(p, y).transform([0.0, 1.0])
+    assert np.isfinite([low, high]).all()
+    if variant not in {"Identity", "PriorShift", "Temperature", "Beta"}:
+        assert low == pytest.approx(0.1, abs=0.03)
+        assert high == pytest.approx(0.8, abs=0.03)
+
+
+@every_map
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
+def test_predictions_keep_their_shape(variant, shape):
+    rng = np.random.default_rng(1)
+    p = rng.random(40)
+    y = rng.random(40) < p
+    fitted = fresh(variant).fit(p.reshape(shape), y)
+    assert fitted.transform(p.reshape(shape)).shape == p.reshape(shape).shape
+    both = fitted.transform(np.column_stack([1 - p, p]))
+    assert both.sum(axis=1) == pytest.approx(np.ones(40))
+    assert both[:, 1].tolist() == fitted.transform(p).tolist()
+    assert fitted.transform(p.tolist()).tolist() == fitted.transform(p).tolist()
+
+
+@every_map
+def test_a_joint_does_as_well_as_its_rows(variant):
+    rng = np.random.default_rng(2)
+    p = rng.random(300).round(2)
+    y = rng.random(300) < p
+    of_rows = fresh(variant).fit(p, y)
+    of_joint = fresh(variant).fit(cal.Joint.from_samples(y, p))
+    assert of_rows.transform(GRID).tolist() == of_joint.transform(GRID).tolist()
+    moved = cal.Joint.from_samples(y, p).apply(of_joint)
+    assert moved.total == 300
+
+
+@every_map
+def test_pickled_maps_are_the_same(variant):
+    fitted = fresh(variant).fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+    again = pickle.loads(pickle.dumps(fitted))  # noqa: S301
+    assert again.transform(GRID).tolist() == fitted.transform(GRID).tolist()
+    assert again.sentence == fitted.sentence
+    assert fitted.sentence.endswith(".")
+
+
+@pytest.mark.parametrize("name", ["Isotonic", "Histogram", "Smooth"])
+def test_certainty_is_given_where_it_is_asked_for(name):
+    p, y = np.repeat([0.1, 0.9], 50), np.repeat([0, 1], 50)
+    options = {"bandwidth": 0.01} if name == "Smooth" else {}
+    values = MAPS[name](allow_certain=True, **options).fit(p, y).transform([0.1, 0.9])
+    assert values == pytest.approx([0.0, 1.0], abs=1e-3 if options else 0)
+    values = MAPS[name](**options).fit(p, y).transform([0.1, 0.9])
+    assert values == pytest.approx([0.5 / 101, 1 - 0.5 / 101])

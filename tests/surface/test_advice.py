@@ -1,0 +1,71 @@
+"""What the audit advises to do next."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.report.advice import MOST_ROWS, advise, repair_findings
+from calibrant.report.source import Roles, read
+
+RNG = np.random.default_rng(12)
+CHANCE = RNG.random(10_000)
+OUTCOME = RNG.random(10_000) < CHANCE
+
+
+def source_of(p, y=OUTCOME, **roles):
+    return read(y, p, Roles(**roles))
+
+
+def test_advice_tells_the_gain_with_its_interval():
+    choice = advise(source_of(CHANCE**1.5), 0.95, 0)
+    (finding,) = repair_findings(choice)
+    assert finding.code == "CAL070"
+    assert f"between {choice.gain.low:.2g} and {choice.gain.high:.2g}" in finding.text
+    assert "calibrant repair" in finding.advice
+
+
+def test_advice_leaves_calibrated_forecasts_alone():
+    (finding,) = repair_findings(advise(source_of(CHANCE), 0.95, 0))
+    assert (finding.code, finding.kind) == ("CAL071", "passed")
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [
+        {"weight": RNG.random(10_000) + 0.5},
+        {"clusters": np.arange(10_000) % 500},
+        {"time": np.arange(10_000)},
+    ],
+    ids=["weights", "clusters", "times"],
+)
+def test_advice_knows_weights_clusters_and_times(roles):
+    choice = advise(source_of(CHANCE**1.5, **roles), 0.95, 0)
+    assert not choice.leave_alone
+
+
+def test_advice_on_many_rows_takes_some_of_them():
+    p = np.tile(CHANCE, 10)
+    source = source_of(p**1.5, np.tile(OUTCOME, 10), weight=np.tile([0.5, 1.5], p.size // 2))
+    assert p.size > MOST_ROWS
+    assert not advise(source, 0.95, 0).leave_alone
+
+
+def test_there_is_no_advice_where_rows_do_not_allow_a_choice():
+    assert advise(source_of([0.5], [1]), 0.95, 0) is None
+    weighted = cal.Joint.from_samples(OUTCOME, CHANCE.round(2), sample_weight=CHANCE + 0.1)
+    assert advise(read(weighted, None, Roles()), 0.95, 0) is None
+    assert list(repair_findings(None)) == []
+
+
+def test_advice_takes_little_time():
+    source = source_of(CHANCE**1.5)
+    runs = []
+    for _ in range(3):
+        start = time.perf_counter()
+        advise(source, 0.95, 0)
+        runs.append(time.perf_counter() - start)
+    assert min(runs) < 1.0  # 0.1 s on a quiet machine

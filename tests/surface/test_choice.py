@@ -1,0 +1,275 @@
+"""Choosing a map: truth known, rows unseen, time and clusters respected."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+import calibrant as cal
+from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
+from calibrant.repair import Isotonic, Platt, choose
+from calibrant.repair.folds import split_counts, split_rows
+
+N = 4000
+
+
+def truths():
+    rng = np.random.default_rng(1)
+    chance = rng.beta(1.5, 1.5, N)
+    outcome = rng.random(N) < chance
+    return chance, outcome, {
+        "over-confident": expit(1.7 * logit(chance)),
+        "under-confident": expit(0.6 * logit(chance)),
+        "shifted": expit(logit(chance) + 0.7),
+        "not monotone": np.abs(chance - 0.35),
+    }  # fmt: skip
+
+
+CHANCE, OUTCOME, WRONG = truths()
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_known_faults_are_repaired_out_of_sample(kind):
+    choice = choose(WRONG[kind], OUTCOME, rng=0, draws=199)
+    assert not choice.leave_alone
+    assert 0 < choice.gain.low < choice.gain.value < choice.gain.high
+    assert choice.after.smooth_error.value < 0.6 * choice.before.smooth_error.value
+    assert choice.after.log_loss < choice.before.log_loss
+    assert choice.after.brier < choice.before.brier
+    # The map, fitted to all rows, is as good on rows that nobody has seen.
+    rng = np.random.default_rng(2)
+    order = rng.permutation(N)
+    fresh = rng.random(N) < CHANCE
+    repaired = choice.map.transform(WRONG[kind])
+    before, after = (
+        cal.smooth_calibration_error(fresh[order], p[order]) for p in (WRONG[kind], repaired)
+    )
+    assert after < 0.6 * before
+    assert choice.map.name in choice.sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "simple"),
+    [
+        ("over-confident", "Temperature"),
+        ("under-confident", "Temperature"),
+        ("shifted", "PriorShift"),
+    ],
+)
+def test_the_simplest_map_that_does_is_taken(kind, simple):
+    choice = choose(WRONG[kind], OUTCOME, rng=0)
+    assert choice.map.name == simple
+    assert choice.table["chosen"].count(True) == 1
+    assert choice.table["behind"][choice.table["map"].index(simple)] <= 1
+
+
+def test_monotone_maps_keep_the_ranking():
+    choice = choose(WRONG["over-confident"], OUTCOME, rng=0, draws=99)
+    assert choice.after.auc == pytest.approx(choice.before.auc, abs=1e-12)
+    assert choice.after.ties == choice.before.ties
+    pooled = choose(WRONG["over-confident"], OUTCOME, maps=["Histogram"], rng=0, draws=99)
+    assert pooled.after.ties > 0.02
+    from sklearn.metrics import roc_auc_score
+
+    assert choice.before.auc == pytest.approx(
+        roc_auc_score(OUTCOME, WRONG["over-confident"]), abs=0.01
+    )
+
+
+def test_calibrated_forecasts_are_left_alone():
+    choice = choose(CHANCE, OUTCOME, rng=0, draws=99)
+    assert choice.leave_alone
+    assert choice.map.transform([0.2, 0.7]).tolist() == [0.2, 0.7]
+    assert choice.sentence.startswith("Leave it alone")
+    assert choice.before is choice.after
+    assert choice.gain.value == 0
+
+
+def test_ties_do_not_let_maps_learn_chance():
+    """Folds that shared the outcomes of each level would make noise look like a fault."""
+    rng = np.random.default_rng(8)
+    p = rng.integers(1, 20, (20, 1000)) / 20
+    y = rng.random(p.shape) < p
+    for weight in (None, np.ones(1000)):
+        alone = [
+            choose(p[i], y[i], maps=["Isotonic"], sample_weight=weight, rng=i).leave_alone
+            for i in range(20)
+        ]
+        assert all(alone)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10])
+def test_few_rows_are_left_alone(n):
+    assert choose(CHANCE[:n], OUTCOME[:n], rng=0).leave_alone
+
+
+def test_no_events_are_no_proof():
+    """None of 100 rows with forecasts of 1 % had an event: that is what they said."""
+    assert choose([0.01] * 100, [0] * 100, rng=0).leave_alone
+
+
+def test_the_order_of_rows_and_the_container_do_not_matter():
+    p, y = WRONG["shifted"][:500].round(2), OUTCOME[:500].astype(int)
+    order = np.random.default_rng(3).permutation(500)
+    one, other = choose(p, y, rng=5), choose(p[order], y[order], rng=5)
+    joint = choose(cal.Joint.from_samples(y, p), rng=5)
+    assert one.table == other.table == joint.table
+    w = 1.0 + np.arange(500) % 3
+    weighted = choose(p, y, sample_weight=w, rng=5)
+    again = choose(p[order], y[order], sample_weight=w[order], rng=5)
+    assert weighted.table["map"] == again.table["map"]
+    assert weighted.table["score"] == pytest.approx(again.table["score"], rel=1e-9)
+
+
+def test_rows_are_dealt_evenly_and_all_of_them():
+    rng = np.random.default_rng(0)
+    joint = cal.Joint.from_samples(OUTCOME[:999], CHANCE[:999].round(1))
+    units = split_counts(joint, 5, rng)
+    assert units.count.sum() == 999
+    per_fold = np.bincount(units.fold, units.count)
+    assert per_fold.max() - per_fold.min() <= 1
+    whole = units.joint(units.prediction)
+    assert whole == joint
+    for fold in units.folds:
+        assert units.taught(fold).row_count == 999 - per_fold[fold]
+
+
+def test_counts_keep_the_weights_of_their_level():
+    p, y = CHANCE[:500].round(2), OUTCOME[:500]
+    joint = cal.Joint.from_samples(y, p, sample_weight=1 + p)
+    units = split_counts(joint, 5, np.random.default_rng(0))
+    whole = units.joint(units.prediction)
+    assert whole.weight == pytest.approx(joint.weight)
+    assert whole.positives == pytest.approx(joint.positives)
+    assert whole.weight_squares == pytest.approx(joint.weight_squares)
+    assert whole.rows.tolist() == joint.rows.tolist()
+    assert choose(joint, rng=0, draws=49).before.smooth_error.value == pytest.approx(
+        cal.smooth_calibration_error(joint)
+    )
+
+
+def test_clusters_are_never_torn_apart():
+    rows = cal.joint.Rows.read(OUTCOME[:600], CHANCE[:600])
+    labels = np.arange(600) % 40
+    units = split_rows(rows, labels, None, 5, np.random.default_rng(0))
+    for label in range(40):
+        assert len(set(units.fold[labels == label])) == 1
+    choice = choose(WRONG["shifted"][:600], OUTCOME[:600], clusters=labels, rng=0, draws=49)
+    assert choice.before.smooth_error.high <= 1
+
+
+def test_time_goes_forward_only():
+    """A map is judged on later rows than it learned from; the earliest rows are not judged."""
+    time = np.random.default_rng(4).permutation(600)
+    rows = cal.joint.Rows.read(OUTCOME[:600], CHANCE[:600])
+    units = split_rows(rows, None, time, 5, np.random.default_rng(0))
+    assert units.forward
+    assert (units.fold == -1).sum() == 100
+    for fold in units.folds:
+        taught = units.taught(fold)
+        assert taught.row_count == (fold + 1) * 100
+        assert time[units.fold == fold].min() >= taught.row_count
+    both = split_rows(rows, time // 150, time, 5, np.random.default_rng(0))
+    assert both.taught(4).row_count == 450  # rows of the cluster that is judged teach nothing
+    days = np.datetime64("2025-01-01") + time
+    choice = choose(WRONG["shifted"][:600], OUTCOME[:600], time=days, rng=0, draws=49)
+    assert choice.before.brier == pytest.approx(
+        np.mean((WRONG["shifted"][:600] - OUTCOME[:600])[time >= 100] ** 2)
+    )
+
+
+def test_a_fault_that_came_late_is_not_learned_from_the_future():
+    """Forecasts were right at first: what the past teaches gains little where folds ignore time."""
+    time = np.arange(N)
+    p = np.where(time < 0.84 * N, CHANCE, expit(logit(CHANCE) + 1.5))
+    forward = choose(p, OUTCOME, maps=["PriorShift"], time=time, rng=0)
+    careless = choose(p, OUTCOME, maps=["PriorShift"], rng=0)
+    assert not careless.leave_alone
+    assert forward.table["gain"][1] < 0.3 * careless.table["gain"][1]
+
+
+def test_the_worst_group_is_named_by_evidence():
+    group = np.where(np.arange(N) % 4 == 0, "night", "day")
+    p = np.where(group == "night", WRONG["shifted"], CHANCE)
+    choice = choose(p, OUTCOME, by={"shift": group}, rng=0, draws=99)
+    worst = choice.before.worst_group
+    assert (worst.column, worst.name, worst.rows) == ("shift", "night", N // 4)
+    assert worst.interval.low > 0.05
+    plain = choose(p, OUTCOME, by=group, rng=0, draws=99)
+    assert plain.before.worst_group.column == "group"
+
+
+def test_the_users_decision_is_told_before_and_after():
+    task = cal.DecisionTask.from_costs(false_positive=1, false_negative=4)
+    choice = choose(WRONG["shifted"], OUTCOME, task=task, rng=0, draws=49)
+    paid = task.payoffs[task.envelope.best(WRONG["shifted"], "first"), OUTCOME.astype(int)]
+    assert choice.before.task_loss == pytest.approx(-paid.mean())
+    assert choice.after.task_loss < choice.before.task_loss
+    by_task = choose(WRONG["shifted"], OUTCOME, score=task, rng=0, draws=49)
+    assert by_task.score == "task"
+    assert choose(WRONG["shifted"], OUTCOME, rng=0).before.task_loss is None
+
+
+def test_maps_may_be_given_by_name_or_with_options():
+    maps = ["Platt", Isotonic(strict=True), Platt(smoothing="none")]
+    choice = choose(WRONG["over-confident"], OUTCOME, maps=maps, rng=0)
+    assert choice.table["map"] == [
+        "Identity",
+        "Platt",
+        "Isotonic(strict=True)",
+        "Platt(smoothing='none')",
+    ]
+    assert not hasattr(maps[1], "form_")
+    strict = choose(WRONG["over-confident"], OUTCOME, maps=maps[1:2], rng=0, draws=49)
+    assert strict.map.strict
+    assert strict.smooth_errors[1] == strict.after.smooth_error.value
+    assert strict.after.ties == strict.before.ties
+    data = choice.as_dict()
+    json.dumps(data, allow_nan=False)
+    assert data["after"]["brier"] < data["before"]["brier"]
+
+
+def test_forecasts_of_0_and_1_that_proved_wrong_do_not_stop_the_choice():
+    p, y = CHANCE.round(), OUTCOME
+    choice = choose(p, y, rng=0, draws=49)
+    assert not choice.leave_alone
+    assert choice.before.log_loss == np.inf
+    assert choice.after.log_loss < 1
+    assert choice.as_dict()["before"]["log_loss"] is None
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda: choose([0.5], [1]), InvalidForecastsError, "two rows"),
+        (lambda: choose(CHANCE, OUTCOME, folds=1), InvalidOptionError, "folds"),
+        (lambda: choose(CHANCE, OUTCOME, maps=["magic"]), InvalidOptionError, "maps"),
+        (lambda: choose(CHANCE, OUTCOME, clusters=["a"] * N), InvalidForecastsError, "clusters"),
+        (lambda: choose(CHANCE, OUTCOME, time=[1] * N), InvalidForecastsError, "time"),
+        (lambda: choose(CHANCE, CHANCE), InferenceRefusedError, "outcomes 0 and 1"),
+        (lambda: choose(CHANCE, OUTCOME, confidence=1.0), InvalidOptionError, "confidence"),
+        (
+            lambda: choose(cal.Joint.from_samples(OUTCOME, CHANCE), OUTCOME),
+            InvalidForecastsError,
+            "stands alone",
+        ),
+        (
+            lambda: choose(
+                cal.Joint.from_samples(OUTCOME, CHANCE.round(1), sample_weight=CHANCE + 1)
+            ),
+            InvalidForecastsError,
+            "weigh the same",
+        ),
+        (
+            lambda: choose(CHANCE[:9], OUTCOME[:9], clusters=[1, 2] * 4 + [1], time=range(9)),
+            InvalidForecastsError,
+            "leave rows",
+        ),
+    ],
+)
+def test_what_cannot_be_chosen_from_is_refused(call, error, match):
+    with pytest.raises(error, match=match):
+        call()

@@ -1,0 +1,156 @@
+"""`calibrant repair` and `calibrant apply`, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrant.repair import Isotonic, Platt, load
+from commands import run
+
+RNG = np.random.default_rng(7)
+
+
+@pytest.fixture
+def frame():
+    chance = RNG.random(2000)
+    return pd.DataFrame(
+        {
+            "prediction": chance**2,
+            "outcome": (RNG.random(2000) < chance).astype(int),
+            "site": np.where(np.arange(2000) % 2, "north", "south"),
+            "patient": np.arange(2000) % 100,
+            "day": np.arange(2000),
+        }
+    )
+
+
+@pytest.fixture
+def file(frame, tmp_path):
+    frame.to_parquet(tmp_path / "rows.parquet")
+    return tmp_path / "rows.parquet"
+
+
+def test_repair_judges_and_writes_everything(frame, file, tmp_path):
+    out, map_file = tmp_path / "fixed.parquet", tmp_path / "map.json"
+    sql, python, judged = tmp_path / "map.sql", tmp_path / "map.py", tmp_path / "judged.json"
+    done = run(
+        "repair", str(file), "--out", str(out), "--map", str(map_file), "--sql", str(sql),
+        "--python", str(python), "--json", str(judged), "--by", "site", "--cluster", "patient",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "is worth it: out of sample" in done.stdout
+    for heading in ("before", "after", "smooth error", "AUC", "tied pairs", "worst group"):
+        assert heading in done.stdout
+    fitted = load(map_file)
+    expected = fitted.transform(frame["prediction"].to_numpy())
+    fixed = pd.read_parquet(out)
+    assert list(fixed) == [*frame, "recalibrated"]
+    assert fixed["recalibrated"].to_numpy() == pytest.approx(expected, abs=1e-12)
+    expression = sql.read_text(encoding="utf-8")
+    found = duckdb.sql(f"select {expression} from read_parquet('{file}')").fetchall()  # noqa: S608
+    assert [row[0] for row in found] == pytest.approx(expected, abs=1e-12)
+    names: dict = {}
+    exec(python.read_text(encoding="utf-8"), names)  # noqa: S102
+    assert names["recalibrate"](0.25) == pytest.approx(float(fitted.transform([0.25])[0]))
+    data = json.loads(judged.read_text(encoding="utf-8"))
+    assert data["schema"] == 1
+    assert data["after"]["smooth_error"] < data["before"]["smooth_error"]
+
+
+def test_repair_says_when_to_leave_forecasts_alone(tmp_path):
+    p = RNG.random(2000)
+    pd.DataFrame({"p": 100 * p, "y": np.where(RNG.random(2000) < p, "yes", "no")}).to_csv(
+        tmp_path / "rows.csv", index=False
+    )
+    done = run("repair", str(tmp_path / "rows.csv"), "--prediction", "p", "--outcome", "y",
+               "--scale", "percent", "--pos-label", "yes", "--map", "-")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert load(done.stdout).name == "Identity"
+    done = run("repair", str(tmp_path / "rows.csv"), "--prediction", "p", "--outcome", "y",
+               "--scale", "percent", "--pos-label", "yes")  # fmt: skip
+    assert done.stdout.startswith("Leave it alone")
+
+
+def test_repair_takes_time_weights_maps_and_a_task(frame, tmp_path):
+    frame.assign(w=1.5).to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "task.csv").write_text("action,0,1\nact,0.5,1\nwait,1,0\n", encoding="utf-8")
+    done = run("repair", str(tmp_path / "rows.csv"), "--time", "day", "--weight", "w", "--maps",
+               "Platt,Beta", "--score", "brier", "--task", str(tmp_path / "task.csv"))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "brier score" in done.stdout
+    assert "loss of your task" in done.stdout
+    assert "Isotonic" not in done.stdout
+
+
+@pytest.mark.parametrize("end", ["parquet", "csv", "jsonl"])
+def test_apply_streams_any_kind_of_file(frame, file, tmp_path, end):
+    fitted = Isotonic().fit(frame["prediction"], frame["outcome"])
+    (tmp_path / "map.json").write_text(fitted.to_json(), encoding="utf-8")
+    out = tmp_path / f"out.{end}"
+    done = run("apply", str(tmp_path / "map.json"), str(file), "--out", str(out), "--column", "q")
+    assert done.returncode == 0, done.stderr
+    assert "2 000 rows with q" in done.stdout
+    found = duckdb.sql(f"select q from '{out}'").fetchnumpy()["q"]  # noqa: S608
+    assert found == pytest.approx(fitted.transform(frame["prediction"].to_numpy()), abs=1e-12)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["map.json", out.name, "rows.parquet"]
+    )
+
+
+def test_apply_keeps_missing_predictions_missing_and_reads_percent(tmp_path):
+    fitted = Platt().fit([0.2, 0.4, 0.7, 0.6], [0, 1, 1, 0])
+    (tmp_path / "map.json").write_text(fitted.to_json(), encoding="utf-8")
+    out = tmp_path / "out.csv"
+    done = run("apply", str(tmp_path / "map.json"), "-", "--out", str(out), "--scale", "percent",
+               stdin="prediction\n20\n\n70\n")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = pd.read_csv(out, skip_blank_lines=False)["recalibrated"].to_numpy()
+    first, last = fitted.transform([0.2, 0.7])
+    assert [found[0], found[-1]] == pytest.approx([first, last])
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (["--out", "old.parquet"], "--force"),
+        (["--out", "new.xlsx"], ".parquet"),
+        (["--out", "new.parquet", "--prediction", "q"], "column 'q'"),
+        (["--out", "new.parquet", "--column", "outcome"], "must not be there yet"),
+        (["--out", "nowhere/new.parquet"], "can be written"),
+        (["--out", "new.parquet", "--prediction", "day"], "--scale percent"),
+    ],
+)
+def test_apply_refuses_and_writes_nothing(frame, file, tmp_path, options, match):
+    fitted = Platt().fit([0.2, 0.4, 0.7, 0.6], [0, 1, 1, 0])
+    (tmp_path / "map.json").write_text(fitted.to_json(), encoding="utf-8")
+    (tmp_path / "old.parquet").write_text("precious", encoding="utf-8")
+    options[1] = str(tmp_path / options[1])
+    before = sorted(tmp_path.iterdir())
+    done = run("apply", str(tmp_path / "map.json"), str(file), *options)
+    assert done.returncode == 2
+    assert match in done.stderr
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "old.parquet").read_text(encoding="utf-8") == "precious"
+
+
+def test_repair_refuses_to_overwrite_before_it_works(file, tmp_path):
+    (tmp_path / "map.json").write_text("precious", encoding="utf-8")
+    done = run("repair", str(file), "--map", str(tmp_path / "map.json"))
+    assert done.returncode == 2
+    assert "--map must not name a file that is there" in done.stderr
+    assert (tmp_path / "map.json").read_text(encoding="utf-8") == "precious"
+    done = run("repair", str(file), "--map", str(tmp_path / "map.json"), "--force")
+    assert done.returncode == 0, done.stderr
+    assert load(tmp_path / "map.json").name != "Identity"
+
+
+def test_a_broken_map_is_refused(file, tmp_path):
+    (tmp_path / "map.json").write_text('{"schema": 9}', encoding="utf-8")
+    done = run("apply", str(tmp_path / "map.json"), str(file), "--out", str(tmp_path / "o.csv"))
+    assert done.returncode == 2
+    assert "schema 1" in done.stderr
