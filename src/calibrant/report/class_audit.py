@@ -13,7 +13,7 @@ from calibrant.errors import InvalidForecastsError
 from calibrant.groups import Groups
 from calibrant.inference import Verdict
 from calibrant.inference.evidence import check_draws, check_share
-from calibrant.joint.files import read_columns, without_missing
+from calibrant.joint.files import fetch_columns, opened, without_missing
 from calibrant.joint.gate import read_column
 from calibrant.multiclass import ClassForecasts
 from calibrant.multiclass.forecasts import as_forecasts
@@ -167,14 +167,11 @@ def read_class_files(
     predictions, in the order of the classes.
     """
     beside = [name for name in (outcome, weight, cluster) if name is not None]
-    try:
-        columns: dict[str, Any] = dict(read_columns(files, [*classes, *beside]))
-        lists = False
-    except InvalidForecastsError as error:
-        if not error.what.startswith("the file must have a column"):
-            raise
-        columns = dict(read_columns(files, [prediction, *beside]))
-        lists = True
+    with opened(files, progress=False) as relation:
+        present = set(relation.columns)
+        lists = not present.issuperset(classes) and prediction in present
+        wanted = [prediction] if lists else list(classes)
+        columns: dict[str, Any] = fetch_columns(relation, [*wanted, *beside])
     dropped = 0
     if drop_missing:
         columns, dropped = without_missing(columns)
