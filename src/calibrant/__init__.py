@@ -28,7 +28,16 @@ from calibrant.measures import (
 )
 
 if _TYPE_CHECKING:
-    from calibrant import decisions, families, groups, integrations, plots, repair
+    from calibrant import (
+        decisions,
+        families,
+        groups,
+        integrations,
+        multiclass,
+        online,
+        plots,
+        repair,
+    )
     from calibrant.catalogue import CATALOGUE
     from calibrant.decisions import (
         DecisionTask,
@@ -60,7 +69,7 @@ if _TYPE_CHECKING:
         verdict,
         verdict_chances,
     )
-    from calibrant.report import Audit, audit
+    from calibrant.report import Audit, ClassAudit, audit, audit_classes
 
 __version__ = "0.1.0"
 
@@ -69,6 +78,7 @@ __all__ = [
     "Audit",
     "CalibrationMonitor",
     "CalibrationTest",
+    "ClassAudit",
     "ClassicalNumbers",
     "Comparison",
     "ConfidenceInterval",
@@ -78,6 +88,7 @@ __all__ = [
     "Measurement",
     "Verdict",
     "audit",
+    "audit_classes",
     "binned_calibration_error",
     "calibration_decision_loss",
     "calibration_test",
@@ -105,6 +116,7 @@ __all__ = [
     "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
     "lower_distance_to_calibration",
+    "multiclass",
     "murphy_curve",
     "net_benefit",
     "online",
@@ -127,7 +139,16 @@ __all__ = [
 ]
 
 # What is not needed to measure is imported when it is asked for, to keep the import light.
-_ROOMS = ("decisions", "families", "groups", "integrations", "online", "plots", "repair")
+_ROOMS = (
+    "decisions",
+    "families",
+    "groups",
+    "integrations",
+    "multiclass",
+    "online",
+    "plots",
+    "repair",
+)
 _LATER = {
     "catalogue": ("CATALOGUE",),
     "decisions": (
@@ -160,7 +181,7 @@ _LATER = {
         "verdict",
         "verdict_chances",
     ),
-    "report": ("Audit", "audit"),
+    "report": ("Audit", "ClassAudit", "audit", "audit_classes"),
 }
 _ROOM_OF = {name: room for room, names in _LATER.items() for name in names}
 

@@ -7,6 +7,13 @@ from typing import Annotated
 
 import typer
 
+from calibrant.cli.classes import (
+    Choices,
+    ClassColumns,
+    ClassesOption,
+    audit_class_files,
+    refuse_with_classes,
+)
 from calibrant.cli.options import (
     ByOption,
     ClusterOption,
@@ -58,8 +65,24 @@ def audit(
     scale: ScaleOption = Scale.UNIT,
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
+    classes: ClassesOption = None,
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
+    if classes is not None:
+        refuse_with_classes(
+            {"--by": by, "--time": time, "--task": task, "--pos-label": pos_label}, markdown
+        )
+        audit_class_files(
+            files,
+            names_of(classes) or [],
+            ClassColumns(prediction, outcome, weight, cluster),
+            Choices(tolerance, confidence, seed, title),
+            html,
+            json,
+            percent=scale is Scale.PERCENT,
+            drop_missing=na is Missing.DROP,
+        )
+        return
     from calibrant.decisions import DecisionTask
     from calibrant.report.audit import DRAWS, audit_source
     from calibrant.report.source import Roles, read

@@ -169,6 +169,21 @@ def read_labels(values: object, name: str, rows: Rows) -> npt.NDArray[Any]:
     return labels
 
 
+def read_table(values: object, name: str) -> npt.NDArray[Any]:
+    """Read a table of any container as an array of two dimensions."""
+    table = _as_array(values, name)
+    if table.ndim != 2:
+        raise InvalidForecastsError(f"{name} must be a table", f"shape {table.shape}")
+    return table
+
+
+def read_column(values: object, name: str) -> npt.NDArray[Any]:
+    """Read a column of any container, none of whose entries is missing."""
+    column = _one_column(_as_array(values, name), name)
+    _refuse_missing(column, name)
+    return column
+
+
 def _one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     if values.ndim == 2 and values.shape[1] == 1:
         return values[:, 0]

@@ -1,0 +1,62 @@
+"""Forecasts of more than two classes: views for binary measures, and measures of their own."""
+
+from calibrant.multiclass.canonical import CanonicalWitness, canonical_calibration_error
+from calibrant.multiclass.choice import ClassChoice, ClassJudgement, choose
+from calibrant.multiclass.decisions import (
+    ActionWitness,
+    decision_calibration_error,
+    fixed_decision_loss,
+    promised_and_received,
+)
+from calibrant.multiclass.forecasts import ClassForecasts
+from calibrant.multiclass.low_degree import MonomialWitness, low_degree_calibration_error
+from calibrant.multiclass.maps import (
+    ClassMap,
+    ClassWiseIsotonic,
+    Dirichlet,
+    Identity,
+    Temperature,
+    VectorScaling,
+)
+from calibrant.multiclass.projected import SubsetWitness, projected_smooth_calibration_error
+from calibrant.multiclass.reductions import (
+    ClassWise,
+    class_wise,
+    pairwise,
+    subset,
+    top_k,
+    top_label,
+)
+from calibrant.multiclass.tasks import MulticlassDecisionTask
+from calibrant.multiclass.test import calibration_test
+
+__all__ = [
+    "ActionWitness",
+    "CanonicalWitness",
+    "ClassChoice",
+    "ClassForecasts",
+    "ClassJudgement",
+    "ClassMap",
+    "ClassWise",
+    "ClassWiseIsotonic",
+    "Dirichlet",
+    "Identity",
+    "MonomialWitness",
+    "MulticlassDecisionTask",
+    "SubsetWitness",
+    "Temperature",
+    "VectorScaling",
+    "calibration_test",
+    "canonical_calibration_error",
+    "choose",
+    "class_wise",
+    "decision_calibration_error",
+    "fixed_decision_loss",
+    "low_degree_calibration_error",
+    "pairwise",
+    "projected_smooth_calibration_error",
+    "promised_and_received",
+    "subset",
+    "top_k",
+    "top_label",
+]

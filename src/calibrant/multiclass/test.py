@@ -1,0 +1,158 @@
+"""Could a perfect forecaster of classes have scored this? Labels redrawn from the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from calibrant.inference.evidence import check_draws
+from calibrant.inference.test import CalibrationTest
+from calibrant.joint.gate import Floats, Indices
+from calibrant.multiclass.canonical import canonical_calibration_error, charges_of, find_kernel
+from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
+from calibrant.multiclass.kernels import LaplaceClassKernel
+from calibrant.multiclass.projected import MOST_CLASSES, projected_smooth_calibration_error
+from calibrant.multiclass.redraws import draw_labels
+
+ClassMeasure = Callable[..., float]
+
+# Up to so many rows redraws use all pairs; beyond that random features, the same for all.
+MOST_PAIRED = 2**10
+FEATURES = 2**8
+# Subsets are rounded to so many cells, in the statistic as in the redraws.
+CELLS = 2**10
+
+
+def calibration_test(
+    y_true: object,
+    y_proba: object = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    sample_weight: object = None,
+    logits: bool = False,
+    measure: ClassMeasure = canonical_calibration_error,
+    draws: int = 199,
+    rng: np.random.Generator | int | None = None,
+) -> CalibrationTest:
+    """Compare a measure of class forecasts with its values on labels redrawn from the rows.
+
+    Parameters
+    ----------
+    y_true : ClassForecasts, or array-like of shape (n,)
+        Forecasts read before, or the labels.
+    y_proba : array-like or frame of shape (n, K), optional
+        Probabilities of the classes.
+    classes : sequence of length K, optional
+        Names of the classes in the order of the columns.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows. They change the law, not the amount of evidence.
+    logits : bool, default=False
+        Take `y_proba` for scores before a softmax.
+    measure : callable, default=canonical_calibration_error
+        A measure of this module, with options through `functools.partial`, or any function of
+        ClassForecasts; for a view, compose: `lambda f: cal.smooth_calibration_error(f.top_k(3))`.
+    draws : int, default=199
+        Number of redraws.
+    rng : numpy.random.Generator or int, optional
+        Source of randomness.
+
+    Returns
+    -------
+    CalibrationTest
+        With `.statistic`, `.noise_floor`, `.pvalue` and `.excess`.
+
+    Notes
+    -----
+    The null hypothesis is that labels are independent draws from their rows: canonical
+    calibration, which implies every other notion. The p-value is then exact for any measure:
+    statistic and redraws are computed alike. For more than 1024 rows the kernel error of the test
+    uses 256 random features, the same for all, and subsets of more rows than cells are rounded
+    to 1024 cells.
+
+    Examples
+    --------
+    >>> probabilities, labels = [[0.5, 0.25, 0.25]] * 40, [0] * 34 + [1] * 3 + [2] * 3
+    >>> result = calibration_test(labels, probabilities, rng=0)
+    >>> result.statistic, round(result.noise_floor, 3), result.pvalue
+    (0.3031, 0.082, 0.005)
+    """
+    check_draws(draws)
+    forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
+    generator = np.random.default_rng(rng)
+    function, options = _parts(measure)
+    name = getattr(function, "__name__", "measure")
+    cells = None
+    if function is canonical_calibration_error:
+        score = _kernel_score(forecasts, options, generator)
+    else:
+        if function is projected_smooth_calibration_error:
+            measure, cells = _rounded(forecasts, options)
+        score = partial(_score, measure, forecasts)
+    statistic = score(forecasts.label)
+    null = np.array([score(label) for label in _redraws(forecasts, draws, generator)])
+    return CalibrationTest(name, statistic, np.sort(null), exact=True, cells=cells)
+
+
+def _parts(measure: ClassMeasure) -> tuple[ClassMeasure, Mapping[str, Any]]:
+    if isinstance(measure, partial) and not measure.args:
+        return measure.func, measure.keywords
+    return measure, {}
+
+
+def _score(measure: ClassMeasure, forecasts: ClassForecasts, label: Indices) -> float:
+    return float(measure(forecasts.relabelled(label)))
+
+
+def _redraws(forecasts: ClassForecasts, draws: int, rng: np.random.Generator) -> Iterator[Indices]:
+    for _ in range(draws):
+        yield draw_labels(forecasts, rng)
+
+
+def _rounded(
+    forecasts: ClassForecasts, options: Mapping[str, Any]
+) -> tuple[ClassMeasure, int | None]:
+    """Subsets in cells, where all are tried on many rows; no floor for each search."""
+    everything = len(forecasts.classes) <= MOST_CLASSES and options.get("search") != "greedy"
+    cells = CELLS if everything and len(forecasts) > CELLS else None
+    given = {"resolution": cells, "floor_draws": 0, **options}
+    return partial(projected_smooth_calibration_error, **given), given["resolution"]
+
+
+def _kernel_score(
+    forecasts: ClassForecasts, options: Mapping[str, Any], rng: np.random.Generator
+) -> Callable[[Indices], float]:
+    """Kernel error as a function of the labels, with everything else prepared."""
+    known = {"kernel": "laplace", "bandwidth": 1.0, "degree": 3}
+    kernel, _ = find_kernel(**{key: options.get(key, value) for key, value in known.items()})
+    if set(options) - set(known) or not isinstance(kernel, LaplaceClassKernel):
+        return partial(_score, partial(canonical_calibration_error, **options), forecasts)
+    table, count = forecasts.probability, len(forecasts.classes)
+    if len(forecasts) <= MOST_PAIRED:
+        pairs = kernel.pairs(table, table)
+
+        def by_pairs(label: Indices) -> float:
+            charge = charges_of(forecasts.relabelled(label))
+            return float(np.sqrt(max(0.0, float(np.vdot(charge, pairs @ charge)) / 2)))
+
+        return by_pairs
+    angle = table @ kernel.frequencies(FEATURES, count, rng)
+    feature = np.concatenate([np.cos(angle), np.sin(angle)], axis=1) * np.sqrt(1 / FEATURES)
+    feature *= forecasts.mass[:, np.newaxis]
+    expected = table.T @ feature
+
+    def by_features(label: Indices) -> float:
+        return float(np.linalg.norm(_sums(label, feature, count) - expected) / np.sqrt(2))
+
+    return by_features
+
+
+def _sums(label: Indices, feature: Floats, count: int) -> Floats:
+    """Add up rows of features by label."""
+    from scipy.sparse import csr_array
+
+    rows = label.size
+    chosen = csr_array((np.ones(rows), (label, np.arange(rows))), shape=(count, rows))
+    return np.asarray(chosen @ feature)

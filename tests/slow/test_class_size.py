@@ -1,0 +1,93 @@
+"""Size of the test of class forecasts: how often a perfect forecaster is accused."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.multiclass import (
+    ClassForecasts,
+    calibration_test,
+    canonical_calibration_error,
+    projected_smooth_calibration_error,
+)
+from calibrant.multiclass.redraws import draw_labels
+from calibrant.report.class_verdicts import judge_classes
+
+DRAWS, LEVEL = 39, 0.05
+
+
+def uneven(rng, rows, classes):
+    return rng.dirichlet(np.geomspace(1, 0.05, classes), size=rows)
+
+
+def tied(rng, rows, classes):
+    return rng.multinomial(10, np.full(classes, 1 / classes), size=rows) / 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("maker", [uneven, tied])
+@pytest.mark.parametrize(
+    ("measure", "rows", "classes", "samples"),
+    [
+        (canonical_calibration_error, 60, 4, 800),
+        (canonical_calibration_error, 1100, 3, 800),  # beyond pairs: random features
+        (partial(canonical_calibration_error, kernel="multinomial", degree=2), 50, 4, 800),
+        (projected_smooth_calibration_error, 80, 4, 800),
+        (partial(projected_smooth_calibration_error, search="greedy"), 50, 4, 200),
+        (lambda forecasts: cal.smooth_calibration_error(forecasts.top_k(2)), 100, 4, 800),
+    ],
+    ids=["pairs", "features", "multinomial", "projected", "searched", "top two"],
+)
+def test_a_perfect_forecaster_is_rarely_accused(measure, rows, classes, samples, maker, weighted):
+    """P(p <= 0.05) is at most 0.05: a binomial count within 2.6 deviations of it."""
+    rng = np.random.default_rng(20260401)
+    accused = 0
+    for seed in range(samples):
+        table = maker(rng, rows, classes)
+        weight = rng.exponential(size=rows) if weighted else None
+        blank = ClassForecasts.read(np.zeros(rows, int), table, sample_weight=weight)
+        forecasts = blank.relabelled(draw_labels(blank, rng))
+        test = calibration_test(forecasts, measure=measure, draws=DRAWS, rng=seed)
+        assert test.exact
+        accused += test.pvalue <= LEVEL
+    assert accused <= _most(samples)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("maker", [uneven, tied])
+@pytest.mark.parametrize(("rows", "classes", "samples"), [(200, 5, 300), (1000, 12, 300)])
+def test_verdicts_of_all_classes_hold_at_once(maker, rows, classes, samples):
+    """For a perfect forecaster every interval must reach down to 0, all at once in 95 %."""
+    assert _accused(maker, rows, classes, samples) <= _most(samples)
+
+
+@pytest.mark.slow
+def test_verdicts_of_many_classes_with_few_events_hold_at_once():
+    """Ten rows or so for each of 100 classes: the far tail of small counts."""
+
+    def many(rng, rows, classes):
+        return rng.dirichlet(np.full(classes, 0.3), size=rows)
+
+    assert _accused(many, 1000, 100, 100) <= _most(100)
+
+
+def _accused(maker, rows, classes, samples):
+    rng = np.random.default_rng(20260402)
+    failed = 0
+    for seed in range(samples):
+        blank = ClassForecasts.read(np.zeros(rows, int), maker(rng, rows, classes))
+        forecasts = blank.relabelled(draw_labels(blank, rng))
+        generator = np.random.default_rng(seed)
+        judged = judge_classes(forecasts, None, 0.02, 0.95, 199, generator)
+        failed += any(group.low > 0 for group in judged)
+    return failed
+
+
+def _most(samples):
+    expected = LEVEL * samples
+    return expected + 2.6 * np.sqrt(expected * (1 - LEVEL))
