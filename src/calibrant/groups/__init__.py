@@ -1,5 +1,28 @@
-"""Calibrated for whom: the same verdict for every group, simultaneously."""
+"""Calibrated for whom: groups audited simultaneously, multicalibration, omniprediction."""
 
 from calibrant.groups.audit import Group, Groups, audit_groups, judge_groups
+from calibrant.groups.catalogue import GROUP_MEASURES
+from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage
+from calibrant.groups.learned import LearnedAdvantage, learned_advantage
+from calibrant.groups.multi import (
+    low_degree_multicalibration_error,
+    multiaccuracy_error,
+    multicalibration_error,
+)
+from calibrant.groups.witnesses import GroupWitness
 
-__all__ = ["Group", "Groups", "audit_groups", "judge_groups"]
+__all__ = [
+    "GROUP_MEASURES",
+    "Advantage",
+    "Group",
+    "GroupWitness",
+    "Groups",
+    "LearnedAdvantage",
+    "audit_groups",
+    "distinguisher_advantage",
+    "judge_groups",
+    "learned_advantage",
+    "low_degree_multicalibration_error",
+    "multiaccuracy_error",
+    "multicalibration_error",
+]

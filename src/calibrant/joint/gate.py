@@ -123,7 +123,7 @@ def _from_frame_library(values: object) -> object:
         native = native.collect()
     if isinstance(native, nw.Series):
         if native.is_null().any():
-            return np.array([None if _is_missing(v) else v for v in native.to_list()], object)
+            return np.array([None if is_missing(v) else v for v in native.to_list()], object)
         return native.to_numpy()
     if isinstance(native, nw.DataFrame):
         return native.to_numpy()
@@ -132,15 +132,21 @@ def _from_frame_library(values: object) -> object:
 
 def read_labels(values: object, name: str, rows: Rows) -> npt.NDArray[Any]:
     """Labels of the rows, of any kind that can be compared, none of them missing."""
-    labels = _one_column(_as_array(values, name), name)
-    if labels.size != rows.prediction.size:
-        raise InvalidForecastsError(
-            f"{name} must have one entry per row", f"{labels.size} for {rows.prediction.size} rows"
-        )
+    labels = read_column(values, name, rows.prediction.size)
     _refuse_missing(labels, name, "give those rows a label, or drop them")
     if labels.dtype.kind == "O":
         labels = labels.astype(str)
     return labels
+
+
+def read_column(values: object, name: str, size: int) -> npt.NDArray[Any]:
+    """One value of any kind for each row; missing ones are None or NaN."""
+    column = _one_column(_as_array(values, name), name)
+    if column.size != size:
+        raise InvalidForecastsError(
+            f"{name} must have one entry per row", f"{column.size} for {size} rows"
+        )
+    return column
 
 
 def _one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
@@ -238,7 +244,7 @@ def _check_lengths(prediction: Floats, outcome: Outcomes, weight: Floats | None)
         )
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Recognise None, NaN and the missing markers of pandas."""
     return (
         value is None
@@ -253,7 +259,7 @@ def _refuse_missing(
     hint: str = "drop those rows, or find their values; an unresolved outcome is not a 0",
 ) -> None:
     if values.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+        missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     else:
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
     if missing.any():
