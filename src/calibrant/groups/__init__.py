@@ -9,15 +9,18 @@ from calibrant.groups.multi import (
     multiaccuracy_error,
     multicalibration_error,
 )
+from calibrant.groups.multicalibrator import Fit, Multicalibrator
 from calibrant.groups.witnesses import GroupWitness
 
 __all__ = [
     "GROUP_MEASURES",
     "Advantage",
+    "Fit",
     "Group",
     "GroupWitness",
     "Groups",
     "LearnedAdvantage",
+    "Multicalibrator",
     "audit_groups",
     "distinguisher_advantage",
     "judge_groups",

@@ -53,11 +53,13 @@ class Grouping:
         column = read_column(values, self.column, size)
         if self.cuts is None:
             known = dict(self.labels)
-            entries = _flags(column) if column.dtype.kind == "b" else column
-            if entries.dtype.kind == "f":
-                gone = np.isnan(entries)
-                return np.where(gone, self.missing, _look_up(entries, known, UNSEEN))
-            return _looked_up(entries, known, self.missing)
+            if column.dtype.kind == "f":
+                gone = np.isnan(column)
+                return np.where(gone, self.missing, _look_up(column, known, UNSEEN))
+            if column.dtype.kind == "b":
+                groups = np.array([known.get(False, UNSEEN), known.get(True, UNSEEN)])
+                return np.asarray(groups[column * 1])
+            return _looked_up(column, known, self.missing)
         numbers = _numbers(column, self.column)
         if numbers is None:
             raise InvalidForecastsError(
@@ -159,7 +161,10 @@ def grouped(
             return _cut(numbers, column, parts, weight)
         codes = _look_up(numbers, {}, UNSEEN, distinct)
         return _labelled(codes, list(distinct), _gone(numbers), column, most_levels)
-    entries = _flags(entries) if entries.dtype.kind == "b" else entries
+    if entries.dtype.kind == "b":
+        return _labelled(
+            entries.astype(np.int64), [False, True], np.zeros(size, dtype=bool), column, 2
+        )
     seen: dict[Any, int] = {}
     codes = _counted(entries, seen)
     gone = np.array([is_missing(value) for value in seen], dtype=bool)[codes]
@@ -292,10 +297,6 @@ def _few_values(numbers: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
     return None
 
 
-def _flags(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.where(column, "yes", "no")
-
-
 def _counted(entries: npt.NDArray[Any], seen: dict[Any, int]) -> Codes:
     """Give values numbers in the order in which they appear."""
     known: dict[Any, int] = _Counter(seen)
@@ -346,6 +347,8 @@ def _plain(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
     if isinstance(value, np.datetime64):
         return str(value)
     if isinstance(value, float | np.floating):

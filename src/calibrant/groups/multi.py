@@ -294,8 +294,8 @@ def multicalibration_error(
         low, cell = np.unique(p, return_inverse=True)
         high = low
     else:
-        cell = np.minimum((p * n_bins).astype(np.intp), n_bins - 1)
         low = np.arange(n_bins) / n_bins
+        cell = np.searchsorted(low[1:], p, side="right")
         high = np.append(np.nextafter(low[1:], 0), 1.0)
     charge = tests.charge
     biases = {
