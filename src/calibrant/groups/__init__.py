@@ -10,6 +10,18 @@ from calibrant.groups.multi import (
     multicalibration_error,
 )
 from calibrant.groups.multicalibrator import Fit, Multicalibrator
+from calibrant.groups.omniprediction import (
+    OmniCertificate,
+    OmniGap,
+    TransferBias,
+    absolute_loss,
+    asymmetric_loss,
+    omnipredict,
+    omniprediction_certificate,
+    quantile_loss,
+    squared_loss,
+    transfer_bias,
+)
 from calibrant.groups.witnesses import GroupWitness
 
 __all__ = [
@@ -21,6 +33,11 @@ __all__ = [
     "Groups",
     "LearnedAdvantage",
     "Multicalibrator",
+    "OmniCertificate",
+    "OmniGap",
+    "TransferBias",
+    "absolute_loss",
+    "asymmetric_loss",
     "audit_groups",
     "distinguisher_advantage",
     "judge_groups",
@@ -28,4 +45,9 @@ __all__ = [
     "low_degree_multicalibration_error",
     "multiaccuracy_error",
     "multicalibration_error",
+    "omnipredict",
+    "omniprediction_certificate",
+    "quantile_loss",
+    "squared_loss",
+    "transfer_bias",
 ]
