@@ -33,6 +33,9 @@ def audit(
     outcome: OutcomeOption = "outcome",
     weight: WeightOption = None,
     by: ByOption = None,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Judge pairs of the columns of --by as well.")
+    ] = False,
     cluster: ClusterOption = None,
     tolerance: ToleranceOption = None,
     confidence: ConfidenceOption = 0.95,
@@ -59,7 +62,7 @@ def audit(
     source = read(
         files,
         None,
-        Roles(prediction, outcome, weight, cluster, names_of(by), time),
+        Roles(prediction, outcome, weight, cluster, names_of(by), time, pairs),
         pos_label=pos_label,
         percent=scale is Scale.PERCENT,
         drop_missing=na is Missing.DROP,

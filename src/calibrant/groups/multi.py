@@ -133,8 +133,8 @@ def multiaccuracy_error(
 
     Examples
     --------
-    >>> error = multiaccuracy_error([1, 1, 0, 1], [0.5] * 4, {"night": [True, True, False, False]})
-    >>> print(error)
+    >>> night = {"night": [True, True, False, False]}
+    >>> print(multiaccuracy_error([1, 1, 0, 1], [0.5, 0.5, 0.6, 0.6], night))
     multiaccuracy error 0.25 (groups 3): night yes: forecasts say 0.50 on average, 1 happened (2
     rows)
     """

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.groups.columns import Codes, Partition, label_of
+from calibrant.groups.division import crossed
 from calibrant.groups.patches import Patch
 from calibrant.joint.gate import Floats
 
@@ -81,7 +82,8 @@ class Rows:
     ) -> Rows:
         """Divide rows by columns, and by pairs of them if there are any."""
         share = np.where(held, weight / weight[held].sum(), weight / weight[~held].sum())
-        pattern = _patterns(parts, prediction.size)
+        singles = [part for part in parts if len(part.groupings) == 1]
+        pattern = crossed(singles, prediction.size)
         return cls(prediction.copy(), outcome, share, held, pattern, _groups(parts, pattern))
 
     def tables(self, entries: Sequence[Floats]) -> Floats:
@@ -108,29 +110,6 @@ def cell_of(prediction: Floats, cells: int) -> Codes:
 def more_than_noise(gain: Any, squares: Any) -> Any:
     """Whether gains on the rows held out exceed their standard error."""
     return gain > STANDARD_ERRORS * np.sqrt(np.maximum(squares, 0.0))
-
-
-def _patterns(parts: Sequence[Partition], size: int) -> Codes:
-    """Find the combination of levels that each row has, by number."""
-    pattern = np.zeros(size, dtype=np.int64)
-    largest = 1
-    for part in parts:
-        if len(part.groupings) > 1:
-            continue
-        pattern = pattern * part.size + part.codes
-        largest *= part.size
-        if largest > 2**22:
-            pattern, largest = _renumbered(pattern, largest)
-    return _renumbered(pattern, largest)[0]
-
-
-def _renumbered(codes: Codes, largest: int) -> tuple[Codes, int]:
-    """Give the codes that occur numbers without gaps."""
-    if largest > 2**26:
-        found, numbered = np.unique(codes, return_inverse=True)
-        return numbered.astype(np.int64), found.size
-    seen = np.bincount(codes, minlength=largest) > 0
-    return (np.cumsum(seen) - 1)[codes], int(seen.sum())
 
 
 def _groups(parts: Sequence[Partition], pattern: Codes) -> Groups:

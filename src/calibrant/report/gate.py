@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrant.errors import InvalidOptionError
 from calibrant.groups import judge_groups
+from calibrant.groups.division import Division
 from calibrant.inference import compare
 from calibrant.inference.evidence import check_share
 from calibrant.inference.interval import find_interval
@@ -122,8 +123,8 @@ def run_gate(
     check_share("confidence", confidence)
     generator = np.random.default_rng(rng)
     checks = [*_measures(source, limits, confidence, draws, generator)]
-    if source.groups:
-        checks.append(_groups(source, limits, confidence, draws, generator))
+    if source.groups is not None:
+        checks.append(_groups(source, source.groups, limits, confidence, draws, generator))
     if baseline is not None:
         checks.append(_baseline(source, baseline, confidence, draws, generator))
     return Gate(source.title, source.evidence.given.row_count, tuple(checks))
@@ -168,6 +169,7 @@ def _measures(
 
 def _groups(
     source: Source,
+    division: Division,
     limits: Mapping[str, float | None],
     confidence: float,
     draws: int,
@@ -175,7 +177,7 @@ def _groups(
 ) -> Check:
     name, limit = next(iter(limits.items()))
     tolerance = default_tolerance(source.evidence.given) if limit is None else limit
-    groups = judge_groups(source.groups, Statistic.of(name), tolerance, confidence, draws, rng)
+    groups = judge_groups(division, Statistic.of(name), tolerance, confidence, draws, rng)
     states = {group.state for group in groups}
     worst = groups.groups[0]
     if MISCALIBRATED in states:
@@ -184,7 +186,7 @@ def _groups(
     else:
         state = PASSED if states == {CALIBRATED} else CANNOT_TELL
     return Check(
-        f"{count_text(len(groups), 'group')}, worst {worst.by} {worst.name}",
+        f"{count_text(len(groups), 'group')}, worst {worst.label}",
         state,
         groups.sentence,
         worst.value,

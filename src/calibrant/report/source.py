@@ -11,11 +11,10 @@ import numpy as np
 
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups.audit import split_rows
+from calibrant.groups.division import Division
 from calibrant.inference.evidence import Evidence
 from calibrant.joint import Joint, Rows
 from calibrant.joint.files import read_columns, without_missing
-from calibrant.joint.gate import read_labels
 from calibrant.measurement import read_source
 
 Columns = dict[str, Any]
@@ -31,6 +30,8 @@ class Roles:
     clusters: object = None
     by: object = None
     time: object = None
+    pairs: bool = False
+    """Whether pairs of the columns `by` divide the rows as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ class Source:
 
     title: str
     evidence: Evidence
-    groups: dict[tuple[str, str], Evidence] = field(default_factory=dict)
-    """Evidence of each group, by column and name."""
+    groups: Division | None = None
+    """Rows divided into groups, if there are any."""
     dropped: int = 0
     described: dict[str, object] = field(default_factory=dict)
     """Where the forecasts came from."""
@@ -67,7 +68,9 @@ def read(
         return Source(title or "Forecasts", Evidence.read(joint))
     if y_proba is not None:
         rows = Rows.read(data, y_proba, roles.weight, pos_label)
-        source = _of_rows(rows, _labels(roles.by), roles.clusters, title or "Forecasts")
+        source = _of_rows(
+            rows, _labels(roles.by), roles.clusters, title or "Forecasts", pairs=roles.pairs
+        )
         return _timed(source, rows, roles.time)
     names = _column_names(roles)
     files = _as_paths(data)
@@ -88,13 +91,14 @@ def read(
         pos_label,
         percent=percent,
         drop_missing=drop_missing,
+        may_miss=_names(roles.by),
     )
     columns = forecasts.columns
     weight = None if roles.weight is None else columns[str(roles.weight)]
     rows = Rows.read(forecasts.outcome, forecasts.prediction, weight, forecasts.pos_label)
     by = {column: columns[column] for column in _names(roles.by)}
     clusters = None if roles.clusters is None else columns[str(roles.clusters)]
-    source = _of_rows(rows, by, clusters, name, forecasts.dropped, described)
+    source = _of_rows(rows, by, clusters, name, forecasts.dropped, described, pairs=roles.pairs)
     return _timed(source, rows, None if roles.time is None else columns[str(roles.time)])
 
 
@@ -124,11 +128,15 @@ def prepare(
     *,
     percent: bool,
     drop_missing: bool,
+    may_miss: Sequence[str] = (),
 ) -> Forecasts:
-    """Drop rows with missing values, rescale, and give the label the type of the outcomes."""
+    """Drop rows with missing values, rescale, and give the label the type of the outcomes.
+
+    Columns that may miss values keep them: there they are a group of their own.
+    """
     dropped = 0
     if drop_missing:
-        columns, dropped = without_missing(columns)
+        columns, dropped = without_missing(columns, may_miss)
         if not len(columns[outcome]):
             raise InvalidForecastsError("there must be at least one row without missing values")
     probabilities = columns[prediction]
@@ -175,16 +183,13 @@ def _of_rows(
     title: str,
     dropped: int = 0,
     described: dict[str, object] | None = None,
+    *,
+    pairs: bool = False,
 ) -> Source:
     evidence = Evidence.of_rows(rows, clusters)
     if evidence.given.clipped:
         rows = rows.cure()
-    labels = None if clusters is None else read_labels(clusters, "clusters", rows)
-    groups = {
-        (column, name): group
-        for column, values in by.items()
-        for name, group in split_rows(rows, read_labels(values, column, rows), labels)
-    }
+    groups = Division.of(rows, by, clusters, pairs=pairs) if by else None
     return Source(title, evidence, groups, dropped, described or {})
 
 
