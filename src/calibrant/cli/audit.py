@@ -33,7 +33,7 @@ def audit(
     outcome: OutcomeOption = "outcome",
     weight: WeightOption = None,
     by: ByOption = None,
-    pairs: Annotated[
+    pairs: Annotated[  # noqa: FBT002
         bool, typer.Option("--pairs", help="Judge pairs of the columns of --by as well.")
     ] = False,
     cluster: ClusterOption = None,

@@ -17,12 +17,12 @@ from calibrant.joint.gate import Floats
 from calibrant.joint.law import cell_index
 from calibrant.joint.sums import Sums
 
-# Cells of the predictions for the draws, with few groups and with many; values are exact.
-CELLS, CELLS_OF_MANY, MANY_GROUPS = 2**8, 2**6, 2**8
+# Cells of the predictions for the draws, fewer with more groups; values are exact.
+CELLS, MANY_GROUPS = (2**8, 2**6, 2**5), (2**8, 2**10)
 # Atoms times divisions whose draws can be shared.
 MOST_SHARED = 2**19
 NUMBERS_AT_ONCE = 2**22
-DRAWS_FOR_A_FLOOR = 199
+DRAWS_FOR_A_FLOOR = 99
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def shared_noise(
     """Draw noise once for each combination of groups and add it up in every group."""
     rows, parts = division.rows, division.parts
     groups = sum(np.unique(part.codes).size for part in parts)
-    cells = CELLS if groups <= MANY_GROUPS else CELLS_OF_MANY
+    cells = CELLS[int(np.searchsorted(MANY_GROUPS, groups))]
     found: dict[int, tuple[Floats, Floats]] = {}
     for family in families(parts, rows.prediction.size, cells, MOST_SHARED):
         atoms = Atoms.of(rows, family, cells)
