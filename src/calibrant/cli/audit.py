@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +26,9 @@ from calibrant.cli.options import (
 )
 from calibrant.cli.write import write_text
 
+if TYPE_CHECKING:
+    from calibrant.report.source import Source
+
 
 def audit(
     files: FilesArgument,
@@ -35,6 +38,12 @@ def audit(
     by: ByOption = None,
     pairs: Annotated[  # noqa: FBT002
         bool, typer.Option("--pairs", help="Judge pairs of the columns of --by as well.")
+    ] = False,
+    find_segments: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option(
+            "--find-segments", help="Look for the worst combinations of the columns of --by."
+        ),
     ] = False,
     cluster: ClusterOption = None,
     tolerance: ToleranceOption = None,
@@ -71,6 +80,7 @@ def audit(
     if task is not None:
         source = replace(source, task=DecisionTask.from_file(task))
     result = audit_source(source, tolerance, confidence, DRAWS, seed)
+    segments = _segments(source, confidence, seed) if find_segments else ""
     if html is not None:
         write_text(result.to_html(), html, "--html")
     if json is not None:
@@ -79,5 +89,31 @@ def audit(
         write_text(result.to_markdown(), markdown, "--markdown")
     if "-" not in {json, markdown}:
         typer.echo(str(result))
+        if segments:
+            typer.echo(f"\n{segments}")
         if html is not None:
             typer.echo(f"\nreport: {html}")
+
+
+def _segments(source: Source, confidence: float, seed: int) -> str:
+    """Say which combinations of columns are worst, by rows that did not choose them."""
+    import numpy as np
+
+    from calibrant.errors import InvalidOptionError
+    from calibrant.groups.segments import DEPTH, SEGMENTS, WIDTH, search_segments
+
+    if source.groups is None:
+        raise InvalidOptionError("--find-segments needs columns", "none", "name them with --by")
+    found = search_segments(
+        source.groups.rows,
+        source.groups.parts,
+        DEPTH,
+        WIDTH,
+        SEGMENTS,
+        1 - confidence,
+        np.random.default_rng(seed),
+    )
+    lines = [
+        f"  {segment.sentence}{'' if segment.confirmed else ': may be chance'}" for segment in found
+    ]
+    return "\n".join(["Segments found on one half of the rows and judged on the other:", *lines])

@@ -22,6 +22,7 @@ from calibrant.groups.omniprediction import (
     squared_loss,
     transfer_bias,
 )
+from calibrant.groups.segments import Segment, find_segments
 from calibrant.groups.witnesses import GroupWitness
 
 __all__ = [
@@ -35,11 +36,13 @@ __all__ = [
     "Multicalibrator",
     "OmniCertificate",
     "OmniGap",
+    "Segment",
     "TransferBias",
     "absolute_loss",
     "asymmetric_loss",
     "audit_groups",
     "distinguisher_advantage",
+    "find_segments",
     "judge_groups",
     "learned_advantage",
     "low_degree_multicalibration_error",

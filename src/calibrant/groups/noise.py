@@ -18,7 +18,7 @@ from calibrant.joint.law import cell_index
 from calibrant.joint.sums import Sums
 
 # Cells of the predictions for the draws, fewer with more groups; values are exact.
-CELLS, MANY_GROUPS = (2**8, 2**6, 2**5), (2**8, 2**10)
+CELLS, MANY_GROUPS = (2**7, 2**6, 2**5), (2**7, 2**10)
 # Atoms times divisions whose draws can be shared.
 MOST_SHARED = 2**19
 NUMBERS_AT_ONCE = 2**22
