@@ -194,7 +194,7 @@ def shared_noise(
 ) -> Noise:
     """Draw noise once for each combination of groups and add it up in every group."""
     rows, parts = division.rows, division.parts
-    groups = sum(np.unique(part.codes).size for part in parts)
+    groups = sum(np.count_nonzero(np.bincount(part.codes)) for part in parts)
     cells = CELLS[int(np.searchsorted(MANY_GROUPS, groups))]
     found: dict[int, tuple[Floats, Floats]] = {}
     for family in families(parts, rows.prediction.size, cells, MOST_SHARED):

@@ -145,10 +145,9 @@ def patch_cells(rows: Rows, tolerance: float, cells: int, min_mass: float, most:
     more than 1 / (min_mass tolerance^2) of them.
     """
     groups, base = rows.groups, Sorted.of(rows)
-    runs = _first_runs(rows, base).split(base, cells)
-    tables = np.zeros((2, len(groups.names), cells, 5))
-    for cell in range(cells):
-        tables[:, :, cell] = _by_group(groups, runs.where(runs.cell == cell), base)
+    first = _first_runs(rows, base).split(base, cells)
+    runs = [first.where(first.cell == cell) for cell in range(cells)]
+    tables = np.stack([_by_group(groups, inside, base) for inside in runs], axis=2)
     steps: list[Step] = []
     while True:
         mass, bias = tables[0, :, :, 0], tables[0, :, :, 1]
@@ -164,8 +163,9 @@ def patch_cells(rows: Rows, tolerance: float, cells: int, min_mass: float, most:
         amount = float(mean[group, cell])
         patch = Patch(groups.levels[group], cell / cells, (cell + 1) / cells, 0, amount)
         belongs = np.tile(groups.patterns_of(group), 2)
-        chosen = (runs.cell == cell) & belongs[runs.pattern]
-        before = runs.where(chosen)
+        chosen = belongs[runs[cell].pattern]
+        before = runs[cell].where(chosen)
+        runs[cell] = runs[cell].where(~chosen)
         after = replace(before, beta=before.beta + amount).split(base, cells)
         decrease, held_out = _decrease(before, after, base, groups.patterns)
         violation = float(bias[group, cell])
@@ -174,10 +174,11 @@ def patch_cells(rows: Rows, tolerance: float, cells: int, min_mass: float, most:
         )
         tables[:, :, cell] -= _by_group(groups, before, base)
         for target in np.unique(after.cell):
-            tables[:, :, target] += _by_group(groups, after.where(after.cell == target), base)
-        runs = runs.where(~chosen).joined(after)
+            arrived = after.where(after.cell == target)
+            tables[:, :, target] += _by_group(groups, arrived, base)
+            runs[target] = runs[target].joined(arrived)
     left = float(np.abs(mean).max())
-    return Found(steps, _predictions(runs, base), reason, left)
+    return Found(steps, _predictions(reduce(Runs.joined, runs), base), reason, left)
 
 
 def _first_runs(rows: Rows, base: Sorted) -> Runs:
