@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class BoostedRound:
     learner: Any
     scale: float
     loss: float
-    """Log loss on the rows held out, after the round."""
+    """Log loss of the rows held out after the round, when it was fitted without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +62,63 @@ def boost(
     categorical: list[bool],
     learner: Any,
     seed: int,
-) -> Boosted:
+) -> tuple[Boosted, Floats]:
     """Add trees while they lower the log loss of the rows held out; none if the first hurts.
 
     Each round fits trees to the Newton step of the log loss, (y - p) / (p (1 - p)) with weight
     p (1 - p), as scikit-learn's trees cannot start from given log-odds; a scale found by a line
-    search then undoes their shrinkage, as in MCGrad (Tax et al. 2025).
+    search then undoes their shrinkage, as in MCGrad (Tax et al. 2025). As many rounds are then
+    fitted to all rows.
+
+    Returns
+    -------
+    Boosted, array
+        The rounds, and what those without the rows held out predict: what they can be judged by.
     """
     odds = log_odds(prediction)
+    features = np.column_stack([table, odds])
+    cuts = _cuts(features, [*categorical, False], seed)
+    features = _cut(features, cuts)
+    make = partial(_learner, learner, categorical, int((~held).sum()), seed)
     best = base_loss = _loss(odds[held], outcome[held], weight[held])
-    cuts = _cuts(np.column_stack([table, odds]), [*categorical, False], seed)
-    features = _cut(np.column_stack([table, odds]), cuts)
-    rounds: list[BoostedRound] = []
-    for _ in range(MOST_ROUNDS):
-        fitted = _learner(learner, categorical, int((~held).sum()), seed)
-        p = _chance(odds[~held])
-        spread = np.maximum(p * (1 - p), LEAST)
-        features[:, -1:] = _cut(odds[:, np.newaxis], cuts[-1:])
-        step = (outcome[~held] - p) / spread
-        fitted.fit(features[~held], step, sample_weight=weight[~held] * spread)
-        moved = odds + fitted.predict(features)
-        scale = _scale(moved[~held], outcome[~held], weight[~held])
-        loss = _loss(scale * moved[held], outcome[held], weight[held])
+    losses: list[float] = []
+    reason = "the largest number of rounds is reached"
+    while len(losses) < MOST_ROUNDS:
+        moved, _ = _round(make(), odds, outcome, weight, ~held, features, cuts)
+        loss = _loss(moved[held], outcome[held], weight[held])
         if loss >= best:
-            return Boosted(cuts, tuple(rounds), base_loss, "no round helps rows held out")
-        best, odds = loss, scale * moved
+            reason = "no further round helps rows held out"
+            break
+        best, odds = loss, moved
+        losses.append(loss)
+    judged = _chance(odds) if losses else prediction
+    odds, everybody = log_odds(prediction), np.ones(held.size, dtype=bool)
+    rounds = []
+    for loss in losses:
+        fitted = make()
+        odds, scale = _round(fitted, odds, outcome, weight, everybody, features, cuts)
         rounds.append(BoostedRound(fitted, scale, loss))
-    return Boosted(cuts, tuple(rounds), base_loss, "the largest number of rounds is reached")
+    return Boosted(cuts, tuple(rounds), base_loss, reason), judged
+
+
+def _round(
+    learner: Any,
+    odds: Floats,
+    outcome: Floats,
+    weight: Floats,
+    rows: npt.NDArray[np.bool_],
+    features: Floats,
+    cuts: tuple[Floats | None, ...],
+) -> tuple[Floats, float]:
+    """Fit one round to some rows; log-odds of all rows after it, and its scale."""
+    p = _chance(odds[rows])
+    spread = np.maximum(p * (1 - p), LEAST)
+    features[:, -1:] = _cut(odds[:, np.newaxis], cuts[-1:])
+    step = (outcome[rows] - p) / spread
+    learner.fit(features[rows], step, sample_weight=weight[rows] * spread)
+    moved = odds + learner.predict(features)
+    scale = _scale(moved[rows], outcome[rows], weight[rows])
+    return scale * moved, scale
 
 
 def log_odds(prediction: Floats) -> Floats:

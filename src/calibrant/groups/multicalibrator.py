@@ -81,7 +81,8 @@ class Multicalibrator:
         Whether groups of two columns count as well.
     held_out : float, default=0.3
         Share of the rows that judge every patch. A patch is kept only if it lowers their mean
-        squared error by more than its standard error.
+        squared error by more than its standard error. They also say how many rounds of trees
+        are worth it; that many are then fitted to all rows.
     most : int, default=1000
         Largest number of patches.
     learner : object, optional
@@ -359,10 +360,9 @@ class Multicalibrator:
         table = self._table(by, size)
         labelled = {grouping.column for grouping in self.groupings_}
         categorical = [name in labelled for name in columns]
-        self.boosted_ = boost(
+        self.boosted_, moved = boost(
             prediction, outcome, weight, held, table, categorical, self.learner, self.rng
         )
-        moved = self.boosted_.apply(prediction, table)
         kept = bool(self.boosted_.rounds)
         self.fit_ = Fit(
             (),
