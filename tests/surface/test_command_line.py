@@ -167,3 +167,9 @@ def test_audit_judges_pairs_and_looks_for_segments(tmp_path):
     refused = run("audit", str(path), "--find-segments")
     assert refused.returncode == 2
     assert "--by" in refused.stderr
+
+
+def test_measures_of_groups_are_listed():
+    shown = " ".join(run("measures").stdout.split())
+    for name in cal.groups.GROUP_MEASURES:
+        assert f"groups.{name}" in shown
