@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import CalibrantWarning
-from calibrant.groups.columns import MOST_LEVELS, PARTS, Codes, Partition, partitions
+from calibrant.groups.columns import MOST_LEVELS, PARTS, Codes, Grouping, Partition, partitions
 from calibrant.inference.evidence import Evidence
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import read_labels
@@ -106,13 +106,13 @@ def families(parts: Sequence[Partition], size: int, cells: int, most: int) -> li
     that are in no pair have theirs. For normal draws and convex, symmetric errors, independent
     draws are on the safe side (the Gaussian correlation inequality, Royen 2014).
     """
-    pattern = crossed(parts, size)
-    if (int(pattern.max()) + 1) * cells * len(parts) <= most or len(parts) == 1:
+    if len(parts) == 1 or _patterns(parts, size, most // (cells * len(parts))):
         return [list(parts)]
     found = [[part] for part in parts if len(part.groupings) > 1]
     for part in parts:
         if len(part.groupings) == 1:
-            homes = [family for family in found if part.groupings[0] in family[0].groupings]
+            mine = part.groupings[0]
+            homes = [f for f in found if any(mine is other for other in f[0].groupings)]
             if homes:
                 homes[0].append(part)
             else:
@@ -120,10 +120,23 @@ def families(parts: Sequence[Partition], size: int, cells: int, most: int) -> li
     return found
 
 
+def _patterns(parts: Sequence[Partition], size: int, most: int) -> bool:
+    """Whether there are at most so many combinations; the first rows often know better."""
+    for rows in (min(size, 2**15), size):
+        some = [Partition(part.groupings, part.codes[:rows]) for part in parts]
+        if int(crossed(some, rows).max()) + 1 > most:
+            return False
+    return True
+
+
 def crossed(parts: Sequence[Partition], size: int) -> Codes:
     """Find the combination of groups that each row is in, by number."""
     pattern, largest = np.zeros(size, dtype=np.int64), 1
-    for part in parts:
+    known: list[Grouping] = []
+    for part in sorted(parts, key=lambda part: len(part.groupings)):
+        if all(any(grouping is other for other in known) for grouping in part.groupings):
+            continue
+        known += part.groupings
         pattern = pattern * part.size + part.codes
         largest *= part.size
         if largest > 2**20:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.groups.columns import Codes
+from calibrant.groups.division import narrow
 from calibrant.groups.patches import Patch
 from calibrant.groups.rounds import Groups, Rows, Step, more_than_noise
 from calibrant.joint.gate import Floats
@@ -45,8 +46,11 @@ class Sorted:
     @classmethod
     def of(cls, rows: Rows) -> Sorted:
         """Sort rows."""
-        key = 2.0 * (rows.pattern + rows.groups.patterns * rows.held) + rows.p
-        order = np.argsort(key, kind="stable")
+        code = rows.pattern + rows.groups.patterns * rows.held
+        key = 2.0 * code + rows.p
+        by_prediction = np.argsort(rows.p)
+        codes = narrow(code[by_prediction], 2 * rows.groups.patterns)
+        order = by_prediction[np.argsort(codes, kind="stable")]
         w, y, p = rows.weight[order], rows.y[order], rows.p[order]
         halves = [rows.weight[~rows.held], rows.weight[rows.held]]
         unit = np.array([half[0] for half in halves])
