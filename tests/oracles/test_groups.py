@@ -157,3 +157,10 @@ def test_learned_test_finds_a_broken_corner_and_spares_a_sound_forecaster():
 def test_columns_need_one_value_per_row():
     with pytest.raises(InvalidForecastsError, match="one entry per row"):
         groups.multiaccuracy_error([0, 1], [0.5, 0.5], {"site": ["a"]})
+
+
+def test_values_that_look_alike_are_groups_of_their_own():
+    y, p = np.array([1.0, 1, 0, 0]), np.full(4, 0.5)
+    found = groups.multiaccuracy_error(y, p, {"k": np.array(["1", "1", 1, 1], dtype=object)})
+    assert found == pytest.approx(0.25)
+    assert found.settings["groups"] == 3

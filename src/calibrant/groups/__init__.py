@@ -2,6 +2,7 @@
 
 from calibrant.groups.audit import Group, Groups, audit_groups, judge_groups
 from calibrant.groups.catalogue import GROUP_MEASURES
+from calibrant.groups.fits import Fit
 from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage
 from calibrant.groups.learned import LearnedAdvantage, learned_advantage
 from calibrant.groups.multi import (
@@ -9,7 +10,7 @@ from calibrant.groups.multi import (
     multiaccuracy_error,
     multicalibration_error,
 )
-from calibrant.groups.multicalibrator import Fit, Multicalibrator
+from calibrant.groups.multicalibrator import Multicalibrator
 from calibrant.groups.omniprediction import (
     OmniCertificate,
     OmniGap,

@@ -350,7 +350,7 @@ def _text(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, np.datetime64):
-        return str(value)
+        return str(np.datetime_as_string(value, unit="auto"))
     if isinstance(value, float | np.floating):
         return f"{value:.6g}"
     return str(value)

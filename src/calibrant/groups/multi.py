@@ -56,7 +56,9 @@ class Class:
                 order = np.argsort(part.codes, kind="stable")
                 found, first = np.unique(part.codes[order], return_index=True)
                 for code, members in zip(found, np.split(order, first[1:]), strict=True):
-                    groups[label_of(part.by, part.name(int(code)))] = members
+                    name = label_of(part.by, part.name(int(code)))
+                    # Values that look alike, such as 1 and "1", are groups of their own.
+                    groups[f"{name} ({code})" if name in groups else name] = members
         named = {name: _function(f, name, size) for name, f in (functions or {}).items()}
         return cls(rows, shares(rows), groups, named)
 

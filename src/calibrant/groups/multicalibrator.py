@@ -6,7 +6,6 @@ import inspect
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,9 +14,9 @@ import numpy as np
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.groups.boosting import Boosted, boost
 from calibrant.groups.columns import Codes, Grouping, columns_of, grouped, partitions
+from calibrant.groups.fits import Fit, better, briers, errors
 from calibrant.groups.patches import Patches, unseen
-from calibrant.groups.rounds import Rows as DividedRows
-from calibrant.groups.rounds import Step
+from calibrant.groups.rounds import DividedRows
 from calibrant.groups.training import patch_cells, patch_powers
 from calibrant.inference.evidence import check_share
 from calibrant.joint import Rows
@@ -26,38 +25,6 @@ from calibrant.words import count_text
 
 METHODS = ("hkrr", "low_degree", "boosted")
 SCHEMA = 1
-CELLS_OF_THE_REPORT = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """How a fit went, on the rows fitted to and on the rows held out."""
-
-    steps: tuple[Step, ...]
-    """Patches in their order; empty for trees."""
-    reason: str
-    """Why it stopped."""
-    left: float
-    """Largest violation that is left on the rows fitted to, as the method defines it."""
-    brier: tuple[float, float]
-    """Mean squared error of the rows held out, before and after."""
-    error: tuple[float, float] | None
-    """Multicalibration error of the rows held out in ten cells, before and after."""
-    kept: bool
-    """False if the base predictions were no worse, and are returned."""
-
-    @property
-    def sentence(self) -> str:
-        """Say what was done and what it brought."""
-        before, after = self.brier
-        if not self.kept:
-            return f"Base predictions are kept: {self.reason}."
-        count = len(self.steps)
-        patches = "Trees" if not count else "1 patch" if count == 1 else f"{count} patches"
-        return (
-            f"{patches} took the Brier score of rows held out from {before:.5f} to {after:.5f}; "
-            f"{self.reason}."
-        )
 
 
 class Multicalibrator:
@@ -199,7 +166,7 @@ class Multicalibrator:
         else:
             found = patch_powers(divided, self.tolerance, self.degree, self.most)
         patched = found.prediction
-        kept = bool(found.steps) and _better(rows.prediction, patched, outcome, weight, held)
+        kept = bool(found.steps) and better(rows.prediction, patched, outcome, weight, held)
         steps = tuple(found.steps) if kept else ()
         self.groupings_ = tuple(part.groupings[0] for part in singles)
         self.patches_ = Patches(self.groupings_, tuple(step.patch for step in steps))
@@ -208,8 +175,8 @@ class Multicalibrator:
             steps,
             found.reason,
             found.left,
-            _briers(rows.prediction, after, outcome, weight, held),
-            _errors(divided, after),
+            briers(rows.prediction, after, outcome, weight, held),
+            errors(divided, after),
             kept,
         )
         return self
@@ -368,7 +335,7 @@ class Multicalibrator:
             (),
             self.boosted_.reason,
             float("nan"),
-            _briers(prediction, moved, outcome, weight, held),
+            briers(prediction, moved, outcome, weight, held),
             None,
             kept,
         )
@@ -425,25 +392,3 @@ class Multicalibrator:
 
 def _is_numeric(values: object, name: str, size: int) -> bool:
     return read_column(values, name, size).dtype.kind in "iuf"
-
-
-def _errors(rows: DividedRows, after: Floats) -> tuple[float, float]:
-    """Multicalibration error of the rows held out, before and after."""
-    cells = CELLS_OF_THE_REPORT
-    return rows.error(cells), replace(rows, p=after).error(cells)
-
-
-def _better(before: Floats, after: Floats, outcome: Floats, weight: Floats, held: Any) -> bool:
-    """Whether the rows held out gain more than one standard error."""
-    gain = weight[held] * ((before - outcome)[held] ** 2 - (after - outcome)[held] ** 2)
-    return bool(gain.sum() > np.sqrt(np.sum(gain**2)))
-
-
-def _briers(
-    before: Floats, after: Floats, outcome: Floats, weight: Floats, held: Any
-) -> tuple[float, float]:
-    first, second = (
-        float(np.average((p[held] - outcome[held]) ** 2, weights=weight[held]))
-        for p in (before, after)
-    )
-    return first, second

@@ -60,7 +60,7 @@ class Groups:
 
 
 @dataclass(slots=True)
-class Rows:
+class DividedRows:
     """Rows with their pattern; those held out judge what the others find."""
 
     p: Floats
@@ -79,7 +79,7 @@ class Rows:
         weight: Floats,
         held: npt.NDArray[np.bool_],
         parts: Sequence[Partition],
-    ) -> Rows:
+    ) -> DividedRows:
         """Divide rows by columns, and by pairs of them if there are any."""
         share = np.where(held, weight / weight[held].sum(), weight / weight[~held].sum())
         singles = [part for part in parts if len(part.groupings) == 1]

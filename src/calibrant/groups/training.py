@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.groups.columns import Codes
 from calibrant.groups.division import narrow
 from calibrant.groups.patches import Patch
-from calibrant.groups.rounds import Groups, Rows, Step, more_than_noise
+from calibrant.groups.rounds import DividedRows, Groups, Step, more_than_noise
 from calibrant.joint.gate import Floats
 
 LEFT_OUT = "no patch helps rows held out"
@@ -44,7 +44,7 @@ class Sorted:
     unit: Floats
 
     @classmethod
-    def of(cls, rows: Rows) -> Sorted:
+    def of(cls, rows: DividedRows) -> Sorted:
         """Sort rows."""
         code = rows.pattern + rows.groups.patterns * rows.held
         key = 2.0 * code + rows.p
@@ -142,7 +142,9 @@ class Runs:
         return [prefix[self.stop] - prefix[self.start] for prefix in sums]
 
 
-def patch_cells(rows: Rows, tolerance: float, cells: int, min_mass: float, most: int) -> Found:
+def patch_cells(
+    rows: DividedRows, tolerance: float, cells: int, min_mass: float, most: int
+) -> Found:
     """Move one cell of one group by its mean residual until none is off (HKRR 2018).
 
     Each patch lowers the potential by at least mass times bias squared, so that there can be no
@@ -185,7 +187,7 @@ def patch_cells(rows: Rows, tolerance: float, cells: int, min_mass: float, most:
     return Found(steps, _predictions(reduce(Runs.joined, runs), base), reason, left)
 
 
-def _first_runs(rows: Rows, base: Sorted) -> Runs:
+def _first_runs(rows: DividedRows, base: Sorted) -> Runs:
     """One run for all rows of a half and pattern."""
     code = (base.key / 2).astype(np.int64)
     # A prediction of 1 is half a number, one of 0 none: halves never reach the next number.
@@ -229,7 +231,7 @@ def _predictions(runs: Runs, base: Sorted) -> Floats:
     return found
 
 
-def patch_powers(rows: Rows, tolerance: float, degree: int, most: int) -> Found:
+def patch_powers(rows: DividedRows, tolerance: float, degree: int, most: int) -> Found:
     """Add powers of the prediction to groups until no such test finds a bias (GKSZ 2022).
 
     The step is that of a line search, so that each patch lowers the potential by at least the
