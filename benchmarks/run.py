@@ -20,6 +20,7 @@ import numpy as np
 
 import calibrant as cal
 from commands import command_table
+from groups import works as group_works
 from inference import INFERENCES
 from shapes import SHAPES, forecasts
 from works import WORKS, Work
@@ -164,6 +165,19 @@ def inference_table() -> Iterator[tuple[str, bool]]:
         yield f"| {work.name} | {work.bar} | {cells} |", max(row) <= work.bar
 
 
+def groups_table() -> Iterator[tuple[str, bool]]:
+    """Seconds, or times the same audit without groups."""
+    yield "\n## Groups\n", True
+    yield "| work | bar | found |", True
+    yield "|---|---|---|", True
+    for work in group_works():
+        work.check(work.call())
+        found = best_time(work.call, 3)
+        unit = "s" if work.beside is None else "times"
+        found /= 1.0 if work.beside is None else best_time(work.beside, 3)
+        yield f"| {work.name} | {work.bar:g} {unit} | {found:.2f} |", found <= work.bar
+
+
 def import_table() -> Iterator[tuple[str, bool]]:
     def seconds(module: str) -> float:
         program = (
@@ -196,6 +210,7 @@ def report() -> Iterator[tuple[str, bool]]:
     yield from memory_table()
     yield from inference_table()
     yield from command_table()
+    yield from groups_table()
     yield from import_table()
 
 

@@ -194,3 +194,27 @@ def test_the_readme_shows_what_the_demo_prints():
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     printed = run("demo").stdout
     assert printed in readme
+
+
+def test_audit_judges_pairs_and_looks_for_segments(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 4000
+    p, side, kind = rng.random(n), rng.integers(0, 2, n), rng.integers(0, 2, n)
+    y = rng.random(n) < np.where(side & kind, p**2, p)
+    rows = zip(p, y, side, kind, strict=True)
+    lines = [f"{a},{int(b)},{'' if c and not d else c},{d}" for a, b, c, d in rows]
+    path = tmp_path / "forecasts.csv"
+    path.write_text("\n".join(["prediction,outcome,side,kind", *lines]), encoding="utf-8")
+    shown = run("audit", str(path), "--by", "side,kind", "--pairs", "--find-segments").stdout
+    assert "side 1, kind 1" in shown
+    assert "side missing" in shown
+    assert "judged on the other:" in shown
+    refused = run("audit", str(path), "--find-segments")
+    assert refused.returncode == 2
+    assert "--by" in refused.stderr
+
+
+def test_measures_of_groups_are_listed():
+    shown = " ".join(run("measures").stdout.split())
+    for name in cal.groups.GROUP_MEASURES:
+        assert f"groups.{name}" in shown

@@ -77,7 +77,7 @@ def test_the_page_says_what_the_audit_says(audit, page):
 
 def test_the_page_stays_small_with_many_groups():
     y, p = sample(20_000)
-    audit = cal.audit(y, p, by={"g": np.arange(20_000) % 200}, draws=99)
+    audit = cal.audit(y, p, by={"g": (np.arange(20_000) % 200).astype(str)}, draws=99)
     assert len(audit.to_html().encode()) < 2**20
     assert len(audit.groups) == 200
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -36,6 +36,9 @@ from calibrant.cli.options import (
 from calibrant.cli.progress import progress
 from calibrant.cli.write import write_text
 
+if TYPE_CHECKING:
+    from calibrant.report.source import Source
+
 # Reading, verdict, measures, what to do, costs, distance; groups, time and pictures on request.
 STAGES = 6
 
@@ -48,6 +51,15 @@ def audit(
     count: CountOption = None,
     positives: PositivesOption = None,
     by: ByOption = None,
+    pairs: Annotated[  # noqa: FBT002
+        bool, typer.Option("--pairs", help="Judge pairs of the columns of --by as well.")
+    ] = False,
+    find_segments: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option(
+            "--find-segments", help="Look for the worst combinations of the columns of --by."
+        ),
+    ] = False,
     cluster: ClusterOption = None,
     tolerance: ToleranceOption = None,
     confidence: ConfidenceOption = 0.95,
@@ -92,7 +104,18 @@ def audit(
         source = read(
             files,
             None,
-            Roles(prediction, outcome, weight, cluster, names_of(by), time, count, positives),
+            Roles(
+                prediction,
+                outcome,
+                weight,
+                cluster,
+                names_of(by),
+                time,
+                count,
+                positives,
+                pairs,
+                find_segments,
+            ),
             pos_label=pos_label,
             percent=scale is Scale.PERCENT,
             drop_missing=na is Missing.DROP,
@@ -101,6 +124,7 @@ def audit(
         if task is not None:
             source = replace(source, task=DecisionTask.from_file(task))
         result = audit_source(source, tolerance, confidence, DRAWS, seed, tell)
+        segments = _segments(source, confidence, seed) if find_segments else ""
         if html is not None:
             tell("pictures")
             page = result.to_html()
@@ -112,5 +136,32 @@ def audit(
         write_text(result.to_markdown(), markdown, "--markdown")
     if "-" not in {json, markdown}:
         typer.echo(str(result))
+        if segments:
+            typer.echo(f"\n{segments}")
         if html is not None:
             typer.echo(f"\nreport: {html}")
+
+
+def _segments(source: Source, confidence: float, seed: int) -> str:
+    """Say which combinations of columns are worst, by rows that did not choose them."""
+    import numpy as np
+
+    from calibrant.errors import InvalidOptionError
+    from calibrant.groups.division import Division
+    from calibrant.groups.segments import DEPTH, SEGMENTS, WIDTH, search_segments
+
+    if not isinstance(source.groups, Division):
+        raise InvalidOptionError("--find-segments needs columns", "none", "name them with --by")
+    found = search_segments(
+        source.groups.rows,
+        source.groups.parts,
+        DEPTH,
+        WIDTH,
+        SEGMENTS,
+        1 - confidence,
+        np.random.default_rng(seed),
+    )
+    lines = [
+        f"  {segment.sentence}{'' if segment.confirmed else ': may be chance'}" for segment in found
+    ]
+    return "\n".join(["Segments found on one half of the rows and judged on the other:", *lines])

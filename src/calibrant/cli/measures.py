@@ -9,6 +9,7 @@ def measures() -> None:
     from rich.table import Table
 
     from calibrant.catalogue import CATALOGUE
+    from calibrant.groups.catalogue import GROUP_MEASURES
 
     table = Table(box=None, pad_edge=False)
     table.add_column("measure", no_wrap=True)
@@ -16,4 +17,7 @@ def measures() -> None:
         table.add_column(heading)
     for measure in CATALOGUE.values():
         table.add_row(measure.name, measure.asks, measure.flaw, measure.section)
+    for group_measure in GROUP_MEASURES.values():
+        name = f"groups.{group_measure.name}"
+        table.add_row(name, group_measure.asks, group_measure.flaw, group_measure.section)
     Console().print(table)

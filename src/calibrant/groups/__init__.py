@@ -1,5 +1,57 @@
-"""Calibrated for whom: the same verdict for every group, simultaneously."""
+"""Calibrated for whom: groups audited simultaneously, multicalibration, omniprediction."""
 
 from calibrant.groups.audit import Group, Groups, audit_groups, judge_groups
+from calibrant.groups.catalogue import GROUP_MEASURES
+from calibrant.groups.fits import Fit
+from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage
+from calibrant.groups.learned import LearnedAdvantage, learned_advantage
+from calibrant.groups.multi import (
+    low_degree_multicalibration_error,
+    multiaccuracy_error,
+    multicalibration_error,
+)
+from calibrant.groups.multicalibrator import Multicalibrator
+from calibrant.groups.omniprediction import (
+    OmniCertificate,
+    OmniGap,
+    TransferBias,
+    absolute_loss,
+    asymmetric_loss,
+    omnipredict,
+    omniprediction_certificate,
+    quantile_loss,
+    squared_loss,
+    transfer_bias,
+)
+from calibrant.groups.segments import Segment, find_segments
+from calibrant.groups.witnesses import GroupWitness
 
-__all__ = ["Group", "Groups", "audit_groups", "judge_groups"]
+__all__ = [
+    "GROUP_MEASURES",
+    "Advantage",
+    "Fit",
+    "Group",
+    "GroupWitness",
+    "Groups",
+    "LearnedAdvantage",
+    "Multicalibrator",
+    "OmniCertificate",
+    "OmniGap",
+    "Segment",
+    "TransferBias",
+    "absolute_loss",
+    "asymmetric_loss",
+    "audit_groups",
+    "distinguisher_advantage",
+    "find_segments",
+    "judge_groups",
+    "learned_advantage",
+    "low_degree_multicalibration_error",
+    "multiaccuracy_error",
+    "multicalibration_error",
+    "omnipredict",
+    "omniprediction_certificate",
+    "quantile_loss",
+    "squared_loss",
+    "transfer_bias",
+]

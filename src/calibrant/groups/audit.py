@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError
+from calibrant.groups.columns import MOST_LEVELS, PARTS, columns_of, label_of
+from calibrant.groups.division import Division
+from calibrant.groups.noise import DRAWS_FOR_A_FLOOR, Noise, shared_noise
 from calibrant.inference.evidence import Evidence, check_draws, check_share
 from calibrant.inference.interval import upper_quantile
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.verdict import default_tolerance, state_of
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import Floats, read_labels
+from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.words import count_text, distinct_texts
 
-# Draws for a group use predictions rounded to this many cells; values do not.
-CELLS = 2**8
 # Groups with fewer rows, or fewer of either outcome, are marked as small.
 FEW_ROWS, FEW_EVENTS = 100, 10
-DRAWS_FOR_A_FLOOR = 199
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Group:
     """Rows that share a label, and what can be said about them."""
 
     by: str
-    """Column that defines the group."""
+    """Column that defines the group, or columns with " & " between them."""
     name: str
     rows: int
     events: float
@@ -50,11 +49,16 @@ class Group:
     """Few rows or few events: expect a wide interval."""
 
     @property
+    def label(self) -> str:
+        """Name of the group with its columns."""
+        return label_of(self.by, self.name)
+
+    @property
     def sentence(self) -> str:
         """Say what the group was told and what happened."""
         said, happened = distinct_texts(self.mean_prediction, self.base_rate)
         return (
-            f"{self.by} {self.name}: forecasts say {said} on average, {happened} happened "
+            f"{self.label}: forecasts say {said} on average, {happened} happened "
             f"({count_text(self.rows, 'row')})"
         )
 
@@ -103,9 +107,14 @@ class Groups:
 
 def audit_groups(
     y_true: object,
-    y_proba: object,
-    by: Mapping[str, object],
+    y_proba: object = None,
+    by: object = None,
     *,
+    prediction: str = "prediction",
+    outcome: str = "outcome",
+    pairs: bool = False,
+    parts: int = PARTS,
+    most_levels: int = MOST_LEVELS,
     sample_weight: object = None,
     pos_label: object = None,
     measure: AnyMeasure = smooth_calibration_error,
@@ -119,14 +128,24 @@ def audit_groups(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Outcomes, 0 or 1.
-    y_proba : array-like of shape (n,) or (n, 2)
-        Predicted probabilities of outcome 1.
-    by : mapping of str to array-like of shape (n,)
-        Columns whose values name the groups.
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows.
+    y_true : array-like of shape (n,), or frame
+        Outcomes, 0 or 1; or a frame with the columns of predictions, outcomes and groups.
+    y_proba : array-like of shape (n,) or (n, 2), optional
+        Predicted probabilities of outcome 1; left out with a frame.
+    by : mapping of str to array-like, frame, or list of str
+        Columns whose values name the groups, or with a frame their names. Numbers of more than
+        24 distinct values, and dates, are cut at quantiles; the names of the groups show where.
+        Missing values are a group of their own.
+    prediction, outcome : str
+        Columns of a frame.
+    pairs : bool, default=False
+        Whether each pair of columns divides the rows as well.
+    parts : int, default=5
+        Number of parts that numbers are cut into.
+    most_levels : int, default=250
+        The rarer of more labels than this are gathered in one group (in pairs, of more than 24).
+    sample_weight : array-like of shape (n,), or str, optional
+        Weights of the rows, or with a frame their column.
     pos_label : object, optional
         The label that counts as outcome 1.
     measure : str or callable, default=smooth_calibration_error
@@ -135,8 +154,8 @@ def audit_groups(
         Error that is small enough, for every group; by default that of all rows together.
     confidence : float, default=0.95
         Chance that the intervals of all groups hold at once.
-    clusters : array-like of shape (n,), optional
-        Labels of rows that depend on each other.
+    clusters : array-like of shape (n,), or str, optional
+        Labels of rows that depend on each other, or with a frame their column.
     draws : int, default=999
         Number of random multipliers.
     rng : numpy.random.Generator or int, optional
@@ -145,6 +164,15 @@ def audit_groups(
     Returns
     -------
     Groups
+        Every group, however small, in the order of the evidence against it.
+
+    Notes
+    -----
+    The largest deviation of a group, as a multiple of its mean, has nearly the same law in every
+    group; the quantile of its maximum over groups widens all intervals alike (a studentised
+    maximum). Noise is drawn once for each combination of groups and added up, so that groups that
+    overlap share it. Where there are too many combinations, each pair of columns has draws of its
+    own, which is on the safe side; so do the groups where rows come in clusters.
 
     Examples
     --------
@@ -158,115 +186,109 @@ def audit_groups(
     """
     check_draws(draws)
     check_share("confidence", confidence)
+    if y_proba is None:
+        frame = columns_of(y_true)
+        columns = _named(frame, _names(by))
+        y_true, y_proba = _named(frame, [outcome])[outcome], _named(frame, [prediction])[prediction]
+        sample_weight, clusters = (
+            _named(frame, [given])[given] if isinstance(given, str) else given
+            for given in (sample_weight, clusters)
+        )
+    else:
+        columns = columns_of(by)
     rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
     joint = Joint.from_rows(rows)
     if joint.clipped:
         rows = rows.cure()
     allowed = default_tolerance(joint) if tolerance is None else tolerance
-    labels = None if clusters is None else read_labels(clusters, "clusters", rows)
-    evidences = {
-        (column, name): evidence
-        for column, values in by.items()
-        for name, evidence in split_rows(rows, read_labels(values, column, rows), labels)
-    }
+    division = Division.of(
+        rows, columns, clusters, pairs=pairs, parts=parts, most_levels=most_levels
+    )
     return judge_groups(
-        evidences, Statistic.of(measure), allowed, confidence, draws, np.random.default_rng(rng)
+        division, Statistic.of(measure), allowed, confidence, draws, np.random.default_rng(rng)
     )
 
 
-def split_rows(
-    rows: Rows, names: npt.NDArray[Any], clusters: npt.NDArray[Any] | None
-) -> Iterator[tuple[str, Evidence]]:
-    """Evidence of each group, in the order of the names."""
-    groups, code = np.unique(names, return_inverse=True)
-    order = np.argsort(code, kind="stable")
-    ends = np.cumsum(np.bincount(code))
-    for name, start, end in zip(groups, np.append(0, ends), ends, strict=False):
-        mine = rows.where(order[start:end])
-        if mine.weight is not None and not mine.weight.any():
-            continue
-        label = None if clusters is None else clusters[order[start:end]]
-        if label is not None and np.unique(label).size < 2:
-            label = np.arange(label.size)
-        yield str(name), Evidence.of_rows(mine, label)
+Evidences = Mapping[tuple[str, str], Evidence]
+"""Evidence of each group by column and name, where rows are not at hand."""
 
 
 def judge_groups(
-    evidences: Mapping[tuple[str, str], Evidence],
+    groups: Division | Evidences,
     statistic: Statistic,
     tolerance: float,
     confidence: float,
     draws: int,
     rng: np.random.Generator,
 ) -> Groups:
-    """Judge groups by intervals that hold at once.
-
-    The largest deviation of a group, as a multiple of its mean, has nearly the same law in every
-    group; the quantile of its maximum over groups widens all intervals alike (a studentised
-    maximum). The groups are drawn independently, which is on the safe side where they overlap.
-    """
+    """Judge groups by intervals that hold at once; without rows each has draws of its own."""
     statistic.refuse_without_interval()
-    if not evidences:
-        raise InvalidForecastsError("there must be at least one group", "none")
-    coarse = [_coarse(evidence) for evidence in evidences.values()]
-    deviations = np.stack([_deviations(e, statistic, draws, confidence, rng) for e in coarse])
-    scale = deviations.mean(axis=1)
-    relative = np.divide(deviations.T, scale, out=np.zeros_like(deviations.T), where=scale > 0)
-    reach = upper_quantile(relative.max(axis=1), confidence) * scale
-    floors = [_floor(e, statistic, min(draws, DRAWS_FOR_A_FLOOR), rng) for e in coarse]
-    groups = [
-        _group(key, evidence, statistic, float(half_width), floor, tolerance)
-        for (key, evidence), half_width, floor in zip(evidences.items(), reach, floors, strict=True)
+    if isinstance(groups, Division) and groups.clusters is None:
+        named = list(groups.joints())
+        for *_, joint in named:
+            refuse_mean_outcomes(joint)
+        noise = shared_noise(groups, statistic, draws, confidence, rng)
+    else:
+        if isinstance(groups, Division):
+            evidences = list(groups.evidences())
+        else:
+            evidences = [(*key, evidence) for key, evidence in groups.items()]
+        named = [(by, name, evidence.given) for by, name, evidence in evidences]
+        noise = _noise_of_each(
+            [evidence for *_, evidence in evidences], statistic, draws, confidence, rng
+        )
+    scale = noise.deviation.mean(axis=1)
+    relative = np.divide(
+        noise.deviation,
+        scale[:, np.newaxis],
+        out=np.zeros_like(noise.deviation),
+        where=scale[:, np.newaxis] > 0,
+    )
+    reach = upper_quantile(relative.max(axis=0), confidence) * scale
+    judged = [
+        _group(key, statistic, float(half_width), float(floor), tolerance)
+        for key, half_width, floor in zip(named, reach, noise.floor, strict=True)
     ]
     evidence_of = [
-        (g.value - floor) / s if s > 0 else 0.0
-        for g, floor, s in zip(groups, floors, scale, strict=True)
+        (g.value - g.noise_floor) / s if s > 0 else 0.0 for g, s in zip(judged, scale, strict=True)
     ]
-    order = sorted(range(len(groups)), key=lambda i: -evidence_of[i])
-    return Groups(tuple(groups[i] for i in order), tolerance, confidence)
+    order = sorted(range(len(judged)), key=lambda i: -evidence_of[i])
+    return Groups(tuple(judged[i] for i in order), tolerance, confidence)
 
 
-def _coarse(evidence: Evidence) -> Evidence:
-    """Evidence with few levels; clusters keep theirs."""
-    if evidence.clusters is not None or len(evidence.given) <= CELLS:
-        return evidence
-    return Evidence.of_joint(evidence.given.rounded(CELLS))
-
-
-def _deviations(
-    evidence: Evidence,
+def _noise_of_each(
+    evidences: list[Evidence],
     statistic: Statistic,
     draws: int,
     confidence: float,
     rng: np.random.Generator,
-) -> Floats:
-    parts = evidence.multiplied_charges(draws, rng, confidence)
-    return np.concatenate([statistic.values(evidence.joint, charges) for charges in parts])
-
-
-def _floor(evidence: Evidence, statistic: Statistic, draws: int, rng: np.random.Generator) -> float:
-    parts = evidence.null_charges(draws, rng)
-    return float(
-        np.concatenate([statistic.values(evidence.joint, charges) for charges in parts]).mean()
-    )
+) -> Noise:
+    """Draw noise for each group by itself, with one number for each of its clusters."""
+    deviations, floors = [], []
+    for evidence in evidences:
+        noise = evidence.multiplied_charges(draws, rng, confidence)
+        null = evidence.null_charges(min(draws, DRAWS_FOR_A_FLOOR), rng)
+        deviations.append(np.concatenate([statistic.values(evidence.joint, c) for c in noise]))
+        floor = np.concatenate([statistic.values(evidence.joint, c) for c in null])
+        floors.append(float(floor.mean()))
+    return Noise(np.stack(deviations), np.array(floors))
 
 
 def _group(
-    key: tuple[str, str],
-    evidence: Evidence,
+    key: tuple[str, str, Joint],
     statistic: Statistic,
     half_width: float,
     floor: float,
     tolerance: float,
 ) -> Group:
-    joint = evidence.given
+    by, name, joint = key
     value = statistic.value(joint)
     low, high = max(0.0, value - half_width), min(1.0, value + half_width)
     events = float((joint.positives / joint.weight * joint.rows).sum())
     few = min(events, joint.row_count - events) < FEW_EVENTS or joint.row_count < FEW_ROWS
     return Group(
-        by=key[0],
-        name=key[1],
+        by=by,
+        name=name,
         rows=joint.row_count,
         events=events,
         mean_prediction=joint.mean_prediction,
@@ -278,3 +300,20 @@ def _group(
         state=state_of(low, high, tolerance),
         small=bool(few),
     )
+
+
+def _names(by: object) -> list[str]:
+    if isinstance(by, str):
+        return [by]
+    if not isinstance(by, Sequence) or not by:
+        raise InvalidForecastsError("with a frame, by must name columns", repr(by))
+    return [str(name) for name in by]
+
+
+def _named(frame: Mapping[str, object], names: list[str]) -> dict[str, object]:
+    missing = [name for name in names if name not in frame]
+    if missing:
+        raise InvalidForecastsError(
+            f"the frame must have a column {missing[0]!r}", f"columns {', '.join(frame)}"
+        )
+    return {name: frame[name] for name in names}

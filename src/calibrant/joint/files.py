@@ -155,15 +155,20 @@ def fetch_columns(
 
 
 def without_missing(
-    columns: dict[str, npt.NDArray[Any]],
+    columns: dict[str, npt.NDArray[Any]], may_miss: Sequence[str] = ()
 ) -> tuple[dict[str, npt.NDArray[Any]], int]:
-    """Drop rows with a missing value in any column; say how many were dropped."""
+    """Drop rows with a missing value in any column but some; say how many were dropped."""
     missing = np.zeros(len(next(iter(columns.values()))), dtype=bool)
-    for values in columns.values():
+    for name, values in columns.items():
+        if name in may_miss:
+            continue
         missing |= np.ma.getmaskarray(values)
         if values.dtype.kind == "f":
             missing |= np.isnan(np.ma.getdata(values))
-    kept = {name: np.ma.getdata(values)[~missing] for name, values in columns.items()}
+    kept = {
+        name: values[~missing] if name in may_miss else np.ma.getdata(values)[~missing]
+        for name, values in columns.items()
+    }
     return kept, int(missing.sum())
 
 

@@ -158,11 +158,7 @@ def _from_frame_library(values: object) -> object:
 
 def read_labels(values: object, name: str, rows: Rows) -> npt.NDArray[Any]:
     """Labels of the rows, of any kind that can be compared, none of them missing."""
-    labels = _one_column(_as_array(values, name), name)
-    if labels.size != rows.prediction.size:
-        raise InvalidForecastsError(
-            f"{name} must have one entry per row", f"{labels.size} for {rows.prediction.size} rows"
-        )
+    labels = read_column(values, name, rows.prediction.size)
     _refuse_missing(labels, name, "give those rows a label, or drop them")
     if labels.dtype.kind == "O":
         labels = labels.astype(str)
@@ -177,10 +173,20 @@ def read_table(values: object, name: str) -> npt.NDArray[Any]:
     return table
 
 
-def read_column(values: object, name: str) -> npt.NDArray[Any]:
+def read_full_column(values: object, name: str) -> npt.NDArray[Any]:
     """Read a column of any container, none of whose entries is missing."""
-    column = _one_column(_as_array(values, name), name)
+    column = read_column(values, name)
     _refuse_missing(column, name)
+    return column
+
+
+def read_column(values: object, name: str, size: int | None = None) -> npt.NDArray[Any]:
+    """One value of any kind for each row; missing ones are None or NaN."""
+    column = _one_column(_as_array(values, name), name)
+    if size is not None and column.size != size:
+        raise InvalidForecastsError(
+            f"{name} must have one entry per row", f"{column.size} for {size} rows"
+        )
     return column
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.gate import Floats, Indices, read_column
+from calibrant.joint.gate import Floats, Indices, read_full_column
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.logistic import LEAST
@@ -205,7 +205,7 @@ def _candidates(maps: Sequence[ClassMap | str] | None, count: int) -> dict[str, 
 def _clusters(forecasts: ClassForecasts, clusters: object) -> Indices | None:
     if clusters is None:
         return None
-    labels = read_column(clusters, "clusters")
+    labels = read_full_column(clusters, "clusters")
     if labels.size != len(forecasts):
         raise InvalidForecastsError(
             "clusters must have one entry per row that weighs something",

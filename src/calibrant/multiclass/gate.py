@@ -14,7 +14,7 @@ from calibrant.joint.gate import (
     CLIP_FLOAT64,
     Floats,
     Indices,
-    read_column,
+    read_full_column,
     read_table,
 )
 
@@ -81,7 +81,7 @@ def read_positions(y_true: object, classes: tuple[Any, ...]) -> Indices:
 
     Labels are looked up by name. Where no name is a number, whole numbers are positions.
     """
-    labels = read_column(y_true, "y_true")
+    labels = read_full_column(y_true, "y_true")
     if labels.dtype.kind == "f" and np.array_equal(labels, np.round(labels)):
         labels = labels.astype(np.int64)
     count = len(classes)
@@ -102,7 +102,7 @@ def read_row_weights(sample_weight: object, rows: int) -> Floats | None:
     """Weights of the rows, finite and not negative."""
     if sample_weight is None:
         return None
-    column = read_column(sample_weight, "sample_weight")
+    column = read_full_column(sample_weight, "sample_weight")
     try:
         weight = np.ascontiguousarray(column, dtype=np.float64)
     except (TypeError, ValueError) as error:

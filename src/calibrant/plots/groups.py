@@ -30,7 +30,7 @@ class GroupsDisplay(Display):
 
     Examples
     --------
-    >>> sides = {"side": ["left", "right"] * 50}
+    >>> sides = {"side": ["left", "left", "right", "right"] * 25}
     >>> display = GroupsDisplay.of([0, 1] * 50, [0.5] * 100, sides, rng=0)
     >>> sorted(display.frame()["name"].tolist())
     ['left', 'right']
@@ -66,7 +66,7 @@ class GroupsDisplay(Display):
         ax.text(
             self.groups.tolerance, -0.8, f" tolerance {self.groups.tolerance:.3g}", color=WARNING
         )
-        names = [_short(f"{group.by} {group.name}") for group in shown]
+        names = [_short(group.label) for group in shown]
         ax.set_yticks(range(len(shown)), names, color=INK)
         right = max([self.groups.tolerance, *(min(g.high, 3 * g.value + 0.05) for g in shown)])
         ax.set(ylim=(len(shown) - 0.4, -1.2), xlim=(0, 1.1 * right))

@@ -100,6 +100,7 @@ def audit(
     sample_weight: object = None,
     pos_label: object = None,
     by: object = None,
+    pairs: bool = False,
     tolerance: float | None = None,
     confidence: float = 0.95,
     clusters: object = None,
@@ -128,7 +129,10 @@ def audit(
     pos_label : object, optional
         The label that counts as outcome 1.
     by : mapping of str to array-like, or list of str, optional
-        Labels that group the rows, or columns that hold them: each group gets a verdict.
+        Labels that group the rows, or columns that hold them: each group gets a verdict. Numbers
+        of many values are cut at quantiles; missing values are a group.
+    pairs : bool, default=False
+        Whether pairs of the columns `by` divide the rows as well.
     tolerance : float, optional
         Smooth error that is small enough. By default 0.02, or a tenth of the share of the rarer
         outcome if that is less.
@@ -162,7 +166,7 @@ def audit(
     Miscalibrated: the smooth calibration error is at least 0.0925 (95 % confidence), beyond the
     tolerance of 0.02.
     """
-    roles = Roles(prediction, outcome, sample_weight, clusters, by, time, count, positives)
+    roles = Roles(prediction, outcome, sample_weight, clusters, by, time, count, positives, pairs)
     source = replace(read(y_true, y_proba, roles, pos_label=pos_label, title=title), task=task)
     return audit_source(source, tolerance, confidence, draws, rng)
 

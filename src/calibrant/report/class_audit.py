@@ -14,7 +14,7 @@ from calibrant.groups import Groups
 from calibrant.inference import Verdict
 from calibrant.inference.evidence import check_draws, check_share
 from calibrant.joint.files import fetch_columns, opened, without_missing
-from calibrant.joint.gate import read_column
+from calibrant.joint.gate import read_full_column
 from calibrant.multiclass import ClassForecasts
 from calibrant.multiclass.forecasts import as_forecasts
 from calibrant.report.class_render import render_class_html, render_class_json, render_class_text
@@ -121,7 +121,7 @@ def audit_classes(
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
     labels = None
     if clusters is not None:
-        labels = read_column(clusters, "clusters")
+        labels = read_full_column(clusters, "clusters")
         if sample_weight is not None and labels.size != len(forecasts):
             labels = labels[np.asarray(sample_weight, dtype=np.float64) > 0]
     return audit_forecasts(forecasts, labels, title, 0, tolerance, confidence, draws, rng, silent)

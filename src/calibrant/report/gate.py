@@ -10,6 +10,8 @@ import numpy as np
 
 from calibrant.errors import InvalidOptionError
 from calibrant.groups import judge_groups
+from calibrant.groups.audit import Evidences
+from calibrant.groups.division import Division
 from calibrant.inference import compare
 from calibrant.inference.evidence import check_share
 from calibrant.inference.interval import find_interval
@@ -125,9 +127,9 @@ def run_gate(
     generator = np.random.default_rng(rng)
     tell("measures")
     checks = [*_measures(source, limits, confidence, draws, generator)]
-    if source.groups:
+    if source.groups is not None:
         tell("groups")
-        checks.append(_groups(source, limits, confidence, draws, generator))
+        checks.append(_groups(source, source.groups, limits, confidence, draws, generator))
     if baseline is not None:
         tell("baseline")
         checks.append(_baseline(source, baseline, confidence, draws, generator))
@@ -173,6 +175,7 @@ def _measures(
 
 def _groups(
     source: Source,
+    divided: Division | Evidences,
     limits: Mapping[str, float | None],
     confidence: float,
     draws: int,
@@ -180,7 +183,7 @@ def _groups(
 ) -> Check:
     name, limit = next(iter(limits.items()))
     tolerance = default_tolerance(source.evidence.given) if limit is None else limit
-    groups = judge_groups(source.groups, Statistic.of(name), tolerance, confidence, draws, rng)
+    groups = judge_groups(divided, Statistic.of(name), tolerance, confidence, draws, rng)
     states = {group.state for group in groups}
     worst = groups.groups[0]
     if MISCALIBRATED in states:
@@ -189,7 +192,7 @@ def _groups(
     else:
         state = PASSED if states == {CALIBRATED} else CANNOT_TELL
     return Check(
-        f"{count_text(len(groups), 'group')}, worst {worst.by} {worst.name}",
+        f"{count_text(len(groups), 'group')}, worst {worst.label}",
         state,
         groups.sentence,
         worst.value,

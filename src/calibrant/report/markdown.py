@@ -38,7 +38,7 @@ def _lines(summary: Summary) -> Iterator[str]:
             ["group", "rows", "said", "happened", "error", "between", "verdict"],
             [
                 [
-                    escaped(f"{group.by} {group.name}"),
+                    escaped(group.label),
                     str(group.rows),
                     f"{group.mean_prediction:.3f}",
                     f"{group.base_rate:.3f}",

@@ -12,13 +12,13 @@ import numpy as np
 
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups.audit import split_rows
+from calibrant.groups.audit import Evidences
+from calibrant.groups.division import Division
 from calibrant.inference.evidence import Evidence
 from calibrant.joint import Joint, Rows
 from calibrant.joint.columns import ColumnNames
 from calibrant.joint.engines import as_frame, fetched
 from calibrant.joint.files import fetch_columns, opened, read_columns, without_missing
-from calibrant.joint.gate import read_labels
 from calibrant.joint.names import require
 from calibrant.measurement import read_source
 from calibrant.report.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
@@ -42,11 +42,15 @@ class Roles:
     """Column of the number of rows that an entry stands for, where entries are aggregates."""
     positives: str | None = None
     """Column of the number of them with outcome 1."""
+    pairs: bool = False
+    """Whether pairs of the columns `by` divide the rows as well."""
+    segments: bool = False
+    """Whether combinations of the columns `by` will be searched."""
 
     @property
     def need_rows(self) -> bool:
         """Whether sums by prediction are not enough."""
-        return self.clusters is not None or self.time is not None
+        return self.clusters is not None or self.time is not None or self.segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +59,8 @@ class Source:
 
     title: str
     evidence: Evidence
-    groups: dict[tuple[str, str], Evidence] = field(default_factory=dict)
-    """Evidence of each group, by column and name."""
+    groups: Division | Evidences | None = None
+    """Rows divided into groups, or the evidence of each, if there are any."""
     dropped: int = 0
     described: dict[str, object] = field(default_factory=dict)
     """Where the forecasts came from."""
@@ -83,7 +87,9 @@ def read(
         return Source(title or "Forecasts", Evidence.read(joint))
     if y_proba is not None:
         rows = Rows.read(data, y_proba, roles.weight, pos_label)
-        source = _of_rows(rows, _labels(roles.by), roles.clusters, title or "Forecasts")
+        source = _of_rows(
+            rows, _labels(roles.by), roles.clusters, title or "Forecasts", pairs=roles.pairs
+        )
         return _timed(source, rows, roles.time)
     files = _as_paths(data)
     described: dict[str, object]
@@ -102,7 +108,12 @@ def read(
         if _sums_will_do(frame, roles):
             parts = _parts(frame, roles, names, pos_label)
             found = sum_up(
-                frame, parts, _names(roles.by), percent=percent, drop_missing=drop_missing
+                frame,
+                parts,
+                _names(roles.by),
+                pairs=roles.pairs,
+                percent=percent,
+                drop_missing=drop_missing,
             )
             return _of_sums(found, name, described)
         columns: Columns = (
@@ -115,13 +126,14 @@ def read(
         pos_label,
         percent=percent,
         drop_missing=drop_missing,
+        may_miss=_names(roles.by),
     )
     columns = forecasts.columns
     weight = None if roles.weight is None else columns[str(roles.weight)]
     rows = Rows.read(forecasts.outcome, forecasts.prediction, weight, forecasts.pos_label)
     by = {column: columns[column] for column in _names(roles.by)}
     clusters = None if roles.clusters is None else columns[str(roles.clusters)]
-    source = _of_rows(rows, by, clusters, name, forecasts.dropped, described)
+    source = _of_rows(rows, by, clusters, name, forecasts.dropped, described, pairs=roles.pairs)
     return _timed(source, rows, None if roles.time is None else columns[str(roles.time)])
 
 
@@ -158,7 +170,7 @@ def _parts(frame: Any, roles: Roles, names: list[str], pos_label: object) -> Col
 
 def _of_sums(found: Summed, title: str, described: dict[str, object]) -> Source:
     evidence = Evidence.of_joint(found.joint)
-    groups = {key: Evidence.of_joint(joint) for key, joint in found.groups.items()}
+    groups = {key: Evidence.of_joint(joint) for key, joint in found.groups.items()} or None
     if found.joint.resolution is not None:
         described |= {"cells": found.joint.resolution, "rounding": found.joint.rounding}
     return Source(title, evidence, groups, found.dropped, described)
@@ -190,11 +202,15 @@ def prepare(
     *,
     percent: bool,
     drop_missing: bool,
+    may_miss: Sequence[str] = (),
 ) -> Forecasts:
-    """Drop rows with missing values, rescale, and give the label the type of the outcomes."""
+    """Drop rows with missing values, rescale, and give the label the type of the outcomes.
+
+    Columns that may miss values keep them: there they are a group of their own.
+    """
     dropped = 0
     if drop_missing:
-        columns, dropped = without_missing(columns)
+        columns, dropped = without_missing(columns, may_miss)
         if not len(columns[outcome]):
             raise InvalidForecastsError("there must be at least one row without missing values")
     probabilities = columns[prediction]
@@ -241,16 +257,13 @@ def _of_rows(
     title: str,
     dropped: int = 0,
     described: dict[str, object] | None = None,
+    *,
+    pairs: bool = False,
 ) -> Source:
     evidence = Evidence.of_rows(rows, clusters)
     if evidence.given.clipped:
         rows = rows.cure()
-    labels = None if clusters is None else read_labels(clusters, "clusters", rows)
-    groups = {
-        (column, name): group
-        for column, values in by.items()
-        for name, group in split_rows(rows, read_labels(values, column, rows), labels)
-    }
+    groups = Division.of(rows, by, clusters, pairs=pairs) if by else None
     return Source(title, evidence, groups, dropped, described or {})
 
 

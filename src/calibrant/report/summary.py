@@ -110,7 +110,7 @@ def summarise(
     measures, floors, cautions = _measured(evidence, draws, generator)
     floors[HEADLINE] = verdict.noise_floor
     groups = None
-    if source.groups:
+    if source.groups is not None:
         tell("groups")
         groups = judge_groups(
             source.groups, headline, verdict.tolerance, confidence, draws, generator

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from operator import add
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
-from calibrant.errors import InvalidForecastsError
+from calibrant.groups.columns import (
+    AND,
+    MISSING,
+    MOST_LEVELS,
+    MOST_NUMBERS,
+    PARTS,
+    level_names,
+    level_text,
+)
 from calibrant.joint import Joint, joints_by
 from calibrant.joint.columns import ColumnNames, Columns
-from calibrant.joint.engines import Frame, as_frame, fetched_value
+from calibrant.joint.engines import Frame, as_frame, fetched, fetched_value
 from calibrant.joint.frames import Resolution
 from calibrant.joint.names import require
 
 # Up to so many rows an audit reads the rows and is exact; beyond that it sums them into cells.
 MOST_ROWS_READ = 2**20
+# Numbers that divide rows are cut between so many cells of their range.
+CELLS_OF_A_COLUMN = 2**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +52,7 @@ def sum_up(
     columns: ColumnNames,
     by: Sequence[str],
     *,
+    pairs: bool,
     percent: bool,
     drop_missing: bool,
 ) -> Summed:
@@ -46,18 +61,57 @@ def sum_up(
     require(frame.collect_schema().names(), [*roles.names().values(), *by])
     dropped = 0
     if drop_missing:
-        frame, dropped = _without_missing(frame, [*roles.names().values(), *by])
+        frame, dropped = _without_missing(frame, list(roles.names().values()))
     if percent:
         frame = _rescaled(frame, roles)
-    rows = frame.to_native()
-    resolution: Resolution = None if count_rows(rows) <= MOST_ROWS_READ else "auto"
+    resolution: Resolution = None if count_rows(frame.to_native()) <= MOST_ROWS_READ else "auto"
+    joint = Joint.of_columns(frame.to_native(), roles, resolution)
     groups: dict[tuple[str, str], Joint] = {}
-    joint = Joint.of_columns(rows, roles, resolution)
-    for column in by:
-        joints = joints_by(rows, by=column, resolution=resolution, **columns)
-        _refuse_unnamed(column, joints)
-        groups |= {(column, str(name)): part for (name,), part in joints.items()}
+    for name in by:
+        frame = _with_numbers_cut(frame, name)
+    for names in [*((name,) for name in by), *(combinations(by, 2) if pairs else ())]:
+        found = joints_by(frame.to_native(), by=names, resolution=resolution, **columns)
+        groups |= _named(AND.join(names), found)
     return Summed(joint, groups, dropped)
+
+
+def _named(by: str, joints: dict[tuple[object, ...], Joint]) -> dict[tuple[str, str], Joint]:
+    """Name groups as `audit_groups` does; the smallest of very many are gathered."""
+    named = {
+        (by, AND.join(MISSING if part is None else level_text(part) for part in key)): joint
+        for key, joint in joints.items()
+    }
+    largest = sorted(named, key=lambda key: -named[key].row_count)
+    rest = largest[MOST_LEVELS:]
+    if rest:
+        gathered = reduce(add, (named.pop(key) for key in rest))
+        named[by, f"other ({len(rest)} values)"] = gathered
+    return named
+
+
+def _with_numbers_cut(frame: Frame, name: str) -> Frame:
+    """Cut a column of many different numbers where shares of the rows are about equal."""
+    if not frame.collect_schema()[name].is_numeric():
+        return frame
+    value = nw.col(name).cast(nw.Float64)
+    known = ~(value.is_null() | value.is_nan())
+    rows = frame.filter(known)
+    if int(fetched_value(rows, value.n_unique())) <= MOST_NUMBERS:
+        return frame
+    low, high = (float(fetched_value(rows, end)) for end in (value.min(), value.max()))
+    cell = ((value - low) * (CELLS_OF_A_COLUMN / (high - low))).floor()
+    counted = fetched(rows.select(cell=cell).group_by("cell").agg(nw.len().alias("rows")))
+    order = np.argsort(counted["cell"])
+    reached = np.cumsum(np.asarray(counted["rows"], dtype=np.float64)[order])
+    inside = np.searchsorted(reached, np.arange(1, PARTS) / PARTS * reached[-1], side="right")
+    starts = np.asarray(counted["cell"], dtype=np.float64)[order][inside]
+    cuts = np.unique(low + starts * (high - low) / CELLS_OF_A_COLUMN)
+    cuts = cuts[cuts > low]
+    levels = level_names(cuts)
+    part: nw.Expr = nw.lit(levels[-1])
+    for cut, level in zip(cuts[::-1], levels[-2::-1], strict=True):
+        part = nw.when(value < float(cut)).then(nw.lit(level)).otherwise(part)
+    return frame.with_columns(nw.when(known).then(part).alias(name))
 
 
 def _without_missing(frame: Frame, names: Sequence[str]) -> tuple[Frame, int]:
@@ -78,13 +132,3 @@ def _rescaled(frame: Frame, roles: Columns) -> Frame:
     return frame.with_columns(
         (nw.col(roles.predicted).cast(nw.Float64) / 100).alias(roles.predicted)
     )
-
-
-def _refuse_unnamed(column: str, joints: dict[tuple[object, ...], Joint]) -> None:
-    unnamed = joints.get((None,))
-    if unnamed is not None:
-        raise InvalidForecastsError(
-            f"column {column!r} must not hold missing values",
-            f"{unnamed.row_count} rows",
-            "give those rows a label, or drop them",
-        )

@@ -94,11 +94,11 @@ def _group_table(summary: Summary) -> Iterator[str]:
     if summary.groups is None:
         return
     shown = summary.groups.groups[:MOST_GROUPS]
-    width = max(len(f"{group.by} {group.name}") for group in shown)
+    width = max(len(group.label) for group in shown)
     width = max(width, len("group"))
     yield f"{'group':<{width}}      rows  said  happened   error  between          verdict"
     for group in shown:
-        name = f"{group.by} {group.name}"
+        name = group.label
         small = ", few rows" if group.small else ""
         yield (
             f"{name:<{width}}  {group.rows:>8}  {group.mean_prediction:.2f}      "

@@ -1,0 +1,362 @@
+"""Columns that group rows: labels, flags, and numbers cut at quantiles; usable on new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint.gate import Floats, is_missing, read_column
+
+Codes = npt.NDArray[np.int64]
+
+# A column of numbers with more distinct values than this is cut at quantiles.
+MOST_NUMBERS = 24
+PARTS = 5
+# A column of labels keeps so many of them, the most frequent; the rest is gathered.
+MOST_LEVELS = 250
+MISSING = "missing"
+UNSEEN = -1
+# Between the names of columns, and of levels, of a group of several columns.
+AND = " & "
+# Distinct numbers are looked for among these rows first.
+FIRST_ROWS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How the values of a column fall into groups."""
+
+    column: str
+    levels: tuple[str, ...]
+    """Names of the groups."""
+    labels: Mapping[Any, int] = field(default_factory=dict)
+    """Group of each value; empty for numbers that are cut."""
+    cuts: npt.NDArray[Any] | None = None
+    """Where numbers are cut; a number on a cut belongs above it."""
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    @property
+    def missing(self) -> int:
+        """Group of missing values, if the column had any."""
+        return len(self) - 1 if self.levels[-1] == MISSING else UNSEEN
+
+    def codes(self, values: object, size: int) -> Codes:
+        """Find the group of each value; values that were not seen before are in none (-1)."""
+        column = read_column(values, self.column, size)
+        if self.cuts is None:
+            known = dict(self.labels)
+            if column.dtype.kind == "f":
+                gone = np.isnan(column)
+                return np.where(gone, self.missing, _look_up(column, known, UNSEEN))
+            if column.dtype.kind == "b":
+                groups = np.array([known.get(False, UNSEEN), known.get(True, UNSEEN)])
+                return np.asarray(groups[column * 1])
+            return _looked_up(column, known, self.missing)
+        numbers = _numbers(column, self.column)
+        if numbers is None:
+            raise InvalidForecastsError(
+                f"{self.column} must hold numbers as it did before", f"type {column.dtype}"
+            )
+        gone = _gone(numbers)
+        return np.where(gone, self.missing, np.searchsorted(self.cuts, numbers, side="right"))
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Rows divided by one column, or by several at once."""
+
+    groupings: tuple[Grouping, ...]
+    codes: Codes
+    """Number of the group of each row."""
+
+    @property
+    def by(self) -> str:
+        """Name of the columns."""
+        return AND.join(grouping.column for grouping in self.groupings)
+
+    @property
+    def size(self) -> int:
+        """How many groups there could be."""
+        return int(np.prod([len(grouping) for grouping in self.groupings]))
+
+    def name(self, code: int) -> str:
+        """Name of a group."""
+        parts = np.unravel_index(code, [len(grouping) for grouping in self.groupings])
+        return AND.join(g.levels[int(i)] for g, i in zip(self.groupings, parts, strict=True))
+
+    def crossed(self, other: Partition) -> Partition:
+        """Divide rows by the columns of both."""
+        return Partition((*self.groupings, *other.groupings), self.codes * other.size + other.codes)
+
+
+def label_of(by: str, name: str) -> str:
+    """Name a group with its columns: "carrier 9E, month 12"."""
+    columns, names = by.split(AND), name.split(AND)
+    if len(columns) != len(names):
+        return f"{by} {name}"
+    return ", ".join(f"{column} {level}" for column, level in zip(columns, names, strict=True))
+
+
+def partitions(
+    by: Mapping[str, object],
+    size: int,
+    *,
+    pairs: bool = False,
+    parts: int = PARTS,
+    most_levels: int = MOST_LEVELS,
+    weight: Floats | None = None,
+) -> list[Partition]:
+    """Divide rows by each column, and on request by each pair of columns."""
+    if not by:
+        raise InvalidForecastsError("by must name at least one column", "none")
+    singles = [
+        grouped(values, column, size, parts=parts, most_levels=most_levels, weight=weight)
+        for column, values in by.items()
+    ]
+    if not pairs:
+        return singles
+    # Two columns of hundreds of labels make more groups than anybody can read.
+    few = [
+        single
+        if len(single.groupings[0]) <= MOST_NUMBERS + 2
+        else grouped(values, column, size, parts=parts, most_levels=MOST_NUMBERS, weight=weight)
+        for single, (column, values) in zip(singles, by.items(), strict=True)
+    ]
+    crosses = [one.crossed(two) for i, one in enumerate(few) for two in few[i + 1 :]]
+    return singles + crosses
+
+
+def grouped(
+    values: object,
+    column: str,
+    size: int,
+    *,
+    parts: int = PARTS,
+    most_levels: int = MOST_LEVELS,
+    weight: Floats | None = None,
+) -> Partition:
+    """Read a column and divide rows by it.
+
+    Numbers of more than 24 distinct values (and dates) are cut at quantiles, other values are
+    labels; the rarer of more than `most_levels` labels are gathered in one group, and missing
+    values are a group of their own.
+    """
+    if parts < 1 or most_levels < 1:
+        raise InvalidOptionError(
+            "parts and most_levels must be at least 1", f"{parts, most_levels}"
+        )
+    entries = read_column(values, column, size)
+    numbers = _numbers(entries, column)
+    if numbers is not None:
+        distinct = _few_values(numbers)
+        if distinct is None:
+            return _cut(numbers, column, parts, weight)
+        codes = _look_up(numbers, {}, UNSEEN, distinct)
+        return _labelled(codes, list(distinct), _gone(numbers), column, most_levels)
+    if entries.dtype.kind == "b":
+        return _labelled(
+            entries.astype(np.int64), [False, True], np.zeros(size, dtype=bool), column, 2
+        )
+    seen: dict[Any, int] = {}
+    codes = _counted(entries, seen)
+    gone = np.array([is_missing(value) for value in seen], dtype=bool)[codes]
+    return _labelled(codes, list(seen), gone, column, most_levels)
+
+
+def columns_of(by: object) -> dict[str, object]:
+    """Columns by name, of a mapping, a frame, or an array with one column for each feature."""
+    if isinstance(by, Mapping):
+        return {str(name): values for name, values in by.items()}
+    if isinstance(by, np.ndarray):
+        table = by[:, np.newaxis] if by.ndim == 1 else by
+        return {f"x{i}": column for i, column in enumerate(table.T)}
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(by, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.DataFrame):
+        return {str(name): frame[name].to_native() for name in frame.columns}
+    if isinstance(by, Sequence) and not isinstance(by, str):
+        return {"group": by}
+    raise InvalidForecastsError(
+        "columns must be a mapping, a frame or an array", type(by).__name__, "by={'name': labels}"
+    )
+
+
+def _labelled(
+    codes: Codes,
+    values: list[Any],
+    gone: npt.NDArray[np.bool_],
+    column: str,
+    most_levels: int,
+) -> Partition:
+    """Sort labels by name, the rare ones together after them, the missing last."""
+    counts = np.bincount(codes[~gone], minlength=len(values))
+    present = [i for i in range(len(values)) if counts[i]]
+    frequent = sorted(present, key=lambda i: (-counts[i], level_text(values[i])))[:most_levels]
+    kept = sorted(frequent, key=lambda i: _order(values[i]))
+    rest = sorted(set(present) - set(kept))
+    levels = [level_text(values[i]) for i in kept]
+    group = np.full(len(values) + 1, len(kept), dtype=np.int64)
+    group[kept] = np.arange(len(kept))
+    if rest:
+        levels.append(f"other ({len(rest)} values)")
+    labels = {_plain(values[i]): int(group[i]) for i in kept + rest}
+    numbered = group[codes]
+    if gone.any():
+        numbered = np.where(gone, len(levels), numbered)
+        levels.append(MISSING)
+    return Partition((Grouping(column, tuple(levels), labels),), numbered)
+
+
+def _cut(numbers: npt.NDArray[Any], column: str, parts: int, weight: Floats | None) -> Partition:
+    gone = _gone(numbers)
+    kept = numbers[~gone] if gone.any() else numbers
+    cuts = _quantiles(kept, parts, None if weight is None else weight[~gone])
+    codes = np.searchsorted(cuts, numbers, side="right").astype(np.int64)
+    levels = level_names(cuts)
+    if gone.any():
+        codes = np.where(gone, len(levels), codes)
+        levels.append(MISSING)
+    return Partition((Grouping(column, tuple(levels), {}, cuts),), codes)
+
+
+def level_names(cuts: Sequence[Any] | npt.NDArray[Any]) -> list[str]:
+    """Name the parts between cuts."""
+    texts = [level_text(cut) for cut in cuts]
+    if not texts:
+        return ["all values"]
+    between = [f"{a} to < {b}" for a, b in pairwise(texts)]
+    return [f"< {texts[0]}", *between, f">= {texts[-1]}"]
+
+
+def _quantiles(values: npt.NDArray[Any], parts: int, weight: Floats | None) -> npt.NDArray[Any]:
+    """Distinct values at equal shares of the weight; none that leaves an empty part below it."""
+    shares = np.arange(1, parts) / parts
+    if weight is None:
+        at = np.minimum((shares * values.size).astype(np.intp), values.size - 1)
+        found = np.partition(values, at)[at]
+    else:
+        order = np.argsort(values, kind="stable")
+        reached = np.cumsum(weight[order])
+        at = np.searchsorted(reached, shares * reached[-1], side="right")
+        found = values[order[np.minimum(at, values.size - 1)]]
+    cuts = np.unique(found)
+    return np.asarray(cuts[cuts > values.min()])
+
+
+def _numbers(column: npt.NDArray[Any], name: str) -> npt.NDArray[Any] | None:
+    """Numbers or dates, with NaN or NaT where missing; None if the column holds labels."""
+    if column.dtype.kind in "iufM":
+        return column
+    if column.dtype.kind != "O":
+        return None
+    some = [value for value in column[:100].tolist() if not is_missing(value)]
+    if not some or not all(_is_number(value) for value in some):
+        return None
+    try:
+        values = [np.nan if is_missing(value) else value for value in column.tolist()]
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidForecastsError(
+            f"{name} must hold numbers or labels, not both", str(error)
+        ) from error
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+
+
+def _gone(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    if numbers.dtype.kind == "M":
+        return np.asarray(np.isnat(numbers))
+    if numbers.dtype.kind == "f":
+        return np.asarray(np.isnan(numbers))
+    return np.zeros(numbers.size, dtype=bool)
+
+
+def _few_values(numbers: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """Distinct numbers without the missing ones, or None if there are many."""
+    if numbers.dtype.kind == "M":
+        return None
+    seen = np.unique(numbers[:FIRST_ROWS])
+    seen = seen[~_gone(seen)]
+    while seen.size <= MOST_NUMBERS:
+        new = numbers[~(np.isin(numbers, seen) | _gone(numbers))]
+        if not new.size:
+            return np.asarray(seen)
+        seen = np.union1d(seen, new[:FIRST_ROWS])
+    return None
+
+
+def _counted(entries: npt.NDArray[Any], seen: dict[Any, int]) -> Codes:
+    """Give values numbers in the order in which they appear."""
+    known: dict[Any, int] = _Counter(seen)
+    return np.fromiter(map(known.__getitem__, entries.tolist()), np.int64, entries.size)
+
+
+class _Counter(dict[Any, int]):
+    """A dictionary that gives every new key the next number, and remembers it elsewhere."""
+
+    def __init__(self, seen: dict[Any, int]) -> None:
+        super().__init__()
+        self.seen = seen
+
+    def __missing__(self, key: Any) -> int:
+        number = len(self)
+        self[key] = self.seen[key] = number
+        return number
+
+
+def _looked_up(entries: npt.NDArray[Any], labels: dict[Any, int], missing: int) -> Codes:
+    codes = [
+        labels[value] if value in labels else missing if is_missing(value) else UNSEEN
+        for value in entries.tolist()
+    ]
+    return np.array(codes, dtype=np.int64)
+
+
+def _look_up(
+    numbers: npt.NDArray[Any],
+    labels: dict[Any, int],
+    unseen: int,
+    distinct: npt.NDArray[Any] | None = None,
+) -> Codes:
+    """Place of each number among distinct ones, or the group that its label has."""
+    if distinct is None:
+        distinct = np.array(sorted(labels), dtype=np.float64)
+        groups = np.array([labels[value] for value in sorted(labels)], dtype=np.int64)
+    else:
+        groups = np.arange(distinct.size, dtype=np.int64)
+    if not distinct.size:
+        return np.full(numbers.size, unseen, dtype=np.int64)
+    at = np.minimum(np.searchsorted(distinct, numbers), distinct.size - 1)
+    return np.where(distinct[at] == numbers, groups[at], unseen)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def level_text(value: Any) -> str:
+    """Name a value as a level of its column."""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, np.datetime64):
+        return str(np.datetime_as_string(value, unit="auto"))
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def _order(value: Any) -> tuple[int, float, str]:
+    return (0, float(value), "") if _is_number(value) else (1, 0.0, str(value))

@@ -1,0 +1,153 @@
+"""Rows divided into groups that may overlap, and noise that all of them share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import CalibrantWarning
+from calibrant.groups.columns import MOST_LEVELS, PARTS, Codes, Grouping, Partition, partitions
+from calibrant.inference.evidence import Evidence
+from calibrant.joint import Joint, Rows
+from calibrant.joint.gate import read_labels
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """Rows, and the columns or pairs of columns that divide them."""
+
+    rows: Rows
+    parts: tuple[Partition, ...]
+    clusters: npt.NDArray[np.generic] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        by: Mapping[str, object],
+        clusters: object = None,
+        *,
+        pairs: bool = False,
+        parts: int = PARTS,
+        most_levels: int = MOST_LEVELS,
+    ) -> Division:
+        """Divide rows that came through the gate; rows without weight are left out."""
+        labels = None if clusters is None else read_labels(clusters, "clusters", rows)
+        found = partitions(
+            by,
+            rows.prediction.size,
+            pairs=pairs,
+            parts=parts,
+            most_levels=most_levels,
+            weight=rows.weight,
+        )
+        if rows.weight is not None and not rows.weight.all():
+            kept = rows.weight > 0
+            rows = rows.where(kept)
+            labels = None if labels is None else labels[kept]
+            found = [Partition(part.groupings, part.codes[kept]) for part in found]
+        division = cls(rows, tuple(found), labels)
+        division.warn_of_outcomes()
+        return division
+
+    def members(self, part: Partition) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
+        """Yield number and rows of each group that has any."""
+        order = np.argsort(narrow(part.codes, part.size), kind="stable")
+        counts = np.bincount(part.codes, minlength=part.size)
+        stops = np.cumsum(counts)
+        for code in np.flatnonzero(counts):
+            yield int(code), order[stops[code] - counts[code] : stops[code]]
+
+    def joints(self) -> Iterator[tuple[str, str, Joint]]:
+        """Yield columns, name and Joint of every group."""
+        for part in self.parts:
+            for code, rows in self.members(part):
+                yield part.by, part.name(code), Joint.from_rows(self.rows.where(rows))
+
+    def evidences(self) -> Iterator[tuple[str, str, Evidence]]:
+        """Yield columns, name and evidence of every group, with the clusters of its rows."""
+        for part in self.parts:
+            for code, rows in self.members(part):
+                labels = None if self.clusters is None else self.clusters[rows]
+                if labels is not None and np.unique(labels).size < 2:
+                    labels = np.arange(labels.size)
+                yield part.by, part.name(code), Evidence.of_rows(self.rows.where(rows), labels)
+
+    def warn_of_outcomes(self) -> None:
+        """Warn of columns that tell the outcome: groups made after the fact say nothing."""
+        y = self.rows.outcome
+        for part in self.parts:
+            counts = np.bincount(part.codes, minlength=part.size)
+            ones = np.bincount(part.codes, y, part.size)
+            there = counts > 0
+            settled = bool(np.all((ones == 0) | (ones == counts)))
+            if settled and 2 <= there.sum() <= y.size / 2 and 0 < ones.sum() < y.size:
+                warnings.warn(
+                    f"the groups of {part.by} tell the outcome: every group has one outcome only, "
+                    "and no forecast could be calibrated in it",
+                    CalibrantWarning,
+                    stacklevel=3,
+                )
+
+
+def narrow(codes: Codes, size: int) -> npt.NDArray[np.integer]:
+    """Codes in as few bytes as they need: numpy sorts short integers by their digits."""
+    return codes.astype(np.uint16) if size <= 2**16 else codes
+
+
+def families(parts: Sequence[Partition], size: int, cells: int, most: int) -> list[list[Partition]]:
+    """Divisions that share their draws: all of them, if their cross is small enough.
+
+    Otherwise every pair of columns has draws of its own, which its columns share, and columns
+    that are in no pair have theirs. For normal draws and convex, symmetric errors, independent
+    draws are on the safe side (the Gaussian correlation inequality, Royen 2014).
+    """
+    if len(parts) == 1 or _patterns(parts, size, most // (cells * len(parts))):
+        return [list(parts)]
+    found = [[part] for part in parts if len(part.groupings) > 1]
+    for part in parts:
+        if len(part.groupings) == 1:
+            mine = part.groupings[0]
+            homes = [f for f in found if any(mine is other for other in f[0].groupings)]
+            if homes:
+                homes[0].append(part)
+            else:
+                found.append([part])
+    return found
+
+
+def _patterns(parts: Sequence[Partition], size: int, most: int) -> bool:
+    """Whether there are at most so many combinations; the first rows often know better."""
+    for rows in (min(size, 2**15), size):
+        some = [Partition(part.groupings, part.codes[:rows]) for part in parts]
+        if int(crossed(some, rows).max()) + 1 > most:
+            return False
+    return True
+
+
+def crossed(parts: Sequence[Partition], size: int) -> Codes:
+    """Find the combination of groups that each row is in, by number."""
+    pattern, largest = np.zeros(size, dtype=np.int64), 1
+    known: list[Grouping] = []
+    for part in sorted(parts, key=lambda part: len(part.groupings)):
+        if all(any(grouping is other for other in known) for grouping in part.groupings):
+            continue
+        known += part.groupings
+        pattern = pattern * part.size + part.codes
+        largest *= part.size
+        if largest > 2**20:
+            pattern, largest = renumbered(pattern, largest)
+    return renumbered(pattern, largest)[0]
+
+
+def renumbered(codes: Codes, largest: int) -> tuple[Codes, int]:
+    """Give the codes that occur numbers without gaps."""
+    if largest > max(2**22, 4 * codes.size):
+        found, numbered = np.unique(codes, return_inverse=True)
+        return numbered.astype(np.int64), found.size
+    seen = np.bincount(codes, minlength=largest) > 0
+    return (np.cumsum(seen) - 1)[codes], int(seen.sum())

@@ -1,0 +1,394 @@
+"""An estimator that makes predictions calibrated for every group at once."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
+from calibrant.groups.boosting import Boosted, boost
+from calibrant.groups.columns import Codes, Grouping, columns_of, grouped, partitions
+from calibrant.groups.fits import Fit, better, briers, errors
+from calibrant.groups.patches import Patches, unseen
+from calibrant.groups.rounds import DividedRows
+from calibrant.groups.training import patch_cells, patch_powers
+from calibrant.inference.evidence import check_share
+from calibrant.joint import Rows
+from calibrant.joint.gate import Floats, read_column
+from calibrant.words import count_text
+
+METHODS = ("hkrr", "low_degree", "boosted")
+SCHEMA = 1
+
+
+class Multicalibrator:
+    """Patches that make base predictions calibrated in every group, from scores and columns only.
+
+    Parameters
+    ----------
+    method : {"hkrr", "low_degree", "boosted"}, default="hkrr"
+        "hkrr" moves one cell of predictions of one group at a time; "low_degree" adds powers of
+        the prediction to a group; "boosted" lets gradient-boosted trees look for groups in the
+        features, which needs scikit-learn.
+    tolerance : float, default=0.01
+        Bias that is left alone.
+    cells : int, default=10
+        Cells of the prediction, for "hkrr".
+    min_mass : float, default=0.005
+        Cells of groups with a smaller share of the rows are left alone, for "hkrr".
+    degree : int, default=1
+        Largest power of the prediction, for "low_degree".
+    pairs : bool, default=False
+        Whether groups of two columns count as well.
+    held_out : float, default=0.3
+        Share of the rows that judge every patch. A patch is kept only if it lowers their mean
+        squared error by more than its standard error. They also say how many rounds of trees
+        are worth it; that many are then fitted to all rows.
+    most : int, default=1000
+        Largest number of patches.
+    learner : object, optional
+        For "boosted": a scikit-learn regressor to use in place of its histogram trees.
+    rng : int, default=0
+        Seed of the choice of the rows held out.
+
+    Attributes
+    ----------
+    fit_ : Fit
+        What was done, why it stopped, and what it brought on rows held out.
+
+    Notes
+    -----
+    The potential is the mean squared error of the rows fitted to. A patch of "hkrr" lowers it by
+    at least share times bias squared, one of "low_degree" by at least the violation squared, so
+    that there are at most 1 / (min_mass tolerance^2), or 1 / tolerance^2, of them. Known flaw:
+    groups that the columns do not name stay as they are, and cells or groups smaller than what
+    the rows can show are left alone.
+
+    References
+    ----------
+    Hebert-Johnson, Kim, Reingold, Rothblum (2018), Multicalibration, ICML. Gopalan, Kim, Singhal,
+    Zhao (2022), Low-degree multicalibration, COLT. Globus-Harris, Harrison, Kearns, Roth,
+    Sorrell (2023), Multicalibration as boosting for regression, ICML.
+
+    Examples
+    --------
+    >>> from calibrant.datasets import flights
+    >>> columns = flights()
+    >>> by = {"month": columns["month"]}
+    >>> patched = Multicalibrator().fit(columns["prediction"], columns["outcome"], by)
+    >>> patched.fit_.kept
+    True
+    """
+
+    fit_: Fit
+    groupings_: tuple[Grouping, ...]
+    patches_: Patches
+    boosted_: Boosted
+
+    def __init__(
+        self,
+        method: str = "hkrr",
+        *,
+        tolerance: float = 0.01,
+        cells: int = 10,
+        min_mass: float = 0.005,
+        degree: int = 1,
+        pairs: bool = False,
+        held_out: float = 0.3,
+        most: int = 1000,
+        learner: Any = None,
+        rng: int = 0,
+    ) -> None:
+        self.method = method
+        self.tolerance = tolerance
+        self.cells = cells
+        self.min_mass = min_mass
+        self.degree = degree
+        self.pairs = pairs
+        self.held_out = held_out
+        self.most = most
+        self.learner = learner
+        self.rng = rng
+
+    def fit(
+        self,
+        y_proba: object,
+        y_true: object,
+        by: object,
+        sample_weight: object = None,
+        *,
+        pos_label: object = None,
+    ) -> Self:
+        """Fit patches to base predictions, outcomes and columns.
+
+        Parameters
+        ----------
+        y_proba : array-like of shape (n,) or (n, 2)
+            Base probabilities of outcome 1.
+        y_true : array-like of shape (n,)
+            Outcomes.
+        by : mapping of str to array-like, frame, or array of shape (n, k)
+            Columns that group the rows, or features for "boosted".
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows.
+        pos_label : object, optional
+            The label that counts as outcome 1.
+
+        Returns
+        -------
+        The estimator itself.
+        """
+        self._check()
+        rows = Rows.read(y_true, y_proba, sample_weight, pos_label).cure()
+        size = rows.prediction.size
+        outcome = np.asarray(rows.outcome, dtype=np.float64)
+        weight = np.ones(size) if rows.weight is None else rows.weight
+        held = np.zeros(size, dtype=bool)
+        chosen = np.random.default_rng(self.rng).permutation(size)
+        held[chosen[: round(self.held_out * size)]] = True
+        if not weight[held].any() or not weight[~held].any():
+            raise InvalidForecastsError(
+                "there must be rows to fit to and rows to hold out", f"{size} rows"
+            )
+        if self.method == "boosted":
+            return self._fit_trees(rows.prediction, outcome, weight, held, by)
+        parts = partitions(columns_of(by), size, pairs=self.pairs, weight=rows.weight)
+        singles = [part for part in parts if len(part.groupings) == 1]
+        divided = DividedRows.divided(rows.prediction, outcome, weight, held, parts)
+        if self.method == "hkrr":
+            found = patch_cells(divided, self.tolerance, self.cells, self.min_mass, self.most)
+        else:
+            found = patch_powers(divided, self.tolerance, self.degree, self.most)
+        patched = found.prediction
+        kept = bool(found.steps) and better(rows.prediction, patched, outcome, weight, held)
+        steps = tuple(found.steps) if kept else ()
+        self.groupings_ = tuple(part.groupings[0] for part in singles)
+        self.patches_ = Patches(self.groupings_, tuple(step.patch for step in steps))
+        after = patched if kept else rows.prediction
+        self.fit_ = Fit(
+            steps,
+            found.reason,
+            found.left,
+            briers(rows.prediction, after, outcome, weight, held),
+            errors(divided, after),
+            kept,
+        )
+        return self
+
+    def transform(self, y_proba: object, by: object) -> Floats:
+        """Correct base predictions.
+
+        Parameters
+        ----------
+        y_proba : array-like of shape (n,) or (n, 2)
+            Base probabilities of outcome 1.
+        by : mapping of str to array-like, frame, or array of shape (n, k)
+            The columns, or features, that were fitted to.
+
+        Returns
+        -------
+        array of shape (n,) or (n, 2)
+            As the base predictions were given. Rows with a label that was not seen in the fit
+            keep their base prediction; a warning counts them.
+        """
+        self._require_fitted()
+        given = np.asarray(y_proba).ndim
+        prediction = Rows.read(np.zeros(len(y_proba)), y_proba).cure().prediction  # type: ignore[arg-type]
+        codes = self._codes(by, prediction.size)
+        strange = int(unseen(codes).sum()) if codes else 0
+        if strange:
+            warnings.warn(
+                f"{count_text(strange, 'row')} with values that were not seen in the fit keep "
+                "their base prediction",
+                CalibrantWarning,
+                stacklevel=2,
+            )
+        if self.method == "boosted":
+            moved = self.boosted_.apply(prediction, self._table(by, prediction.size))
+            moved = np.where(unseen(codes), prediction, moved) if strange else moved
+        else:
+            moved = self.patches_.apply(prediction, codes)
+        return np.column_stack([1 - moved, moved]) if given == 2 else moved
+
+    def predict_proba(self, y_proba: object, by: object) -> Floats:
+        """Return the corrected chances of 0 and of 1, one row each."""
+        moved = self.transform(y_proba, by)
+        return moved if moved.ndim == 2 else np.column_stack([1 - moved, moved])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted patches as plain data; `load` takes it back."""
+        self._require_fitted()
+        self._refuse_trees()
+        parameters = {name: v for name, v in self.get_params().items() if name != "learner"}
+        return {
+            "schema": SCHEMA,
+            "map": "Multicalibrator",
+            "parameters": parameters,
+            "sentence": self.fit_.sentence,
+            **self.patches_.as_dict(),
+        }
+
+    def to_json(self) -> str:
+        """Return the fitted patches as JSON; `load` takes it back."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def load(cls, source: str | Path | Mapping[str, Any]) -> Multicalibrator:
+        """Load fitted patches from a file, JSON or plain data."""
+        if isinstance(source, Mapping):
+            data: Mapping[str, Any] = source
+        else:
+            text = str(source)
+            if not text.lstrip().startswith("{"):
+                text = Path(source).read_text(encoding="utf-8")
+            data = json.loads(text)
+        if data.get("schema") != SCHEMA or data.get("map") != "Multicalibrator":
+            raise InvalidOptionError(
+                f"stored patches must be of a Multicalibrator with schema {SCHEMA}",
+                f"{data.get('map')} with schema {data.get('schema')}",
+            )
+        loaded = cls(**data["parameters"])
+        loaded.patches_ = Patches.from_dict(data)
+        loaded.groupings_ = loaded.patches_.groupings
+        return loaded
+
+    def to_sql(
+        self,
+        table: str,
+        *,
+        prediction: str = "prediction",
+        keep: Sequence[str] = (),
+        dialect: str = "duckdb",
+    ) -> str:
+        """Return a query that corrects the predictions of a table.
+
+        Parameters
+        ----------
+        table : str
+            Table with the base predictions and the columns that were fitted to.
+        prediction : str, default="prediction"
+            Column of base predictions.
+        keep : sequence of str, optional
+            Further columns to return.
+        dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
+            Kind of SQL.
+
+        Returns
+        -------
+        str
+            A query with the columns and `recalibrated`, which is NULL where the prediction is no
+            probability. Missing values must be NULL, not NaN.
+        """
+        self._require_fitted()
+        self._refuse_trees()
+        return self.patches_.sql(table, prediction, keep, dialect)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002
+        """Return the parameters by name."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **parameters: object) -> Self:
+        """Change parameters."""
+        known = self.get_params()
+        for name, value in parameters.items():
+            if name not in known:
+                raise InvalidOptionError(f"the parameters are {', '.join(known)}", name)
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "groupings_")
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self)).parameters
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if value != defaults[name].default
+        ]
+        return f"Multicalibrator({', '.join(changed)})"
+
+    def _fit_trees(
+        self, prediction: Floats, outcome: Floats, weight: Floats, held: Any, by: object
+    ) -> Self:
+        size = prediction.size
+        columns = columns_of(by)
+        self.groupings_ = tuple(
+            grouped(values, name, size).groupings[0]
+            for name, values in columns.items()
+            if not _is_numeric(values, name, size)
+        )
+        table = self._table(by, size)
+        labelled = {grouping.column for grouping in self.groupings_}
+        categorical = [name in labelled for name in columns]
+        self.boosted_, moved = boost(
+            prediction, outcome, weight, held, table, categorical, self.learner, self.rng
+        )
+        kept = bool(self.boosted_.rounds)
+        self.fit_ = Fit(
+            (),
+            self.boosted_.reason,
+            float("nan"),
+            briers(prediction, moved, outcome, weight, held),
+            None,
+            kept,
+        )
+        return self
+
+    def _table(self, by: object, size: int) -> Floats:
+        """Features as numbers; labels become codes, unseen ones missing."""
+        labelled = {grouping.column: grouping for grouping in self.groupings_}
+        columns = []
+        for name, values in columns_of(by).items():
+            if name in labelled:
+                codes = labelled[name].codes(values, size).astype(np.float64)
+                columns.append(np.where(codes < 0, np.nan, codes))
+            else:
+                columns.append(np.asarray(read_column(values, name, size), dtype=np.float64))
+        return np.column_stack(columns)
+
+    def _codes(self, by: object, size: int) -> list[Codes]:
+        columns = columns_of(by)
+        missing = [g.column for g in self.groupings_ if g.column not in columns]
+        if missing:
+            raise InvalidForecastsError(
+                f"columns must include {missing[0]!r}", f"{', '.join(columns)}"
+            )
+        return [grouping.codes(columns[grouping.column], size) for grouping in self.groupings_]
+
+    def _check(self) -> None:
+        if self.method not in METHODS:
+            raise InvalidOptionError(
+                f"method must be one of {', '.join(METHODS)}", repr(self.method)
+            )
+        check_share("tolerance", self.tolerance)
+        check_share("held_out", self.held_out)
+        if self.cells < 1 or self.most < 1 or self.degree < 0 or not 0 <= self.min_mass < 1:
+            raise InvalidOptionError(
+                "cells and most must be at least 1, degree at least 0, min_mass in [0, 1)",
+                f"{self.cells}, {self.most}, {self.degree}, {self.min_mass}",
+            )
+
+    def _require_fitted(self) -> None:
+        if not hasattr(self, "groupings_"):
+            raise InvalidOptionError(
+                "a Multicalibrator must be fitted first", "", "call fit(y_proba, y_true, by)"
+            )
+
+    def _refuse_trees(self) -> None:
+        if self.method == "boosted":
+            raise InvalidOptionError(
+                "only patches of groups can be written as JSON or SQL",
+                "trees",
+                "pickle the estimator, or use method='hkrr'",
+            )
+
+
+def _is_numeric(values: object, name: str, size: int) -> bool:
+    return read_column(values, name, size).dtype.kind in "iuf"

@@ -1,0 +1,250 @@
+"""How far the errors of many groups lie from the truth by chance, all groups at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.groups.columns import Codes, Partition
+from calibrant.groups.division import Division, crossed, families, renumbered
+from calibrant.inference.statistic import Statistic
+from calibrant.joint import Joint, Rows
+from calibrant.joint.draws import draw_positives
+from calibrant.joint.gate import Floats
+from calibrant.joint.law import cell_index
+from calibrant.joint.sums import Sums
+
+# Cells of the predictions for the draws, fewer with more groups; values are exact.
+CELLS, MANY_GROUPS = (2**7, 2**6, 2**5), (2**7, 2**10)
+# Atoms times divisions whose draws can be shared.
+MOST_SHARED = 2**19
+NUMBERS_AT_ONCE = 2**22
+DRAWS_FOR_A_FLOOR = 99
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Deviations of each group's error, and what a perfect forecaster would score."""
+
+    deviation: Floats
+    """One row per group, one column per draw; all groups share the draws."""
+    floor: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """Rows of one cell and of one combination of groups, added up."""
+
+    law: Joint
+    """Sums of each atom; its levels are neither sorted nor distinct."""
+    cell: Codes
+    example: npt.NDArray[np.intp]
+    """One row of each atom."""
+    square: Floats
+    """Sum of w^2 r^2, r the residual."""
+    cross: Floats
+    """Sum of w^2 r."""
+
+    @property
+    def spread(self) -> Floats:
+        """Deviation of the noise drawn; tiny where there is none, to be inflated by level."""
+        return np.sqrt(np.maximum(self.square, 1e-30 * self.law.weight_squares))
+
+    @classmethod
+    def of(cls, rows: Rows, parts: Sequence[Partition], cells: int) -> Atoms:
+        """Add up rows."""
+        p, y = rows.prediction, np.asarray(rows.outcome, dtype=np.float64)
+        pattern = crossed(parts, p.size)
+        cell = cell_index(p, cells)
+        atom, count = renumbered(pattern * cells + cell, (int(pattern.max()) + 1) * cells)
+        example = np.zeros(count, dtype=np.intp)
+        example[atom] = np.arange(p.size)
+
+        def added(entries: Floats | None) -> Floats:
+            return np.bincount(atom, entries, count).astype(np.float64)
+
+        number = added(None)
+        if rows.weight is None:
+            weight, ones, squares, square_ones = number, added(y), number, added(y)
+            mean = added(p) / number
+        else:
+            w = rows.weight
+            weight, ones = added(w), added(w * y)
+            squares, square_ones = added(w * w), added(w * w * y)
+            mean = added(w * p) / weight
+        mean = np.clip(mean, 0.0, 1.0)
+        zeros = squares - square_ones
+        law = Joint(Sums(mean, weight, ones, number, squares))
+        square = square_ones * (1 - mean) ** 2 + zeros * mean**2
+        return cls(law, cell[example], example, square, square_ones * (1 - mean) - zeros * mean)
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Cells of the groups of one division, each a sum of atoms."""
+
+    order: npt.NDArray[np.intp]
+    first: npt.NDArray[np.intp]
+    """Where the atoms of each level begin in the order."""
+    start: npt.NDArray[np.intp]
+    """Where the levels of each group begin."""
+    group: npt.NDArray[np.intp]
+    """Number of the group of each level."""
+    joints: list[Joint]
+    """Law of each group in cells."""
+    total: Floats
+    """Weight of the group of each level."""
+
+    @classmethod
+    def of(cls, atoms: Atoms, part: Partition, cells: int) -> Levels:
+        """Add up atoms."""
+        key = part.codes[atoms.example] * cells + atoms.cell
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        start = np.flatnonzero(np.diff(key[first] // cells, prepend=-1))
+        stop = np.append(start[1:], first.size)
+        group = np.repeat(np.arange(start.size), stop - start)
+        law = atoms.law
+        weighted = Sums(
+            law.prediction * law.weight, law.weight, law.positives, law.rows, law.weight_squares
+        )
+        sums = weighted.each(lambda entry: np.add.reduceat(entry[order], first))
+        levels = sums.with_prediction(np.clip(sums.prediction / sums.weight, 0.0, 1.0))
+        joints = [
+            Joint(levels.where(slice(a, b)), resolution=cells)  # type: ignore[arg-type]
+            for a, b in zip(start, stop, strict=True)
+        ]
+        total = np.array([joint.total for joint in joints])[group]
+        return cls(order, first, start, group, joints, total)
+
+    def added(self, entries: Floats) -> Floats:
+        """Add up entries of the atoms by level, along the last axis, as shares of the group."""
+        sorted_ = entries[..., self.order]
+        if self.first.size < self.order.size:
+            sorted_ = np.add.reduceat(sorted_, self.first, axis=-1)
+        return np.asarray(sorted_ / self.total)
+
+    def by_group(self, entries: Floats) -> Floats:
+        """Add up entries of the levels by group, along the last axis."""
+        return np.asarray(np.add.reduceat(entries, self.start, axis=-1))
+
+    def values(self, statistic: Statistic, charges: Floats) -> Floats:
+        """Errors of each group (one row each) for many charges of all levels."""
+        stop = np.append(self.start[1:], self.group.size)
+        return np.stack(
+            [
+                statistic.values(joint, np.ascontiguousarray(charges[:, a:b]))
+                for joint, a, b in zip(self.joints, self.start, stop, strict=True)
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Multipliers:
+    """Turns noise of atoms into noise of the charges of a division's levels.
+
+    As in `Evidence.multiplied_charges`: the noise of a group's total weight is taken out, and as
+    in Wilson's interval z^2 rows with residuals of plus or minus one are mixed in.
+    """
+
+    levels: Levels
+    charge: Floats
+    inflation: Floats
+    slope: Floats
+    rest: Floats
+
+    @classmethod
+    def of(cls, atoms: Atoms, levels: Levels, confidence: float) -> Multipliers:
+        """Find the moments of the levels."""
+        from scipy.special import ndtri
+
+        law = atoms.law
+        charge = levels.added(law.positives - law.weight * law.prediction)
+        mass = levels.added(law.weight)
+        unit = levels.by_group(levels.added(law.weight_squares) / levels.total)
+        square = levels.added(atoms.square) / levels.total
+        cross = levels.added(atoms.cross) / levels.total
+        hidden = (ndtri((1 + confidence) / 2) * unit[levels.group]) ** 2 * mass
+        inflated = square + hidden
+        drawn = levels.added(atoms.spread**2) / levels.total
+        inflation = np.sqrt(inflated / drawn)
+        slope = np.divide(cross, inflated, out=np.zeros_like(cross), where=inflated > 0)
+        rest = np.sqrt(np.maximum(0.0, unit - levels.by_group(cross * slope)))
+        return cls(levels, charge, inflation, slope, rest)
+
+    def charges(self, drawn: Floats, rng: np.random.Generator) -> Floats:
+        """Noise of all levels, one row per draw, from noise of the atoms."""
+        noise = self.levels.added(drawn) * self.inflation
+        mean = self.levels.by_group(noise * self.slope)
+        mean += self.rest * rng.standard_normal(mean.shape)
+        noise -= mean[:, self.levels.group] * self.charge
+        return noise
+
+
+def shared_noise(
+    division: Division,
+    statistic: Statistic,
+    draws: int,
+    confidence: float,
+    rng: np.random.Generator,
+) -> Noise:
+    """Draw noise once for each combination of groups and add it up in every group."""
+    rows, parts = division.rows, division.parts
+    groups = sum(np.count_nonzero(np.bincount(part.codes)) for part in parts)
+    cells = CELLS[int(np.searchsorted(MANY_GROUPS, groups))]
+    found: dict[int, tuple[Floats, Floats]] = {}
+    for family in families(parts, rows.prediction.size, cells, MOST_SHARED):
+        atoms = Atoms.of(rows, family, cells)
+        levels = [Levels.of(atoms, part, cells) for part in family]
+        deviation = _deviations(atoms, levels, statistic, draws, confidence, rng)
+        floor = _floors(atoms, levels, statistic, min(draws, DRAWS_FOR_A_FLOOR), rng)
+        for part, *noise in zip(family, deviation, floor, strict=True):
+            found[id(part)] = (noise[0], noise[1])
+    in_order = [found[id(part)] for part in parts]
+    return Noise(
+        np.concatenate([deviation for deviation, _ in in_order]),
+        np.concatenate([floor for _, floor in in_order]),
+    )
+
+
+def _deviations(
+    atoms: Atoms,
+    levels: list[Levels],
+    statistic: Statistic,
+    draws: int,
+    confidence: float,
+    rng: np.random.Generator,
+) -> list[Floats]:
+    multipliers = [Multipliers.of(atoms, part, confidence) for part in levels]
+    spread = atoms.spread
+    parts: list[list[Floats]] = [[] for _ in levels]
+    for count in _in_parts(draws, spread.size):
+        drawn = rng.standard_normal((count, spread.size)) * spread
+        for place, multiplier in zip(parts, multipliers, strict=True):
+            place.append(multiplier.levels.values(statistic, multiplier.charges(drawn, rng)))
+    return [np.concatenate(part, axis=1) for part in parts]
+
+
+def _floors(
+    atoms: Atoms,
+    levels: list[Levels],
+    statistic: Statistic,
+    draws: int,
+    rng: np.random.Generator,
+) -> list[Floats]:
+    law = atoms.law
+    sums = [np.zeros(part.start.size) for part in levels]
+    for count in _in_parts(draws, len(law)):
+        drawn = draw_positives(law, rng, count) - law.weight * law.prediction
+        for i, part in enumerate(levels):
+            sums[i] += part.values(statistic, part.added(drawn)).sum(axis=1)
+    return [part / draws for part in sums]
+
+
+def _in_parts(draws: int, numbers: int) -> list[int]:
+    part = max(1, NUMBERS_AT_ONCE // numbers)
+    return [min(part, draws - done) for done in range(0, draws, part)]

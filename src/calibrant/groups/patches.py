@@ -1,0 +1,200 @@
+"""Patches: small corrections of the predictions of one group, in Python, JSON and SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import InvalidOptionError
+from calibrant.groups.columns import UNSEEN, Codes, Grouping
+from calibrant.joint.gate import Floats
+
+DIALECTS = ("duckdb", "postgres", "spark", "sqlite")
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Add `amount` times a power of the prediction to the predictions of a group in a range."""
+
+    groups: tuple[tuple[int, int], ...]
+    """Column and level, by number, that a row must have; none for all rows."""
+    low: float
+    high: float
+    """The range of predictions: low <= p < high, up to 1 itself if high is 1."""
+    power: int
+    amount: float
+
+    def rows(self, codes: Sequence[Codes], prediction: Floats) -> npt.NDArray[np.intp]:
+        """Find the rows that it changes."""
+        inside = (prediction >= self.low) & (
+            (prediction < self.high) if self.high < 1 else (prediction <= 1)
+        )
+        for column, level in self.groups:
+            inside &= codes[column] == level
+        return np.flatnonzero(inside)
+
+    def moved(self, prediction: Floats) -> Floats:
+        """Where predictions of the group and range move."""
+        return np.clip(prediction + self.amount * prediction**self.power, 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Patches:
+    """Patches in the order in which they apply, and the columns they look at."""
+
+    groupings: tuple[Grouping, ...]
+    patches: tuple[Patch, ...]
+
+    def apply(self, prediction: Floats, codes: Sequence[Codes]) -> Floats:
+        """Correct predictions; rows with a value that was not seen before stay as they are."""
+        moved = prediction.copy()
+        for patch in self.patches:
+            rows = patch.rows(codes, moved)
+            moved[rows] = patch.moved(moved[rows])
+        return np.where(unseen(codes), prediction, moved) if codes else moved
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "columns": [_grouping_dict(grouping) for grouping in self.groupings],
+            "patches": [
+                {
+                    "groups": [list(group) for group in patch.groups],
+                    "low": patch.low,
+                    "high": patch.high,
+                    "power": patch.power,
+                    "amount": patch.amount,
+                }
+                for patch in self.patches
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Patches:
+        """Take plain data back."""
+        groupings = tuple(_grouping_from(entry) for entry in data["columns"])
+        patches = tuple(
+            Patch(
+                tuple((int(column), int(level)) for column, level in entry["groups"]),
+                float(entry["low"]),
+                float(entry["high"]),
+                int(entry["power"]),
+                float(entry["amount"]),
+            )
+            for entry in data["patches"]
+        )
+        return cls(groupings, patches)
+
+    def sql(self, table: str, prediction: str, keep: Sequence[str], dialect: str) -> str:
+        """Write a query that adds a column `recalibrated` to some columns of a table."""
+        if dialect not in DIALECTS:
+            raise InvalidOptionError(f"dialect must be one of {', '.join(DIALECTS)}", repr(dialect))
+        quote = "`" if dialect == "spark" else '"'
+        base = _named(prediction, quote)
+        named = [*keep, *(grouping.column for grouping in self.groupings), prediction]
+        columns = ", ".join(_named(column, quote) for column in dict.fromkeys(named))
+        least, most = ("MAX", "MIN") if dialect == "sqlite" else ("GREATEST", "LEAST")
+        sound = f"{base} BETWEEN 0 AND 1"
+        known = " AND ".join([sound, *(_seen(g, quote) for g in self.groupings)])
+        first = (
+            f"SELECT {columns}, CASE WHEN {sound} THEN {base} END AS recalibrated, "  # noqa: S608
+            f"CASE WHEN {known} THEN 1 ELSE 0 END AS seen FROM {_named(table, quote)}"
+        )
+        steps = [first]
+        for number, patch in enumerate(self.patches):
+            where = " AND ".join(["seen = 1", *self._conditions(patch, quote)])
+            power = " * recalibrated" * patch.power
+            moved = f"{least}(0.0, {most}(1.0, recalibrated + ({patch.amount!r}){power}))"
+            steps.append(
+                f"SELECT {columns}, CASE WHEN {where} THEN {moved} "  # noqa: S608  # all quoted
+                f"ELSE recalibrated END AS recalibrated, seen FROM step{number}"
+            )
+        # A planner that put one step into the next would double the query at each of them.
+        as_is = "AS" if dialect in {"duckdb", "spark"} else "AS MATERIALIZED"
+        chain = ",\n".join(f"step{i} {as_is} ({step})" for i, step in enumerate(steps))
+        return f"WITH {chain}\nSELECT {columns}, recalibrated FROM step{len(steps) - 1}"
+
+    def _conditions(self, patch: Patch, quote: str) -> list[str]:
+        found = []
+        if patch.low > 0:
+            found.append(f"recalibrated >= {patch.low!r}")
+        if patch.high < 1:
+            found.append(f"recalibrated < {patch.high!r}")
+        found += [
+            _condition(self.groupings[column], level, quote) for column, level in patch.groups
+        ]
+        return found
+
+
+def unseen(codes: Sequence[Codes]) -> npt.NDArray[np.bool_]:
+    """Rows with a value that was not seen before in any column."""
+    return np.asarray(np.any([code == UNSEEN for code in codes], axis=0))
+
+
+def _condition(grouping: Grouping, level: int, quote: str) -> str:
+    """Say in SQL that a row belongs to a level of a column."""
+    column = _named(grouping.column, quote)
+    if level == grouping.missing:
+        return f"{column} IS NULL"
+    if grouping.cuts is None:
+        values = [value for value, group in grouping.labels.items() if group == level]
+        return f"{column} IN ({', '.join(map(_literal, values))})"
+    ends = []
+    if level > 0:
+        ends.append(f"{column} >= {_literal(grouping.cuts[level - 1])}")
+    if level < grouping.cuts.size:
+        ends.append(f"{column} < {_literal(grouping.cuts[level])}")
+    return " AND ".join(ends or [f"{column} IS NOT NULL"])
+
+
+def _seen(grouping: Grouping, quote: str) -> str:
+    """Say in SQL that a row has a value that was seen before."""
+    column = _named(grouping.column, quote)
+    if grouping.cuts is None:
+        known = f"{column} IN ({', '.join(map(_literal, grouping.labels))})"
+    else:
+        known = f"{column} IS NOT NULL"
+    return f"({known} OR {column} IS NULL)" if grouping.missing != UNSEEN else known
+
+
+def _named(name: str, quote: str) -> str:
+    return quote + name.replace(quote, 2 * quote) + quote
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float | np.number):
+        return repr(value.item() if isinstance(value, np.generic) else value)
+    text = str(value).replace("'", "''")
+    return f"'{text}'"
+
+
+def _grouping_dict(grouping: Grouping) -> dict[str, Any]:
+    cuts = grouping.cuts
+    return {
+        "column": grouping.column,
+        "levels": list(grouping.levels),
+        "labels": [[value, level] for value, level in grouping.labels.items()],
+        "cuts": None if cuts is None else [_stored(cut) for cut in cuts],
+        "dates": cuts is not None and cuts.dtype.kind == "M",
+    }
+
+
+def _stored(cut: Any) -> Any:
+    return str(cut) if isinstance(cut, np.datetime64) else float(cut)
+
+
+def _grouping_from(data: Mapping[str, Any]) -> Grouping:
+    kind = "datetime64" if data["dates"] else np.float64
+    cuts = None if data["cuts"] is None else np.array(data["cuts"], dtype=kind)
+    return Grouping(
+        str(data["column"]),
+        tuple(data["levels"]),
+        {value: int(level) for value, level in data["labels"]},
+        cuts,
+    )

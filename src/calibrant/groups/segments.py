@@ -1,0 +1,303 @@
+"""Segments nobody named: a search on one half of the rows, an honest test on the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.groups.columns import PARTS, Partition, columns_of, grouped, partitions
+from calibrant.inference.evidence import check_share
+from calibrant.joint import Joint, Rows
+from calibrant.joint.gate import Floats
+from calibrant.words import chance_text, count_text, distinct_texts
+
+Members = npt.NDArray[np.bool_]
+DEPTH, WIDTH, SEGMENTS = 3, 8, 3
+# Parts of the prediction that a segment may be confined to.
+CELLS = 5
+# A segment must have so many rows in the half that looks for it.
+FEWEST_ROWS = 50
+# Sums of a smaller variance have their exact law; predictions are then rounded to such cells.
+MOST_EXACT, RESOLUTION = 100.0, 2**12
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A conjunction of conditions, and what rows that did not choose it say about it."""
+
+    conditions: tuple[tuple[str, str], ...]
+    """Column and level of each condition."""
+    rows: int
+    """Rows of the half that tests it."""
+    events: float
+    mean_prediction: float
+    base_rate: float
+    bias: float
+    """Base rate minus mean prediction; beyond zero forecasts are too low."""
+    pvalue: float
+    """Chance that a perfect forecaster's rows of the segment are so far off, times the number of
+    segments tested."""
+    confirmed: bool
+    """Whether the p-value is below the level."""
+
+    @property
+    def label(self) -> str:
+        """The conditions in words."""
+        return ", ".join(f"{column} {level}" for column, level in self.conditions)
+
+    @property
+    def sentence(self) -> str:
+        """Say what the segment was told and what happened, on rows that did not choose it."""
+        said, happened = distinct_texts(self.mean_prediction, self.base_rate)
+        return (
+            f"{self.label}: forecasts say {said} on average, {happened} happened "
+            f"({count_text(self.rows, 'row')}, p = {chance_text(self.pvalue)})"
+        )
+
+
+def find_segments(
+    y_true: object,
+    y_proba: object,
+    by: object,
+    *,
+    depth: int = DEPTH,
+    width: int = WIDTH,
+    count: int = SEGMENTS,
+    parts: int = PARTS,
+    level: float = 0.05,
+    sample_weight: object = None,
+    pos_label: object = None,
+    rng: np.random.Generator | int | None = 0,
+) -> tuple[Segment, ...]:
+    r"""Find the groups where forecasts are most clearly off, without being told where to look.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    y_proba : array-like of shape (n,) or (n, 2)
+        Predicted probabilities of outcome 1.
+    by : mapping of str to array-like, or frame
+        Columns whose levels may be combined; numbers are cut at quantiles. The prediction itself,
+        in five parts, is one of them.
+    depth : int, default=3
+        Largest number of conditions.
+    width : int, default=8
+        Segments that are kept for refinement at each depth.
+    count : int, default=3
+        Segments that are tested. They do not overlap much: less than half of the rows of a later
+        one belong to an earlier one.
+    parts : int, default=5
+        Number of parts that numbers are cut into.
+    level : float, default=0.05
+        Chance of confirming any segment of a perfect forecaster.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    rng : numpy.random.Generator or int, default=0
+        Source of the random halves.
+
+    Returns
+    -------
+    tuple of Segment
+        The strongest evidence first. All numbers are those of the half that did not choose the
+        segment, so that nothing was picked because it looked bad.
+
+    Notes
+    -----
+    A beam search over conjunctions for the largest bias in standard errors of a perfect
+    forecaster, :math:`|\sum w (y - p)| / \sqrt{\sum w^2 p (1 - p)}`. On the other half the sum is
+    compared with its law when outcomes are coins of the predicted bias: exact where few events
+    are expected and rows have no weights, otherwise normal with a correction for skewness. The
+    p-value is two-sided and multiplied by the number of segments tested. Known flaw: half of the
+    rows search and half judge, so that a segment must be twice as large as for `audit_groups`,
+    which is told where to look.
+
+    Examples
+    --------
+    >>> from calibrant.datasets import flights
+    >>> columns = flights()
+    >>> by = {name: columns[name] for name in ("origin", "carrier", "month")}
+    >>> segments = find_segments(columns["outcome"], columns["prediction"], by)
+    >>> segments[0].confirmed
+    True
+    """
+    check_share("level", level)
+    if min(depth, width, count) < 1:
+        raise InvalidOptionError(
+            "depth, width and count must be at least 1", f"{depth}, {width}, {count}"
+        )
+    rows = Rows.read(y_true, y_proba, sample_weight, pos_label).cure()
+    size = rows.prediction.size
+    if not np.isin(rows.outcome, (0, 1)).all():
+        raise InvalidForecastsError("a search needs outcomes 0 and 1", "mean outcomes")
+    parted = partitions(columns_of(by), size, parts=parts, weight=rows.weight)
+    return search_segments(rows, parted, depth, width, count, level, np.random.default_rng(rng))
+
+
+def search_segments(
+    rows: Rows,
+    parts: Sequence[Partition],
+    depth: int,
+    width: int,
+    count: int,
+    level: float,
+    rng: np.random.Generator,
+) -> tuple[Segment, ...]:
+    """Search rows that were divided before."""
+    size = rows.prediction.size
+    singles = [part for part in parts if len(part.groupings) == 1]
+    divided = [*singles, grouped(rows.prediction, "prediction", size, parts=CELLS)]
+    search = np.zeros(size, dtype=bool)
+    search[rng.permutation(size)[: size // 2]] = True
+    beam = _Search(rows.where(search), [part.codes[search] for part in divided], divided)
+    chosen = beam.best(depth, width, count)
+    judges = rows.where(~search)
+    codes = [part.codes[~search] for part in divided]
+    tested = [_tested(judges, codes, divided, found, len(chosen), level) for found in chosen]
+    return tuple(sorted(tested, key=lambda segment: segment.pvalue))
+
+
+Conditions = tuple[tuple[int, int], ...]
+"""Column and level, by number, in the order of the columns."""
+
+
+class _Search:
+    """Beam search for the conjunction with the largest bias in standard errors."""
+
+    def __init__(
+        self, rows: Rows, codes: list[npt.NDArray[np.int64]], parts: Sequence[Partition]
+    ) -> None:
+        weight = np.ones(rows.prediction.size) if rows.weight is None else rows.weight
+        self.charge = weight * (rows.outcome - rows.prediction)
+        self.variance = weight**2 * rows.prediction * (1 - rows.prediction)
+        self.codes = codes
+        self.sizes = [part.size for part in parts]
+
+    def best(self, depth: int, width: int, count: int) -> list[Conditions]:
+        """Return the strongest segments that do not overlap much."""
+        beam: list[Conditions] = [()]
+        seen: dict[Conditions, float] = {}
+        for _ in range(depth):
+            found = {
+                conditions: score
+                for parent in beam
+                for conditions, score in self.refined(parent)
+                if conditions not in seen
+            }
+            seen |= found
+            beam = sorted(found, key=lambda conditions: -found[conditions])[:width]
+        return self.apart(sorted(seen, key=lambda conditions: -seen[conditions]), count)
+
+    def refined(self, parent: Conditions) -> Iterator[tuple[Conditions, float]]:
+        """Score every segment with one more condition."""
+        rows = np.flatnonzero(self.members(parent))
+        charge, variance = self.charge[rows], self.variance[rows]
+        used = {column for column, _ in parent}
+        for column, codes in enumerate(self.codes):
+            if column in used:
+                continue
+            code, size = codes[rows], self.sizes[column]
+            bias = np.bincount(code, charge, size)
+            spread = np.sqrt(np.bincount(code, variance, size))
+            enough = (np.bincount(code, minlength=size) >= FEWEST_ROWS) & (spread > 0)
+            for found in np.flatnonzero(enough):
+                score = float(abs(bias[found]) / spread[found])
+                yield tuple(sorted((*parent, (column, int(found))))), score
+
+    def members(self, conditions: Conditions) -> Members:
+        """Rows of a segment."""
+        return _members(self.codes, conditions, self.charge.size)
+
+    def apart(self, ordered: list[Conditions], count: int) -> list[Conditions]:
+        """Skip segments that mostly repeat an earlier one."""
+        chosen: list[Conditions] = []
+        covered = np.zeros(self.charge.size, dtype=bool)
+        for conditions in ordered:
+            members = self.members(conditions)
+            if members[covered].sum() < members.sum() / 2:
+                chosen.append(conditions)
+                covered |= members
+            if len(chosen) == count:
+                break
+        return chosen
+
+
+def _members(codes: Sequence[npt.NDArray[np.int64]], conditions: Conditions, size: int) -> Members:
+    inside = np.ones(size, dtype=bool)
+    for column, level in conditions:
+        inside &= codes[column] == level
+    return inside
+
+
+def _tested(
+    rows: Rows,
+    codes: Sequence[npt.NDArray[np.int64]],
+    parts: Sequence[Partition],
+    conditions: Conditions,
+    tests: int,
+    level: float,
+) -> Segment:
+    inside = _members(codes, conditions, rows.prediction.size)
+    mine = rows.where(inside)
+    p, y = mine.prediction, np.asarray(mine.outcome, dtype=np.float64)
+    w = np.ones(p.size) if mine.weight is None else mine.weight
+    total = float(w.sum())
+    said, happened = (float(w @ p / total), float(w @ y / total)) if total else (0.0, 0.0)
+    pvalue = min(1.0, tests * _chance(w, p, y)) if total else 1.0
+    return Segment(
+        tuple((parts[column].by, parts[column].name(code)) for column, code in conditions),
+        int(p.size),
+        float(y.sum()),
+        said,
+        happened,
+        happened - said,
+        pvalue,
+        pvalue <= level,
+    )
+
+
+def _chance(w: Floats, p: Floats, y: Floats) -> float:
+    """Two-sided chance of so large a sum of residuals when outcomes are coins."""
+    variance = float(w**2 @ (p * (1 - p)))
+    value = float(w @ (y - p))
+    if variance == 0:
+        return 1.0 if abs(value) < 1e-12 * w.sum() else 0.0
+    if variance < MOST_EXACT and np.all(w == 1):
+        at_most, at_least = _tails(p, round(float(y.sum())))
+    else:
+        z = value / variance**0.5
+        skew = float(w**3 @ (p * (1 - p) * (1 - 2 * p))) / variance**1.5
+        at_most, at_least = _below(z, skew), _below(-z, -skew)
+    return min(1.0, 2 * min(at_most, at_least))
+
+
+def _tails(prediction: Floats, ones: int) -> tuple[float, float]:
+    """Chance of at most and of at least so many ones, from the characteristic function.
+
+    More than 4096 distinct predictions are rounded to cells. Sums far beyond the mean wrap around,
+    with a chance below the rounding error.
+    """
+    level, rows = np.unique(prediction, return_counts=True)
+    joint = Joint.from_counts(level, rows, np.zeros(level.size))
+    joint = joint.rounded(RESOLUTION) if len(joint) > RESOLUTION else joint
+    mean = float(prediction.sum())
+    size = 1 << int(max(mean + 15 * np.sqrt(mean + 1) + 30, ones + 1)).bit_length()
+    turn = np.exp(-2j * np.pi * np.arange(size) / size)
+    each = 1 + joint.prediction[:, np.newaxis] * (turn - 1)
+    chance = np.fft.ifft(np.prod(each ** joint.rows[:, np.newaxis], axis=0)).real
+    # The transform leaves rounding errors of about 1e-13.
+    return max(float(chance[: ones + 1].sum()), 1e-12), max(float(chance[ones:].sum()), 1e-12)
+
+
+def _below(z: float, skew: float) -> float:
+    """Law of a large sum: normal, with Edgeworth's correction for skewness."""
+    from scipy.special import ndtr
+
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    return float(np.clip(ndtr(z) - density * skew / 6 * (z**2 - 1), 0.0, 1.0))

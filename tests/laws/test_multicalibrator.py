@@ -1,0 +1,214 @@
+"""The multicalibrator: potentials that fall as proven, rows held out, export, bad input."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sqlite3
+
+import numpy as np
+import pytest
+
+from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
+from calibrant.groups import Multicalibrator, multicalibration_error
+
+METHODS = ["hkrr", "low_degree"]
+
+
+def broken(n=20_000, seed=0):
+    """Groups that overlap, some of them far off in some of their cells."""
+    rng = np.random.default_rng(seed)
+    by = {
+        "site": rng.choice(["a", "b's", "c"], n),
+        "night": rng.random(n) < 0.3,
+        "age": rng.integers(18, 90, n),
+    }
+    base = rng.beta(2, 2, n)
+    truth = base + 0.15 * (by["site"] == "a") * (base < 0.5) - 0.2 * by["night"] * (base > 0.3)
+    truth += 0.1 * (by["age"] > 60)
+    outcome = rng.random(n) < np.clip(truth, 0, 1)
+    return base, outcome, by
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("pairs", [False, True])
+def test_every_patch_lowers_the_potential_by_the_proven_amount(method, pairs):
+    base, outcome, by = broken(8000)
+    fit = Multicalibrator(method, pairs=pairs, tolerance=0.005).fit(base, outcome, by).fit_
+    assert len(fit.steps) > 3
+    for step in fit.steps:
+        assert step.decrease >= step.promised - 1e-12
+        assert step.promised >= step.violation**2 - 1e-12
+        assert step.held_out > 0
+    assert sum(step.decrease for step in fit.steps) <= 1
+    limit = 1 / 0.005**2 if method == "low_degree" else 1 / (0.005 * 0.005**2)
+    assert len(fit.steps) <= limit
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_patches_found_are_the_patches_applied(method):
+    """Sums over runs of rows and patches of single rows tell the same story."""
+    base, outcome, by = broken()
+    patched = Multicalibrator(method).fit(base, outcome, by)
+    held = np.zeros(base.size, bool)
+    held[np.random.default_rng(0).permutation(base.size)[:6000]] = True
+    moved = patched.transform(base, by)
+    p, drops = base.copy(), []
+    codes = [g.codes(by[g.column], base.size) for g in patched.groupings_]
+    for step in patched.fit_.steps:
+        rows = step.patch.rows(codes, p)
+        before = np.mean((p[~held] - outcome[~held]) ** 2)
+        fitted = rows[~held[rows]]
+        weights = p[fitted] ** step.patch.power
+        bias = np.sum(weights * (outcome[fitted] - p[fitted])) / np.sum(~held)
+        assert bias == pytest.approx(step.violation, abs=1e-6)
+        p[rows] = step.patch.moved(p[rows])
+        drops.append(before - np.mean((p[~held] - outcome[~held]) ** 2))
+    assert np.array_equal(p, moved)
+    assert drops == pytest.approx([step.decrease for step in patched.fit_.steps], abs=1e-6)
+    after = np.mean((moved[held] - outcome[held]) ** 2)
+    assert patched.fit_.brier[1] == pytest.approx(after, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "boosted"])
+def test_it_repairs_broken_groups_on_new_rows(method):
+    base, outcome, by = broken()
+    patched = Multicalibrator(method, tolerance=0.005).fit(base, outcome, by)
+    new_base, new_outcome, new_by = broken(40_000, seed=1)
+    moved = patched.transform(new_base, new_by)
+    before = multicalibration_error(new_outcome, new_base, new_by)
+    after = multicalibration_error(new_outcome, moved, new_by)
+    assert after < before / 2
+    assert np.mean((moved - new_outcome) ** 2) < np.mean((new_base - new_outcome) ** 2)
+    assert patched.fit_.brier[1] < patched.fit_.brier[0]
+
+
+@pytest.mark.parametrize("method", [*METHODS, "boosted"])
+def test_sound_predictions_are_left_alone_or_hardly_touched(method):
+    rng = np.random.default_rng(5)
+    base = rng.random(4000)
+    by = {"site": rng.choice(["a", "b"], 4000), "x": rng.random(4000)}
+    patched = Multicalibrator(method).fit(base, rng.random(4000) < base, by)
+    moved = patched.transform(base, by)
+    if not patched.fit_.kept:
+        assert np.array_equal(moved, base)
+    assert np.mean((moved - base) ** 2) < 2e-3
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_are_repeats_of_rows_fitted_to(method):
+    base, outcome, by = broken(3000)
+    once = Multicalibrator(method).fit(base, outcome, by, np.full(3000, 3.0))
+    again = Multicalibrator(method).fit(base, outcome, by)
+    assert np.allclose(once.transform(base, by), again.transform(base, by), atol=1e-12)
+
+
+def test_certain_predictions_stay_in_range():
+    base, outcome, by = broken(5000)
+    base = np.where(base > 0.8, 1.0, np.where(base < 0.2, 0.0, base))
+    for method in (*METHODS, "boosted"):
+        moved = Multicalibrator(method).fit(base, outcome, by).transform(base, by)
+        assert ((moved >= 0) & (moved <= 1)).all()
+
+
+def test_unseen_labels_keep_the_base_prediction_and_are_counted():
+    base, outcome, by = broken()
+    patched = Multicalibrator().fit(base, outcome, by)
+    new = {name: values[:10].copy() for name, values in by.items()}
+    new["site"] = np.where(np.arange(10) < 4, "elsewhere", new["site"])
+    with pytest.warns(CalibrantWarning, match="4 rows"):
+        moved = patched.transform(base[:10], new)
+    assert np.array_equal(moved[:4], base[:4])
+    assert np.array_equal(
+        moved[4:], patched.transform(base[4:10], {k: v[4:] for k, v in new.items()})
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_json_takes_patches_there_and_back(method, tmp_path):
+    base, outcome, by = broken(6000)
+    patched = Multicalibrator(method).fit(base, outcome, by)
+    path = tmp_path / "patches.json"
+    path.write_text(patched.to_json(), encoding="utf-8")
+    for source in (path, patched.to_json(), json.loads(patched.to_json())):
+        loaded = Multicalibrator.load(source)
+        assert np.array_equal(loaded.transform(base, by), patched.transform(base, by))
+    with pytest.raises(InvalidOptionError, match="schema 1"):
+        Multicalibrator.load({"schema": 7, "map": "Multicalibrator"})
+
+
+def rows_for_sql(base, by):
+    rows = [
+        (i, float(base[i]), str(by["site"][i]), bool(by["night"][i]), int(by["age"][i]))
+        for i in range(1500)
+    ]
+    return [
+        *rows,
+        (1500, 0.4, "elsewhere", True, 30),
+        (1501, None, "a", True, 30),
+        (1502, 7.0, "a", True, 30),
+    ]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sql_gives_the_same_in_duckdb_and_sqlite(method):
+    import duckdb
+
+    base, outcome, by = broken(6000)
+    patched = Multicalibrator(method).fit(base, outcome, by)
+    assert patched.patches_.patches
+    expected = patched.transform(base[:1500], {k: v[:1500] for k, v in by.items()})
+    columns = "id integer, prediction double precision, site text, night boolean, age integer"
+    create = f"create table t ({columns})"
+    rows = rows_for_sql(base, by)
+    for dialect, connection in (
+        ("duckdb", duckdb.connect()),
+        ("sqlite", sqlite3.connect(":memory:")),
+    ):
+        connection.execute(create)
+        connection.executemany("insert into t values (?, ?, ?, ?, ?)", rows)
+        query = patched.to_sql("t", keep=["id"], dialect=dialect)
+        found = {row[0]: row[-1] for row in connection.execute(query).fetchall()}
+        connection.close()
+        assert [found[i] for i in range(1500)] == pytest.approx(expected.tolist(), abs=1e-12)
+        assert found[1500] == 0.4  # an unseen site
+        assert found[1501] is found[1502] is None  # no probability
+
+
+def test_it_is_an_estimator():
+    from sklearn.base import clone
+
+    patched = Multicalibrator("low_degree", degree=2)
+    assert repr(clone(patched)) == "Multicalibrator(method='low_degree', degree=2)"
+    assert clone(patched).set_params(degree=3).get_params()["degree"] == 3
+    base, outcome, by = broken(3000)
+    fitted = pickle.loads(pickle.dumps(Multicalibrator("boosted").fit(base, outcome, by)))  # noqa: S301
+    both = fitted.predict_proba(base, by)
+    assert both.shape == (3000, 2)
+    assert np.allclose(fitted.transform(np.column_stack([1 - base, base]), by), both)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"method": "magic"}, "method must be one of"),
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"held_out": 1.0}, "held_out"),
+        ({"cells": 0}, "cells"),
+    ],
+)
+def test_wrong_options_are_refused(options, match):
+    with pytest.raises(InvalidOptionError, match=match):
+        Multicalibrator(**options).fit([0.5] * 4, [0, 1, 0, 1], {"a": [1, 2, 1, 2]})
+
+
+def test_clear_errors_before_and_without_a_fit():
+    with pytest.raises(InvalidOptionError, match="fitted first"):
+        Multicalibrator().transform([0.5], {"a": [1]})
+    with pytest.raises(InvalidForecastsError, match="rows to fit to"):
+        Multicalibrator().fit([0.5], [1], {"a": [1]})
+    base, outcome, by = broken(3000)
+    with pytest.raises(InvalidOptionError, match="JSON or SQL"):
+        Multicalibrator("boosted").fit(base, outcome, by).to_json()
+    with pytest.raises(InvalidForecastsError, match="'site'"):
+        Multicalibrator().fit(base, outcome, by).transform(base, {"night": by["night"]})
