@@ -21,7 +21,7 @@ class LearnedAdvantage:
     """What a learned test finds on rows that it was not learned from."""
 
     value: float
-    """E[w(x, p) (y - p)] on the judging half, |w| <= 1: an unbiased estimate, perhaps negative."""
+    """E[w(x, p) (y - p)] on the judging half, w in [-1, 1]: unbiased, perhaps negative."""
     pvalue: float
     """Chance that a perfect forecaster's outcomes give the test so much."""
     rows: int

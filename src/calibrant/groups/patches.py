@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import InvalidOptionError
 from calibrant.groups.columns import UNSEEN, Codes, Grouping
 from calibrant.joint.gate import Floats
-
-DIALECTS = ("duckdb", "postgres", "spark", "sqlite")
+from calibrant.repair.texts import Dialect, dialect_of, number_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +89,21 @@ class Patches:
 
     def sql(self, table: str, prediction: str, keep: Sequence[str], dialect: str) -> str:
         """Write a query that adds a column `recalibrated` to some columns of a table."""
-        if dialect not in DIALECTS:
-            raise InvalidOptionError(f"dialect must be one of {', '.join(DIALECTS)}", repr(dialect))
-        quote = "`" if dialect == "spark" else '"'
-        base = _named(prediction, quote)
+        kind = dialect_of(dialect)
+        base = kind.quoted(prediction)
         named = [*keep, *(grouping.column for grouping in self.groupings), prediction]
-        columns = ", ".join(_named(column, quote) for column in dict.fromkeys(named))
-        least, most = ("MAX", "MIN") if dialect == "sqlite" else ("GREATEST", "LEAST")
+        columns = ", ".join(map(kind.quoted, dict.fromkeys(named)))
         sound = f"{base} BETWEEN 0 AND 1"
-        known = " AND ".join([sound, *(_seen(g, quote) for g in self.groupings)])
+        known = " AND ".join([sound, *(_seen(g, kind) for g in self.groupings)])
         first = (
             f"SELECT {columns}, CASE WHEN {sound} THEN {base} END AS recalibrated, "  # noqa: S608
-            f"CASE WHEN {known} THEN 1 ELSE 0 END AS seen FROM {_named(table, quote)}"
+            f"CASE WHEN {known} THEN 1 ELSE 0 END AS seen FROM {kind.quoted(table)}"
         )
         steps = [first]
         for number, patch in enumerate(self.patches):
-            where = " AND ".join(["seen = 1", *self._conditions(patch, quote)])
+            where = " AND ".join(["seen = 1", *self._conditions(patch, kind)])
             power = " * recalibrated" * patch.power
-            moved = f"{least}(0.0, {most}(1.0, recalibrated + ({patch.amount!r}){power}))"
+            moved = kind.within(f"recalibrated + {number_text(patch.amount)}{power}", 0.0, 1.0)
             steps.append(
                 f"SELECT {columns}, CASE WHEN {where} THEN {moved} "  # noqa: S608  # all quoted
                 f"ELSE recalibrated END AS recalibrated, seen FROM step{number}"
@@ -118,15 +113,13 @@ class Patches:
         chain = ",\n".join(f"step{i} {as_is} ({step})" for i, step in enumerate(steps))
         return f"WITH {chain}\nSELECT {columns}, recalibrated FROM step{len(steps) - 1}"
 
-    def _conditions(self, patch: Patch, quote: str) -> list[str]:
+    def _conditions(self, patch: Patch, kind: Dialect) -> list[str]:
         found = []
         if patch.low > 0:
-            found.append(f"recalibrated >= {patch.low!r}")
+            found.append(f"recalibrated >= {number_text(patch.low)}")
         if patch.high < 1:
-            found.append(f"recalibrated < {patch.high!r}")
-        found += [
-            _condition(self.groupings[column], level, quote) for column, level in patch.groups
-        ]
+            found.append(f"recalibrated < {number_text(patch.high)}")
+        found += [_condition(self.groupings[column], level, kind) for column, level in patch.groups]
         return found
 
 
@@ -135,9 +128,9 @@ def unseen(codes: Sequence[Codes]) -> npt.NDArray[np.bool_]:
     return np.asarray(np.any([code == UNSEEN for code in codes], axis=0))
 
 
-def _condition(grouping: Grouping, level: int, quote: str) -> str:
+def _condition(grouping: Grouping, level: int, kind: Dialect) -> str:
     """Say in SQL that a row belongs to a level of a column."""
-    column = _named(grouping.column, quote)
+    column = kind.quoted(grouping.column)
     if level == grouping.missing:
         return f"{column} IS NULL"
     if grouping.cuts is None:
@@ -151,9 +144,9 @@ def _condition(grouping: Grouping, level: int, quote: str) -> str:
     return " AND ".join(ends or [f"{column} IS NOT NULL"])
 
 
-def _seen(grouping: Grouping, quote: str) -> str:
+def _seen(grouping: Grouping, kind: Dialect) -> str:
     """Say in SQL that a row has a value that was seen before."""
-    column = _named(grouping.column, quote)
+    column = kind.quoted(grouping.column)
     if grouping.cuts is None:
         known = f"{column} IN ({', '.join(map(_literal, grouping.labels))})"
     else:
@@ -161,15 +154,13 @@ def _seen(grouping: Grouping, quote: str) -> str:
     return f"({known} OR {column} IS NULL)" if grouping.missing != UNSEEN else known
 
 
-def _named(name: str, quote: str) -> str:
-    return quote + name.replace(quote, 2 * quote) + quote
-
-
 def _literal(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "TRUE" if value else "FALSE"
-    if isinstance(value, int | float | np.number):
-        return repr(value.item() if isinstance(value, np.generic) else value)
+    if isinstance(value, float | np.floating):
+        return number_text(float(value))
+    if isinstance(value, int | np.integer):
+        return str(int(value))
     text = str(value).replace("'", "''")
     return f"'{text}'"
 

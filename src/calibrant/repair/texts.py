@@ -36,7 +36,7 @@ class Dialect:
 
     def within(self, text: str, low: float, high: float) -> str:
         """Write a value moved between two ends."""
-        return f"{self.greatest}({self.least}({text}, {_number(high)}), {_number(low)})"
+        return f"{self.greatest}({self.least}({text}, {number_text(high)}), {number_text(low)})"
 
 
 DIALECTS = {
@@ -142,8 +142,8 @@ def sql_expression(
     kind = dialect_of(dialect)
     x = f"cast({kind.quoted(column)} as {kind.double})"
     if percent:
-        x = f"({x} / {_number(100.0)})"
-    inside = f"{x} >= {_number(LOWEST)} and {x} <= {_number(HIGHEST)}"
+        x = f"({x} / {number_text(100.0)})"
+    inside = f"{x} >= {number_text(LOWEST)} and {x} <= {number_text(HIGHEST)}"
     rest = "" if otherwise == "null" else f" when {x} is not null then {otherwise}"
     return f"cast(case when {inside} then {_body(form, x, kind)}{rest} end as {kind.double})"
 
@@ -152,19 +152,20 @@ def _body(form: Form, x: str, kind: Dialect) -> str:
     if isinstance(form, Logistic):
         return _logistic(form, x, kind)
     if isinstance(form, Steps):
-        return _tree(form.start[1:], lambda i: _number(form.value[i]), x)
+        return _tree(form.start[1:], lambda i: number_text(form.value[i]), x)
     return _tree(form.knot, partial(_segment, form, x), x)
 
 
 def _segment(form: Lines, x: str, i: int) -> str:
     """Write the line that ends at knot i, or the constant before the first or after the last."""
     if i in {0, form.knot.size}:
-        return _number(form.value[min(i, form.knot.size - 1)])
+        return number_text(form.value[min(i, form.knot.size - 1)])
     start, value = form.knot[i - 1], form.value[i - 1]
     width, rise = form.knot[i] - start, form.value[i] - value
     if rise == 0:
-        return _number(value)
-    return f"{_number(value)} + ({x} - {_number(start)}) / {_number(width)} * {_number(rise)}"
+        return number_text(value)
+    share = f"({x} - {number_text(start)}) / {number_text(width)}"
+    return f"{number_text(value)} + {share} * {number_text(rise)}"
 
 
 def _tree(cuts: Floats, leaf: Callable[[int], str], x: str) -> str:
@@ -177,7 +178,7 @@ def _tree(cuts: Floats, leaf: Callable[[int], str], x: str) -> str:
         parts = min(BRANCHES, size)
         ends = [first + size * part // parts for part in range(parts + 1)]
         cases = "".join(
-            f" when {x} < {_number(cuts[end - 1])} then {branch(start, end - 1)}"
+            f" when {x} < {number_text(cuts[end - 1])} then {branch(start, end - 1)}"
             for start, end in pairwise(ends[:-1])
         )
         return f"case{cases} else {branch(ends[-2], last)} end"
@@ -187,23 +188,23 @@ def _tree(cuts: Floats, leaf: Callable[[int], str], x: str) -> str:
 
 def _logistic(form: Logistic, x: str, kind: Dialect) -> str:
     """Write the chance of the log-odds; PostgreSQL refuses an exp that over- or underflows."""
-    one = _number(1.0)
+    one = number_text(1.0)
     if form.low == form.high > 0:  # one logarithm does, between the ends where log-odds stop
-        slope = _number(form.low)
-        log_odds = f"{_number(form.intercept)} + {slope} * ln({x} / ({one} - {x}))"
+        slope = number_text(form.low)
+        log_odds = f"{number_text(form.intercept)} + {slope} * ln({x} / ({one} - {x}))"
         low, high = (_place(form, end) for end in (-MOST_LOG_ODDS, MOST_LOG_ODDS))
         lowest, highest = form(np.array([low, high])).tolist()
         return (
-            f"case when {x} <= {_number(low)} then {_number(lowest)} "
-            f"when {x} >= {_number(high)} then {_number(highest)} "
+            f"case when {x} <= {number_text(low)} then {number_text(lowest)} "
+            f"when {x} >= {number_text(high)} then {number_text(highest)} "
             f"else {one} / ({one} + exp(-({log_odds}))) end"
         )
     inside = kind.within(x, LEAST, 1 - LEAST)
-    terms = _number(form.intercept)
+    terms = number_text(form.intercept)
     if form.low:
-        terms += f" + {_number(form.low)} * ln({inside})"
+        terms += f" + {number_text(form.low)} * ln({inside})"
     if form.high:
-        terms += f" - {_number(form.high)} * ln({one} - {inside})"
+        terms += f" - {number_text(form.high)} * ln({one} - {inside})"
     log_odds = kind.within(terms, -MOST_LOG_ODDS, MOST_LOG_ODDS)
     return f"{one} / ({one} + exp(-{log_odds}))"
 
@@ -215,7 +216,7 @@ def _place(form: Logistic, log_odds: float) -> float:
     return min(max(chance, LEAST), 1 - LEAST)
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """Write a double; without an exponent DuckDB would take it for a decimal."""
     text = repr(float(value))
     text = text if "e" in text else f"{text}e0"
