@@ -150,7 +150,7 @@ class Game:
         >>> from calibrant.online import AlmostOneStepAhead, Markov
         >>> game = play(AlmostOneStepAhead(2500), Markov(0.8), 2500, rng=0)
         >>> [round(end, 2) for end in game.distance(60)]
-        [11.16, 11.16]
+        [14.34, 14.34]
         >>> low, high = game.distance()
         >>> 0 < low < high < 2 * 2500**0.5 + 1  # the promise
         True
