@@ -3,6 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -name '*.pyi' -not -path '*/__pycache__/*')
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Two workers, a file to each: fixtures such as the site or Spark are made once. Each has one thread.
+WORKERS := -n 2 --dist loadfile
+export OMP_NUM_THREADS = 1
+export OPENBLAS_NUM_THREADS = 1
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
@@ -16,8 +20,8 @@ demo: $(VENV)/installed ## Install into .venv and audit the forecasts that ship
 
 test: lint ## Every test, lint, type check and doctest, against the installed wheel
 	$(BIN)/python tests/programs.py
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(LEAVE_OUT)
-	$(BIN)/python -m pytest -n 2 --doctest-modules --doctest-glob='*.md' --pyargs calibrant docs README.md
+	$(BIN)/python -m pytest $(WORKERS) $(LEAVE_OUT)
+	$(BIN)/python -m pytest $(WORKERS) --doctest-modules --doctest-glob='*.md' --pyargs calibrant docs README.md
 
 lint: $(VENV)/developing
 	$(BIN)/ruff check

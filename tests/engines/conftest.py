@@ -54,8 +54,8 @@ NULLABLE = {
     pa.string(): pd.StringDtype(),
 }
 LAZY = ("polars lazy", "duckdb", "dask")
-# One worker keeps the session, which is slow to start.
-SPARK = pytest.param("spark", marks=[pytest.mark.needs("java"), pytest.mark.xdist_group("spark")])
+# The session is slow to start: a file of tests shares it.
+SPARK = pytest.param("spark", marks=pytest.mark.needs("java"))
 
 
 def _engine(request):

@@ -14,7 +14,6 @@ AT = [0.0, 5e-324, 1e-12, 0.005, *RNG.random(200), 0.5, 1 - 1e-12, 1.0]
 
 
 @pytest.mark.needs("java")
-@pytest.mark.xdist_group("spark")
 def test_sql_agrees_in_spark(spark):
     frame = spark.createDataFrame([(float(value),) for value in AT], ["p"])
     maps = {name: kind().fit(P, Y) for name, kind in MAPS.items()}

@@ -13,8 +13,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "site"))
-# All of them share one build.
-pytestmark = pytest.mark.xdist_group("site")
 LOOKED_AT = ("index", "which_measure", "audit", "api/calibrant")
 
 
