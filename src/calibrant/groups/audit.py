@@ -11,7 +11,7 @@ import numpy as np
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.columns import MOST_LEVELS, PARTS, columns_of, label_of
 from calibrant.groups.division import Division
-from calibrant.groups.noise import DRAWS_FOR_A_FLOOR, Noise, shared_noise
+from calibrant.groups.noise import DRAWS_FOR_A_FLOOR, Noise, cells_for, shared_noise
 from calibrant.inference.evidence import Evidence, check_draws, check_share
 from calibrant.inference.interval import upper_quantile
 from calibrant.inference.statistic import AnyMeasure, Statistic
@@ -263,9 +263,16 @@ def _noise_of_each(
     confidence: float,
     rng: np.random.Generator,
 ) -> Noise:
-    """Draw noise for each group by itself, with one number for each of its clusters."""
+    """Draw noise for each group by itself, with one number for each of its clusters.
+
+    Without clusters on cells, the fewer the more groups there are; values are exact.
+    """
+    cells = cells_for(len(evidences))
     deviations, floors = [], []
-    for evidence in evidences:
+    for given in evidences:
+        evidence = given
+        if given.clusters is None and len(given.joint) > cells:
+            evidence = Evidence.of_joint(given.given.rounded(cells))
         noise = evidence.multiplied_charges(draws, rng, confidence)
         null = evidence.null_charges(min(draws, DRAWS_FOR_A_FLOOR), rng)
         deviations.append(np.concatenate([statistic.values(evidence.joint, c) for c in noise]))

@@ -185,6 +185,11 @@ class Multipliers:
         return noise
 
 
+def cells_for(groups: int) -> int:
+    """Choose the cells that noise is drawn on."""
+    return CELLS[int(np.searchsorted(MANY_GROUPS, groups))]
+
+
 def shared_noise(
     division: Division,
     statistic: Statistic,
@@ -195,7 +200,7 @@ def shared_noise(
     """Draw noise once for each combination of groups and add it up in every group."""
     rows, parts = division.rows, division.parts
     groups = sum(np.count_nonzero(np.bincount(part.codes)) for part in parts)
-    cells = CELLS[int(np.searchsorted(MANY_GROUPS, groups))]
+    cells = cells_for(int(groups))
     found: dict[int, tuple[Floats, Floats]] = {}
     for family in families(parts, rows.prediction.size, cells, MOST_SHARED):
         atoms = Atoms.of(rows, family, cells)
