@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +140,17 @@ def test_help_names_the_commands():
     assert done.returncode == 0
     for command in ("demo", "audit", "watch", "measures", "play"):
         assert command in done.stdout
+
+
+def test_a_report_names_the_command_that_made_it(frame, tmp_path):
+    rows, page = tmp_path / "my rows.csv", tmp_path / "report.html"
+    frame.to_csv(rows, index=False)
+    done = run("audit", str(rows), "--title", "<b>", "--html", str(page), "--json", "-")
+    command = json.loads(done.stdout)["settings"]["command"]
+    assert shlex.split(command) == [
+        "calibrant", "audit", str(rows), "--title", "<b>", "--html", str(page), "--json", "-",
+    ]  # fmt: skip
+    assert html.escape(command, quote=False).replace("'", "&#39;") in page.read_text("utf-8")
 
 
 def test_play_shows_every_error_and_the_promise(tmp_path):

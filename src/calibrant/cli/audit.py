@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -121,8 +123,11 @@ def audit(
             drop_missing=na is Missing.DROP,
             title=title,
         )
-        if task is not None:
-            source = replace(source, task=DecisionTask.from_file(task))
+        source = replace(
+            source,
+            task=None if task is None else DecisionTask.from_file(task),
+            described=source.described | {"command": shlex.join(["calibrant", *sys.argv[1:]])},
+        )
         result = audit_source(source, tolerance, confidence, DRAWS, seed, tell)
         segments = _segments(source, confidence, seed) if find_segments else ""
         if html is not None:

@@ -65,7 +65,7 @@ class ClassChoice:
                 "than noise."
             )
         return (
-            f"{self.map.name} is worth it: out of sample it saves {self.gain:.2g} of the "
+            f"The {self.map.name} map is worth it: out of sample it saves {self.gain:.2g} of the "
             f"{self.score} score per row (standard error {self.standard_error:.2g}). "
             f"{self.map.sentence}"
         )

@@ -81,12 +81,16 @@ class NullDisplay(Display):
             [self.low, self.high], [0, 0], color=ACCENT, lw=5, alpha=0.45, solid_capstyle="butt"
         )
         ax.plot([self.value], [0], "o", color=ACCENT, ms=8)
-        ax.axvline(self.tolerance, color=WARNING, lw=1.4)
+        # It ends above the words about what was measured.
+        ax.plot([self.tolerance] * 2, [-0.22, 1.75], color=WARNING, lw=1.4)
         right = 1.18 * max(self.high, self.tolerance, float(self.null.max()))
         ax.set(xlim=(0, right), ylim=(-0.75, 1.75), yticks=[])
         ax.set_xlabel(self.measure.replace("_", " "), color=INK)
         ax.spines["left"].set_visible(False)
-        ax.text(self.tolerance, 1.68, f" tolerance {self.tolerance:.3g}", color=WARNING, va="top")
+        ax.annotate(
+            f"tolerance {self.tolerance:.3g}", (self.tolerance, 1.68), (6, 0),
+            textcoords="offset points", color=WARNING, va="top",
+        )  # fmt: skip
         said = f"measured {self.value:.4f}, {percent(self.confidence)} interval"
         place = float(np.clip(self.value, 0.2 * right, 0.75 * right))
         ax.text(place, -0.28, said, color=ACCENT, va="top", ha="center")

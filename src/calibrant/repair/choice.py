@@ -98,7 +98,7 @@ class Choice:
             )
         sure = f"between {gain.low:.2g} and {gain.high:.2g} with {self.confidence * 100:.3g} %"
         return (
-            f"{self.map.name} is worth it: out of sample it saves {gain.value:.2g} of the "
+            f"The {self.map.name} map is worth it: out of sample it saves {gain.value:.2g} of the "
             f"{self.score} score per row ({sure} confidence). {self.map.sentence}"
         )
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 ISSUE, NOTE, PASSED = "issue", "note", "passed"
 # The finding that a map would help.
 REPAIR = "CAL070"
+# The finding that forecasts are beyond the tolerance.
+VERDICT = "CAL001"
 FEW_VALUES = 30
 
 
@@ -53,7 +55,7 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
     verdict = summary.verdict
     if verdict.state == MISCALIBRATED:
         yield Finding(
-            "CAL001",
+            VERDICT,
             ISSUE,
             verdict.sentence,
             "recalibrate on rows that the model was not fitted to, and audit again",

@@ -14,6 +14,8 @@ from calibrant.plots import (
 from calibrant.report.summary import Summary
 
 WIDTH = 7.4
+# The headline must be read on a phone without scrolling, so it is drawn for a narrow place.
+WIDTHS = {"scale": 5.0}
 
 
 def pictures(summary: Summary) -> dict[str, str]:
@@ -32,6 +34,8 @@ def pictures(summary: Summary) -> dict[str, str]:
     if summary.watched is not None:
         displays["time"] = (TimeDisplay.of(summary.watched.windows), 3.6)
     return {
-        name: display.to_svg(width=WIDTH, height=height, name=name, variables=True)
+        name: display.to_svg(
+            width=WIDTHS.get(name, WIDTH), height=height, name=name, variables=True
+        )
         for name, (display, height) in displays.items()
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.catalogue import CATALOGUE
-from calibrant.report.findings import ISSUE, NOTE, REPAIR
+from calibrant.report.findings import ISSUE, NOTE, REPAIR, VERDICT
 from calibrant.report.summary import HEADLINE, Summary
 from calibrant.words import chance_text, count_text, distinct_texts, percent_text
 
@@ -110,8 +110,10 @@ def _group_table(summary: Summary) -> Iterator[str]:
 
 
 def _advice(summary: Summary) -> Iterator[str]:
-    advised = [f for f in summary.findings if f.kind == ISSUE and f.advice]
-    advised += [f for f in summary.findings if f.code == REPAIR]
+    repair = [f for f in summary.findings if f.code == REPAIR]
+    advised = repair + [f for f in summary.findings if f.kind == ISSUE and f.advice]
+    if repair:  # says the same, with the command
+        advised = [f for f in advised if f.code != VERDICT]
     if not advised:
         advised = [f for f in summary.findings if f.advice][:1]
     for finding in advised:
