@@ -33,11 +33,15 @@ class Terms:
     """What may be wrong otherwise, in the order in which it is told."""
 
     def key(self, resolution: int | None) -> nw.Expr:
-        """Name the cell, or the prediction itself; for other rows what is wrong."""
+        """Name the cell, or the prediction itself; for other rows what is wrong.
+
+        A cell's name is a whole number, because Spark groups by doubles at half the speed.
+        """
         apart = nw.lit(float(Apart.ABOVE))
         for condition, key in reversed(self.cases):
             apart = nw.when(condition).then(nw.lit(float(key))).otherwise(apart)
-        return nw.when(self.sound).then(self.cell(resolution)).otherwise(apart)
+        key = nw.when(self.sound).then(self.cell(resolution)).otherwise(apart)
+        return key if resolution is None else key.cast(nw.Int64)
 
     def cell(self, resolution: int | None) -> nw.Expr:
         """Count cells from zero, closed on the left; 1 is in one of its own."""
