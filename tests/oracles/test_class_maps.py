@@ -188,6 +188,6 @@ def test_choice_refuses_what_means_nothing():
     forecasts = ClassForecasts.read(label, table)
     np.testing.assert_array_equal(Identity().fit(forecasts).transform(forecasts), table)
     assert Temperature().fit_transform(table, label).shape == table.shape
-    with pytest.raises(InvalidOptionError, match="no such parameter"):
+    with pytest.raises(InvalidOptionError, match="has the parameters penalty"):
         Dirichlet().set_params(shape=1)
     assert repr(Dirichlet().set_params(penalty=0.5)) == "Dirichlet(penalty=0.5)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -21,13 +20,14 @@ from calibrant.groups.training import patch_cells, patch_powers
 from calibrant.inference.evidence import check_share
 from calibrant.joint import Rows
 from calibrant.joint.gate import Floats, read_column
+from calibrant.repair.estimator import Estimator
 from calibrant.words import count_text
 
 METHODS = ("hkrr", "low_degree", "boosted")
 SCHEMA = 1
 
 
-class Multicalibrator:
+class Multicalibrator(Estimator):
     """Patches that make base predictions calibrated in every group, from scores and columns only.
 
     Parameters
@@ -86,6 +86,8 @@ class Multicalibrator:
     True
     """
 
+    fitted_by = "groupings_"
+    to_fit = "call fit(y_proba, y_true, by)"
     fit_: Fit
     groupings_: tuple[Grouping, ...]
     patches_: Patches
@@ -289,31 +291,6 @@ class Multicalibrator:
         self._refuse_trees()
         return self.patches_.sql(table, prediction, keep, dialect)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002
-        """Return the parameters by name."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **parameters: object) -> Self:
-        """Change parameters."""
-        known = self.get_params()
-        for name, value in parameters.items():
-            if name not in known:
-                raise InvalidOptionError(f"the parameters are {', '.join(known)}", name)
-            setattr(self, name, value)
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "groupings_")
-
-    def __repr__(self) -> str:
-        defaults = inspect.signature(type(self)).parameters
-        changed = [
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if value != defaults[name].default
-        ]
-        return f"Multicalibrator({', '.join(changed)})"
-
     def _fit_trees(
         self, prediction: Floats, outcome: Floats, weight: Floats, held: Any, by: object
     ) -> Self:
@@ -373,12 +350,6 @@ class Multicalibrator:
             raise InvalidOptionError(
                 "cells and most must be at least 1, degree at least 0, min_mass in [0, 1)",
                 f"{self.cells}, {self.most}, {self.degree}, {self.min_mass}",
-            )
-
-    def _require_fitted(self) -> None:
-        if not hasattr(self, "groupings_"):
-            raise InvalidOptionError(
-                "a Multicalibrator must be fitted first", "", "call fit(y_proba, y_true, by)"
             )
 
     def _refuse_trees(self) -> None:

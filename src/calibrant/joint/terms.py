@@ -38,8 +38,8 @@ class Terms:
         A cell's name is a whole number, because Spark groups by doubles at half the speed.
         """
         apart = nw.lit(float(Apart.ABOVE))
-        for condition, key in reversed(self.cases):
-            apart = nw.when(condition).then(nw.lit(float(key))).otherwise(apart)
+        for condition, wrong in reversed(self.cases):
+            apart = nw.when(condition).then(nw.lit(float(wrong))).otherwise(apart)
         key = nw.when(self.sound).then(self.cell(resolution)).otherwise(apart)
         return key if resolution is None else key.cast(nw.Int64)
 

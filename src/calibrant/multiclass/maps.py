@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -21,14 +20,16 @@ from calibrant.multiclass.logistic import (
     softmax_of,
     temperature_slope,
 )
+from calibrant.repair.estimator import Estimator
 
 # A matrix of weights is fitted for at most so many classes.
 MOST_CLASSES = 50
 
 
-class ClassMap:
+class ClassMap(Estimator):
     """A map of rows of probabilities that is fitted to labels: an estimator as in scikit-learn."""
 
+    fitted_by = "classes_"
     order: ClassVar[int]
     """Place among the maps from the simplest to the most flexible."""
     classes_: tuple[Any, ...]
@@ -69,10 +70,7 @@ class ClassMap:
 
     def transform(self, y_proba: object) -> Floats:
         """Recalibrate rows of probabilities; each still sums to one."""
-        if not hasattr(self, "classes_"):
-            raise InvalidOptionError(
-                f"{self.name} must be fitted first", "", "call fit(y_proba, y_true)"
-            )
+        self._require_fitted()
         if isinstance(y_proba, ClassForecasts):
             return self._transform(y_proba.probability)
         table, _, _ = read_probabilities(y_proba, None, logits=False)
@@ -90,30 +88,9 @@ class ClassMap:
         return self.fit(y_proba, y_true, sample_weight).transform(y_proba)
 
     @property
-    def name(self) -> str:
-        """Name of the map."""
-        return type(self).__name__
-
-    @property
     def sentence(self) -> str:
         """What the fitted map does, in words."""
         raise NotImplementedError
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002
-        """Return the parameters by name."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **parameters: object) -> Self:
-        """Change parameters."""
-        for name, value in parameters.items():
-            if name not in self.get_params():
-                raise InvalidOptionError(f"{self.name} has no such parameter", name)
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{self.name}({given})"
 
     def _fit(self, forecasts: ClassForecasts) -> None:
         raise NotImplementedError

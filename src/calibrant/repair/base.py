@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -13,18 +12,20 @@ import numpy.typing as npt
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats
+from calibrant.repair.estimator import Estimator
 from calibrant.repair.forms import Form, form_from
 from calibrant.repair.texts import python_source, sql_expression
 
 SCHEMA = 1
 
 
-class RecalibrationMap:
+class RecalibrationMap(Estimator):
     """A map of predictions that is fitted to outcomes: an estimator in scikit-learn's sense.
 
-    Subclasses keep their parameters under the names of their arguments and implement `_fitted`.
+    Subclasses implement `_fitted`.
     """
 
+    fitted_by = "form_"
     order: ClassVar[int]
     """Place among the maps from the simplest to the most flexible."""
     learned: ClassVar[tuple[str, ...]] = ()
@@ -89,11 +90,6 @@ class RecalibrationMap:
         """What the fitted map does, in words."""
         raise NotImplementedError
 
-    @property
-    def name(self) -> str:
-        """Name of the map."""
-        return type(self).__name__
-
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain data; `load` takes it back."""
         self._require_fitted()
@@ -133,20 +129,6 @@ class RecalibrationMap:
         self._require_fitted()
         return sql_expression(self.form_, column, dialect)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002
-        """Return the parameters by name."""
-        return {name: getattr(self, name) for name in self._names()}
-
-    def set_params(self, **parameters: object) -> Self:
-        """Change parameters."""
-        for name, value in parameters.items():
-            if name not in self._names():
-                raise InvalidOptionError(
-                    f"{self.name} has the parameters {', '.join(self._names()) or 'none'}", name
-                )
-            setattr(self, name, value)
-        return self
-
     def restored(self, data: dict[str, Any]) -> Self:
         """Take over what was fitted from plain data."""
         self.form_ = form_from(data["form"])
@@ -157,38 +139,6 @@ class RecalibrationMap:
     def _fitted(self, joint: Joint) -> Form:
         """Fit to a Joint and return the function."""
         raise NotImplementedError
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        return list(inspect.signature(cls).parameters)
-
-    def _require_fitted(self) -> None:
-        if not hasattr(self, "form_"):
-            raise InvalidOptionError(
-                f"{self.name} must be fitted first", "", "call fit(y_proba, y_true)"
-            )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "form_")
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
-
-        return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=True),
-            transformer_tags=TransformerTags(),
-            input_tags=InputTags(one_d_array=True),
-        )
-
-    def __repr__(self) -> str:
-        defaults = inspect.signature(type(self)).parameters
-        changed = ", ".join(
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if value is not defaults[name].default and value != defaults[name].default
-        )
-        return f"{self.name}({changed})"
 
 
 def load_dict(data: object, maps: dict[str, type[RecalibrationMap]]) -> RecalibrationMap:
