@@ -47,13 +47,14 @@ sanitize: $(VENV)/developing ## Kernels under the address and undefined-behaviou
 	tools/sanitize.sh
 
 docs: $(VENV)/developing ## Build the documentation site into build/docs, warnings as errors
-	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	$(BIN)/sphinx-build -q -E -W --keep-going -b html docs build/docs
 
 picture: $(VENV)/developing ## Draw the pictures of README and docs again
 	$(BIN)/python docs/draw_report.py
 	$(BIN)/python docs/draw_verdicts.py
 	$(BIN)/python docs/draw_distances.py
 	$(BIN)/python docs/draw_how.py
+	$(BIN)/python docs/draw_measures.py
 
 flights: ## Rebuild the forecasts that ship and compare
 	tools/check_flights.sh $(PYTHON)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import calibrant as cal
+from calibrant.catalogue import Measure
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {
@@ -19,12 +23,15 @@ ROOMS = {
     "calibrant.families": "Families of tests",
     "calibrant.groups": "Groups",
     "calibrant.integrations": "Other tools",
+    "calibrant.multiclass": "More than two classes",
     "calibrant.online": "Online forecasters",
     "calibrant.plots": "Pictures",
     "calibrant.repair": "Repair",
     "calibrant.pooling": "Pooling",
 }
 """Public modules, each with a page of its own."""
+# The table says what a perfect forecaster scores on so many rows, averaged over draws.
+ROWS, DRAWS = (1000, 10_000), 10
 
 
 def public_names(module: str) -> list[str]:
@@ -62,25 +69,70 @@ def api_page(module: str, title: str) -> str:
 def measure_table() -> str:
     """Render the catalogue: the survey's wishes as columns."""
     heads = (
-        "measure", "asks", "continuous", "faithful", "interval", "decision guarantee", "cost",
-        "beyond binary",
+        "measure", "continuous", "faithful", "interval", "a small value promises",
+        "perfect forecaster", "cost", "many classes",
     )  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for measure in cal.CATALOGUE.values():
         cells = (
-            f"[{measure.title}](measures/{measure.name}.md)",
-            measure.asks,
-            *(_yes(flag) for flag in (measure.continuous, measure.faithful, measure.interval)),
+            f"[{measure.title}](measures/{measure.name}.md): {measure.asks}",
+            *(_mark(flag) for flag in (measure.continuous, measure.faithful, measure.interval)),
             measure.decisions,
+            chance_scores(measure),
             measure.cost,
-            _yes(measure.multiclass),
+            measure.multiclass.removesuffix("_calibration_error").replace("_", " ") or _mark(None),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _yes(flag: object) -> str:
-    return "yes" if flag else "no"
+def chance_scores(measure: Measure) -> str:
+    """Say what a perfect forecaster scores on few and on many rows, on average."""
+    means = []
+    for rows in ROWS:
+        rng, values = np.random.default_rng(rows), []
+        for _ in range(DRAWS):
+            prediction = rng.random(rows)
+            values.append(float(measure.function(rng.random(rows) < prediction, prediction)))
+        means.append(np.mean(values))
+    return f"{means[0]:.4f}, then {means[1]:.4f}"
+
+
+def glance(measure: Measure) -> str:
+    """Show what the catalogue knows of a measure, and its picture."""
+    answers = {
+        "asks": measure.asks,
+        "continuous": _yes(
+            measure.continuous, "a small change of the predictions changes it little"
+        ),
+        "faithful": _yes(measure.faithful, "zero only for calibrated forecasts"),
+        "confidence interval": _yes(measure.interval, "offered"),
+        "a small value promises": measure.decisions,
+        "cost": measure.cost,
+        "many classes": _many_classes(measure),
+        "known flaw": measure.flaw,
+        "survey": f"section {measure.section}",
+    }
+    lines = ["| at a glance | |", "|---|---|"]
+    lines += [f"| {what} | {answer} |" for what, answer in answers.items()]
+    caption = (
+        "Left: what attains the value on the forecasts of late flights that ship with the "
+        "package. Right: what three simulated forecasters score on more and more rows."
+    )
+    return "\n".join([*lines, "", f"![{caption}]({measure.name}.png)", "", f"*{caption}*", ""])
+
+
+def _many_classes(measure: Measure) -> str:
+    by_class = "class by class"
+    return f"{by_class}; `multiclass.{measure.multiclass}`" if measure.multiclass else by_class
+
+
+def _mark(flag: object) -> str:
+    return "\N{HEAVY CHECK MARK}" if flag else "\N{EN DASH}"
+
+
+def _yes(flag: object, meaning: str) -> str:
+    return f"{'yes' if flag else 'no'} ({meaning})"
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -101,9 +153,30 @@ def write_pages(app: Any) -> None:
             path.write_text(text, encoding="utf-8")
 
 
-def fill_in(_app: Any, _name: str, source: list[str]) -> None:
-    """Put the table of measures where a page asks for it."""
-    source[0] = source[0].replace("%MEASURES%", measure_table())
+def without_blank_ends(text: str) -> str:
+    """Drop the blank line that ends a block of code: doctest wants it, readers do not."""
+    lines: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        if line.startswith("```"):
+            while inside and not lines[-1]:
+                lines.pop()
+            inside = not inside
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def fill_in(_app: Any, page: str, source: list[str]) -> None:
+    """Put the table of measures where a page asks for it, and a glance on each measure's page."""
+    source[0] = without_blank_ends(source[0])
+    if "%MEASURES%" in source[0]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cal.errors.CalibrantWarning)
+            source[0] = source[0].replace("%MEASURES%", measure_table())
+    measure = cal.CATALOGUE.get(page.removeprefix("measures/"))
+    if measure is not None:
+        title, rest = source[0].split("\n", 1)
+        source[0] = f"{title}\n\n{glance(measure)}\n{rest}"
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -54,8 +54,8 @@ class Measure:
     """What a small value promises a decision maker."""
     cost: str
     """Growth of the time with the number of rows."""
-    multiclass: bool = False
-    """Whether it works beyond two outcomes."""
+    multiclass: str = ""
+    """The function for many classes at once; all measures work on views, class by class."""
     interval: bool = False
     """Whether a confidence interval is offered."""
     range: tuple[float, float] = (0.0, 1.0)
@@ -105,6 +105,7 @@ _MEASURES = (
         cost="n log n",
         interval=True,
         support=smooth_support,
+        multiclass="projected_smooth_calibration_error",
     ),
     Measure(
         earth_mover_distance,
@@ -134,6 +135,7 @@ _MEASURES = (
         cost="n log n",
         interval=True,
         support=kernel_support,
+        multiclass="canonical_calibration_error",
     ),
     Measure(
         kernel_smoothed_calibration_error,
@@ -162,6 +164,7 @@ _MEASURES = (
         cost="n",
         interval=True,
         support=low_degree_support,
+        multiclass="low_degree_calibration_error",
     ),
     Measure(
         cutoff_calibration_error,
@@ -218,6 +221,7 @@ _MEASURES = (
         alone=_worst_alone,
         floor=lambda bias: bias**2,  # the expected error of order 2, squared
         audited=False,  # its default is meaningless on forecasts that hardly ever repeat
+        multiclass="decision_calibration_error",
     ),
     Measure(
         u_calibration_error,

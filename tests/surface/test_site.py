@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 import zlib
@@ -11,9 +12,17 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import calibrant as cal
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "site"))
-LOOKED_AT = ("index", "which_measure", "audit", "api/calibrant")
+LOOKED_AT = (
+    "index",
+    "which_measure",
+    "audit",
+    "measures/cutoff_calibration_error",
+    "api/calibrant",
+)
 
 
 class Links(HTMLParser):
@@ -50,6 +59,8 @@ def site(tmp_path_factory) -> Path:
 def test_every_public_name_has_an_entry(site):
     from generated_pages import ROOMS, public_names
 
+    rooms = {name for name in cal.__all__ if inspect.ismodule(getattr(cal, name))}
+    assert {f"calibrant.{name}" for name in rooms} | {"calibrant"} == set(ROOMS)
     stored = (site / "objects.inv").read_bytes()
     start = stored.index(b"zlib.") + len(b"zlib.\n")
     entries = {
@@ -58,6 +69,13 @@ def test_every_public_name_has_an_entry(site):
     wanted = {f"{module}.{name}" for module in ROOMS for name in public_names(module)}
     short = {entry.rsplit(".", 1)[-1] for entry in entries}
     assert {name for name in wanted if name.rsplit(".", 1)[-1] not in short} == set()
+
+
+def test_every_measure_has_a_page_with_its_picture(site):
+    for measure in cal.CATALOGUE.values():
+        page = (site / "measures" / f"{measure.name}.html").read_text(encoding="utf-8")
+        assert measure.asks in page
+        assert f"_images/{measure.name}.png" in page
 
 
 def test_links_lead_somewhere(site):

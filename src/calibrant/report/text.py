@@ -96,7 +96,7 @@ def _group_table(summary: Summary) -> Iterator[str]:
     shown = summary.groups.groups[:MOST_GROUPS]
     width = max(len(group.label) for group in shown)
     width = max(width, len("group"))
-    yield f"{'group':<{width}}      rows  said  happened   error  between          verdict"
+    yield f"{'group':<{width}}      rows  said  happened   error  between            verdict"
     for group in shown:
         name = group.label
         small = ", few rows" if group.small else ""
