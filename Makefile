@@ -7,10 +7,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS := -n 2 --dist loadfile
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
+# Debian's programs are fetched while Python's packages are.
+MAKEFLAGS += --jobs=2
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
-.PHONY: help demo test lint slow bench bench-repair bench-peers sanitize docs picture flights clean
+.PHONY: help demo test programs lint slow bench bench-repair bench-peers sanitize docs picture flights clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 20
@@ -18,10 +20,12 @@ help: ## List the targets
 demo: $(VENV)/installed ## Install into .venv and audit the forecasts that ship
 	@$(BIN)/calibrant demo
 
-test: lint ## Every test, lint, type check and doctest, against the installed wheel
-	$(BIN)/python tests/programs.py
+test: lint programs ## Every test, lint, type check and doctest, against the installed wheel
 	$(BIN)/python -m pytest $(WORKERS) $(LEAVE_OUT)
 	$(BIN)/python -m pytest $(WORKERS) --doctest-modules --doctest-glob='*.md' --pyargs calibrant docs README.md
+
+programs: $(VENV)/bin/python
+	$(BIN)/python tests/programs.py
 
 lint: $(VENV)/developing
 	$(BIN)/ruff check
