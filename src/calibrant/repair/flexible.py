@@ -257,8 +257,9 @@ class VennAbers(RecalibrationMap):
         start = np.append(0.0, start)
         low = np.append(0.0, np.repeat(low, 2))
         high = np.append(np.repeat(high, 2), 1.0)
-        inside = start <= 1
-        start, low, high = start[inside], low[inside], high[inside]
+        moved = np.append(True, (np.diff(low) != 0) | (np.diff(high) != 0))
+        kept = moved & (start <= 1)
+        start, low, high = start[kept], low[kept], high[kept]
         self.low_, self.high_ = Steps.joined(start, low), Steps.joined(start, high)
         return Steps.joined(start, high / (1 - low + high))
 
