@@ -209,7 +209,10 @@ class Smooth(RecalibrationMap):
         chosen = chosen[np.isfinite(curve["outcome"][chosen])]
         value = np.clip(curve["outcome"][chosen], 0.0, 1.0)
         value = away_from_ends(value, joint, allow_certain=self.allow_certain)
-        return Lines.between(curve["prediction"][chosen], value)
+        line = Lines.between(curve["prediction"][chosen], value)
+        # Tails of the kernel reach beyond the rows, and what they say there is not to be believed.
+        knot = np.unique(np.clip(line.knot, joint.prediction[0], joint.prediction[-1]))
+        return Lines.between(knot, line(knot))
 
     @property
     def sentence(self) -> str:
