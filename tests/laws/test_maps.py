@@ -119,6 +119,18 @@ def test_two_rows_that_are_parted_stay_on_their_sides(variant):
     assert low <= high
 
 
+@pytest.mark.parametrize(
+    "variant",
+    ["Isotonic", "Smooth", "Histogram", "Histogram uniform", "Histogram interval", "VennAbers"],
+)
+def test_maps_of_pieces_are_flat_beyond_the_rows_seen(variant):
+    rng = np.random.default_rng(8)
+    p = rng.uniform(0.31, 0.69, 500)
+    fitted = fresh(variant).fit(p, rng.random(500) < p)
+    for outside in (np.linspace(0, 0.26, 50), np.linspace(0.74, 1, 50)):
+        assert np.unique(fitted.transform(outside)).size == 1
+
+
 @every_map
 def test_one_row_and_constant_forecasts(variant):
     assert 0 < fresh(variant).fit([0.3], [1]).transform([0.3])[0] < 1

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.files import connected
 from calibrant.joint.names import require
 from calibrant.repair.base import RecalibrationMap
-from calibrant.repair.texts import dialect_of, sql_expression
+from calibrant.repair.forms import Form, Logistic
+from calibrant.repair.lookup import looked_up
+from calibrant.repair.texts import dialect_of, form_text, guarded, read_column
+
+if TYPE_CHECKING:
+    import duckdb
 
 # How DuckDB writes a file, by the end of its name.
 WRITERS = {
@@ -59,15 +65,7 @@ def apply_to_files(
     with connected(paths) as (connection, source):
         present = connection.sql(f"select * from {source}").columns  # noqa: S608
         _check_columns(present, prediction, column)
-        expression = sql_expression(
-            fitted.form_,
-            prediction,
-            "duckdb",
-            percent=percent,
-            otherwise=f"error('{NO_PROBABILITY}')",
-        )
-        named = f"{expression} as {dialect_of('duckdb').quoted(column)}"
-        selected = f"select *, {named} from {source}"  # noqa: S608
+        selected = _query(connection, fitted.form_, source, present, prediction, column, percent)
         try:
             done = connection.execute(f"copy ({selected}) to '{_escaped(out)}' ({kind})").fetchone()
         except duckdb.Error as error:
@@ -83,6 +81,29 @@ def check_output(out: str | Path) -> str:
             f"the output must end in one of {', '.join(WRITERS)}", suffix or str(out)
         )
     return WRITERS[suffix]
+
+
+def _query(
+    connection: duckdb.DuckDBPyConnection,
+    form: Form,
+    source: str,
+    present: Sequence[str],
+    prediction: str,
+    column: str,
+    percent: bool,  # noqa: FBT001
+) -> str:
+    """Write the query for all columns and the new one: by a formula, or looked up."""
+    kind = dialect_of("duckdb")
+    refusal = f"error('{NO_PROBABILITY}')"
+    x = read_column(prediction, kind, percent=percent)
+    if isinstance(form, Logistic):
+        value = guarded(form_text(form, x, kind), x, kind, refusal)
+        return f"select *, {value} as {kind.quoted(column)} from {source}"  # noqa: S608
+    mark = "_"
+    while any(name.startswith(mark) for name in [*present, column]):
+        mark += "_"
+    probability = guarded(kind.within(x, 0.0, 1.0), x, kind, refusal)
+    return looked_up(connection, form, source, probability, kind.quoted(column), mark)
 
 
 def _check_columns(present: Sequence[str], prediction: str, column: str) -> None:

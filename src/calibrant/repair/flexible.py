@@ -209,7 +209,10 @@ class Smooth(RecalibrationMap):
         chosen = chosen[np.isfinite(curve["outcome"][chosen])]
         value = np.clip(curve["outcome"][chosen], 0.0, 1.0)
         value = away_from_ends(value, joint, allow_certain=self.allow_certain)
-        return Lines.between(curve["prediction"][chosen], value)
+        line = Lines.between(curve["prediction"][chosen], value)
+        # Tails of the kernel reach beyond the rows, and what they say there is not to be believed.
+        knot = np.unique(np.clip(line.knot, joint.prediction[0], joint.prediction[-1]))
+        return Lines.between(knot, line(knot))
 
     @property
     def sentence(self) -> str:
@@ -257,8 +260,9 @@ class VennAbers(RecalibrationMap):
         start = np.append(0.0, start)
         low = np.append(0.0, np.repeat(low, 2))
         high = np.append(np.repeat(high, 2), 1.0)
-        inside = start <= 1
-        start, low, high = start[inside], low[inside], high[inside]
+        moved = np.append(True, (np.diff(low) != 0) | (np.diff(high) != 0))
+        kept = moved & (start <= 1)
+        start, low, high = start[kept], low[kept], high[kept]
         self.low_, self.high_ = Steps.joined(start, low), Steps.joined(start, high)
         return Steps.joined(start, high / (1 - low + high))
 

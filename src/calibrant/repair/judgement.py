@@ -105,7 +105,8 @@ def judge(
 
 def losses(score: Score, units: Units, prediction: Floats) -> Floats:
     """Loss of each row; a forecast of 0 or 1 that proved wrong costs much, but not all."""
-    return score.expected(units.outcome, np.clip(prediction, LEAST, 1 - LEAST))
+    if_not, if_so = score.losses(np.clip(prediction, LEAST, 1 - LEAST))
+    return np.where(units.outcome == 1, if_so, if_not)
 
 
 def _interval(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.errors import ConvergenceError
 from calibrant.joint import Joint
@@ -40,13 +41,23 @@ class Targets:
     def of(cls, joint: Joint, smoothing: tuple[float, float]) -> Targets:
         """Read a Joint; outcomes 0 and 1 count as the two values of the smoothing."""
         zero, one = smoothing
-        inside = np.clip(joint.prediction, LEAST, 1 - LEAST)
         ones = joint.positives
         if smoothing != (0.0, 1.0):
             ones = one * joint.positives + zero * (joint.weight - joint.positives)
-        return cls(
-            joint.weight / joint.total, ones / joint.total, np.log(inside), -np.log(1 - inside)
-        )
+        terms = _log_terms(joint.prediction)
+        return cls(joint.weight / joint.total, ones / joint.total, *terms)
+
+    def in_cells(self, prediction: Floats) -> Targets:
+        """Add up the levels of each cell and take its mean prediction: somewhere to start."""
+        cell = (prediction * COARSE).astype(np.intp)
+        kept = np.flatnonzero(np.bincount(cell))
+
+        def added(values: Floats) -> Floats:
+            return np.asarray(np.bincount(cell, values)[kept], dtype=np.float64)
+
+        weight = added(self.weight)
+        terms = _log_terms(added(self.weight * prediction) / weight)
+        return Targets(weight, added(self.ones), *terms)
 
     def term(self, name: str) -> Floats | None:
         """Return a term of a model by name; None is the constant one."""
@@ -55,6 +66,11 @@ class Targets:
         if name == "log_odds":
             return self.log_low + self.log_high
         return self.log_low if name == "log_low" else self.log_high
+
+
+def _log_terms(prediction: Floats) -> tuple[Floats, Floats]:
+    inside = np.clip(prediction, LEAST, 1 - LEAST)
+    return np.log(inside), -np.log(1 - inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +89,10 @@ class Model:
 def solve(joint: Joint, model: Model, smoothing: tuple[float, float] = (0.0, 1.0)) -> list[float]:
     """Find the coefficients of least log loss; the problem is convex."""
     start = np.array(model.start)
+    data = Targets.of(joint, smoothing)
     if len(joint) > 2 * COARSE:
-        start = _newton(Targets.of(joint.rounded(COARSE), smoothing), model, start)
-    found = _newton(Targets.of(joint, smoothing), model, start)
+        start = _newton(data.in_cells(joint.prediction), model, start)
+    found = _newton(data, model, start)
     return [float(value) for value in found]
 
 
@@ -189,6 +206,11 @@ def one_class(joint: Joint) -> bool:
 
 def separated(joint: Joint) -> bool:
     """Whether a threshold parts the outcomes, so that the best slope is infinite."""
-    zeros = joint.prediction[joint.positives < joint.weight]
-    ones = joint.prediction[joint.positives > 0]
-    return bool(zeros[-1] <= ones[0] or ones[-1] <= zeros[0])
+    first_zero, last_zero = _ends(joint.positives < joint.weight)
+    first_one, last_one = _ends(joint.positives > 0)
+    return last_zero <= first_one or last_one <= first_zero
+
+
+def _ends(seen: npt.NDArray[np.bool_]) -> tuple[int, int]:
+    """First and last place of something that is seen."""
+    return int(seen.argmax()), seen.size - 1 - int(seen[::-1].argmax())

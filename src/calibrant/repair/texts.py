@@ -121,34 +121,28 @@ def dialect_of(name: str) -> Dialect:
     return DIALECTS[name]
 
 
-def sql_expression(
-    form: Form, column: str, dialect: str, *, percent: bool = False, otherwise: str = "null"
-) -> str:
-    """Write a form as an expression of SQL.
-
-    Parameters
-    ----------
-    form : Steps, Lines or Logistic
-        What to write.
-    column : str
-        Name of the column of predictions.
-    dialect : str
-        Kind of SQL.
-    percent : bool, default=False
-        Whether the column holds per cent.
-    otherwise : str, default="null"
-        Expression for a value that is no probability; a missing one is NULL in any case.
-    """
+def sql_expression(form: Form, column: str, dialect: str) -> str:
+    """Write a form as an expression of SQL; what is no probability becomes NULL."""
     kind = dialect_of(dialect)
+    x = read_column(column, kind)
+    return guarded(form_text(form, x, kind), x, kind)
+
+
+def read_column(column: str, kind: Dialect, *, percent: bool = False) -> str:
+    """Write a column of predictions as doubles, which may be in per cent."""
     x = f"cast({kind.quoted(column)} as {kind.double})"
-    if percent:
-        x = f"({x} / {number_text(100.0)})"
+    return f"({x} / {number_text(100.0)})" if percent else x
+
+
+def guarded(value: str, x: str, kind: Dialect, otherwise: str = "null") -> str:
+    """Write a value where x is a probability; NULL where x is, and something else elsewhere."""
     inside = f"{x} >= {number_text(LOWEST)} and {x} <= {number_text(HIGHEST)}"
     rest = "" if otherwise == "null" else f" when {x} is not null then {otherwise}"
-    return f"cast(case when {inside} then {_body(form, x, kind)}{rest} end as {kind.double})"
+    return f"cast(case when {inside} then {value}{rest} end as {kind.double})"
 
 
-def _body(form: Form, x: str, kind: Dialect) -> str:
+def form_text(form: Form, x: str, kind: Dialect) -> str:
+    """Write a form of x, a probability."""
     if isinstance(form, Logistic):
         return _logistic(form, x, kind)
     if isinstance(form, Steps):
