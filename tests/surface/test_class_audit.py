@@ -99,10 +99,16 @@ def test_clusters_forbid_redraws_and_weights_of_zero_are_removal():
     assert lighter.summary.rows == 60
 
 
-def test_many_classes_are_judged_on_cells():
+def test_many_classes_have_exact_errors_and_noise_on_cells():
     rng = np.random.default_rng(1)
     table = rng.dirichlet(np.ones(70), 300)
-    result = cal.audit_classes(draw_labels(rng, table), table, draws=19)
+    label = draw_labels(rng, table)
+    result = cal.audit_classes(label, table, draws=19)
+    exact = cal.multiclass.class_wise(label, table)
+    assert {group.name: group.value for group in result.by_class} == {
+        str(name): value for name, value in exact
+    }
+    assert "The worst set of a perfect forecaster gets" in str(result)
     assert len(result.by_class) == 70
     assert "and 58 classes with less evidence" in str(result)
     assert result.summary.settings["tolerance by class"] == pytest.approx(0.1 / 70)
