@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -73,6 +75,38 @@ def test_json_and_page_hold_what_the_text_says(off, tmp_path):
     assert len(page) < 1e6
     assert "Animals" in page
     assert "<script" not in page
+
+
+@pytest.mark.parametrize(
+    ("given", "clusters"),
+    [
+        (forecasts(400), None),
+        (forecasts(400), np.arange(400) // 2),
+        ((["cat"], [[0.5, 0.25, 0.25]]), None),
+        ((["cat", "cat", "cow"], [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.5, 0.0, 0.5]]), None),
+        ((["dog"] * 40, [[0.2, 0.5, 0.3]] * 40), None),
+    ],
+    ids=["fair", "clusters", "one row", "certain", "one class"],
+)
+def test_json_follows_the_schema_that_ships(given, clusters):
+    schema = json.loads(files("calibrant.report").joinpath("class_schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    result = cal.audit_classes(*given, classes=NAMES, clusters=clusters, draws=19)
+    jsonschema.validate(json.loads(result.to_json()), schema)
+
+
+def test_json_of_searched_sets_follows_the_schema():
+    schema = json.loads(files("calibrant.report").joinpath("class_schema.json").read_text("utf-8"))
+    rng = np.random.default_rng(2)
+    table = rng.dirichlet(np.ones(20), 60)
+    data = json.loads(cal.audit_classes(draw_labels(rng, table), table, draws=19).to_json())
+    jsonschema.validate(data, schema)
+    assert data["worst_set"]["searched"]
+    assert data["worst_set"]["bounds"][1] == 1
+    assert data["worst_set"]["noise_floor"] == data["worst_set"]["test"]["noise_floor"]
+    del data["worst_set"]["noise_floor"]
+    with pytest.raises(jsonschema.ValidationError, match="noise_floor"):
+        jsonschema.validate(data, schema)
 
 
 def test_names_of_classes_are_escaped_in_the_page():

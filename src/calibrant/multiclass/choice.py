@@ -175,7 +175,7 @@ def judge(forecasts: ClassForecasts, by_class: ClassWise | None = None) -> Class
     return ClassJudgement(
         log_loss=float(mass @ _losses(forecasts.probability, forecasts, "log")),
         brier=float(mass @ _losses(forecasts.probability, forecasts, "brier")),
-        accuracy=float(mass @ hit),
+        accuracy=float(np.average(hit, weights=forecasts.weight)),
         top_label_error=float(smooth_calibration_error(forecasts.top_label())),
         worst_class_error=by_class.worst,
     )

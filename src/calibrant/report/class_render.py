@@ -1,4 +1,7 @@
-"""Second step of an audit of classes: the summary as text, JSON and HTML."""
+"""Second step of an audit of classes: the summary as text, JSON and HTML.
+
+`class_schema.json` beside this file describes the JSON.
+"""
 
 from __future__ import annotations
 
@@ -127,6 +130,8 @@ def class_dict(summary: ClassSummary) -> dict[str, Any]:
             "value": float(worst),
             "bounds": list(worst.bounds),
             "classes": [str(name) for name in getattr(worst.witness, "classes", ())],
+            "searched": worst.settings["subsets"] == "searched",
+            "noise_floor": summary.subset_floor,
             "sentence": summary.subset_sentence,
             "test": tested(summary.projected_test),
         },

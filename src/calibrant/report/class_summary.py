@@ -96,17 +96,22 @@ class ClassSummary:
     def subset_sentence(self) -> str:
         """Name the worst set of classes, beside what chance alone finds."""
         said = f"{float(self.projected):.4f}: {self.projected.witness.sentence}."
-        test = self.projected_test
-        if test is not None:
-            floor, chance = test.noise_floor, f" (p = {chance_text(test.pvalue)})"
-        elif "noise_floor" in self.projected.settings:
-            floor, chance = float(str(self.projected.settings["noise_floor"])), ""
-        else:
+        floor, test = self.subset_floor, self.projected_test
+        if floor is None:
             return f"Worst set of classes {said} What chance alone would get was not found."
+        chance = "" if test is None else f" (p = {chance_text(test.pvalue)})"
         return (
             f"Worst set of classes {said} The worst set of a perfect forecaster gets "
             f"{floor:.4f} on average{chance}."
         )
+
+    @property
+    def subset_floor(self) -> float | None:
+        """Mean error of a perfect forecaster's worst set, if it was found."""
+        if self.projected_test is not None:
+            return self.projected_test.noise_floor
+        floor = self.projected.settings.get("noise_floor")
+        return None if floor is None else float(floor)
 
     @property
     def canonical_sentence(self) -> str:
