@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -76,14 +77,20 @@ class ClassSummary:
         )
 
     @property
+    def digits(self) -> int:
+        """Digits behind the point that tell errors of classes from their tolerance, at least 4."""
+        return max(4, 1 - math.floor(math.log10(self.by_class.tolerance)))
+
+    @property
     def class_sentence(self) -> str:
         """Name the classes that fail, or say that none does."""
         failing, count = self.by_class.failing, len(self.by_class)
         tolerance = f"{self.by_class.tolerance:.3g}"
         if failing:
             worst = "; ".join(_said(group) for group in failing[:3])
+            verb = "is" if len(failing) == 1 else "are"
             return (
-                f"{len(failing)} of {count} classes are beyond the tolerance of {tolerance}. "
+                f"{len(failing)} of {count} classes {verb} beyond the tolerance of {tolerance}. "
                 f"Most clearly: {worst}."
             )
         held = sum(group.state == "calibrated" for group in self.by_class)
