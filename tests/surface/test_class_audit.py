@@ -118,6 +118,51 @@ def test_names_of_classes_are_escaped_in_the_page():
     assert "&lt;b&gt;" in page
 
 
+def test_two_classes_are_audited_as_the_binary_case():
+    rng = np.random.default_rng(5)
+    p = rng.random(400)
+    y = (rng.random(400) < p**2).astype(int)
+    result = cal.audit_classes(y, np.column_stack([1 - p, p]), draws=49)
+    error = cal.smooth_calibration_error(y, p)
+    assert {group.name: group.value for group in result.by_class}["1"] == error
+    assert result.summary.projected == error
+    assert result.summary.projected.witness.classes == (1,)
+    kernel = cal.kernel_calibration_error(y, p)
+    assert result.summary.canonical.statistic == pytest.approx(float(kernel), abs=1e-12)
+    assert result.verdict.value == cal.smooth_calibration_error(
+        (p > 0.5) == y, np.maximum(p, 1 - p)
+    )
+
+
+def test_order_of_classes_changes_no_error():
+    label, table = forecasts(300, seed=6, lift=(3, 1, 1))
+    order = [2, 0, 1]
+    plain = cal.audit_classes(label, table, classes=NAMES, draws=49)
+    other = cal.audit_classes(
+        label, table[:, order], classes=[NAMES[index] for index in order], draws=49
+    )
+    first, second = (
+        {group.name: (group.value, group.events) for group in result.by_class}
+        for result in (plain, other)
+    )
+    assert first == second
+    assert other.verdict.value == plain.verdict.value
+    assert float(other.summary.projected) == pytest.approx(float(plain.summary.projected))
+
+
+def test_a_class_that_never_happens_is_audited_with_the_others():
+    rng = np.random.default_rng(7)
+    table = rng.dirichlet([2, 2, 1], 2000)
+    label = pd.Categorical(np.where(rng.random(2000) < 0.5, "cat", "dog"), categories=NAMES)
+    result = cal.audit_classes(label, table, classes=NAMES, draws=99)
+    cow = next(group for group in result.by_class if group.name == "cow")
+    assert cow.events == 0
+    assert cow.state == "miscalibrated"
+    assert cow.value == pytest.approx(table[:, 2].mean())
+    assert "cow" in str(result)
+    json.loads(result.to_json())
+
+
 def test_clusters_forbid_redraws_and_weights_of_zero_are_removal():
     label, table = forecasts(90)
     cluster = np.repeat(np.arange(30), 3)
