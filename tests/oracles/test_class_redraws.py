@@ -37,6 +37,7 @@ def test_labels_are_where_cumulative_probabilities_pass_a_uniform_number(monkeyp
     drawn = list(redraws.redraws(given, 40, np.random.default_rng(3)))
     assert np.array_equal(drawn, expected)
     monkeypatch.setattr(redraws, "NUMBERS_AT_ONCE", 7)
+    monkeypatch.setattr(redraws, "FEW_CLASSES", 2)
     again = list(redraws.redraws(given, 40, np.random.default_rng(3)))
     assert np.array_equal(again, expected)
 

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from calibrant.joint.gate import Indices
+from calibrant.joint.gate import Floats, Indices
 from calibrant.multiclass.forecasts import ClassForecasts
 
 # Cumulative probabilities are made in parts of about this many numbers, as are labels.
 NUMBERS_AT_ONCE = 2**22
+# So many sums are compared one by one faster than they are searched.
+FEW_CLASSES = 2**5
 
 
 def draw_labels(forecasts: ClassForecasts, rng: np.random.Generator) -> Indices:
@@ -35,7 +37,7 @@ def redraws_in_parts(
         yield np.ascontiguousarray(_drawn(forecasts, np.ascontiguousarray(uniform.T)).T)
 
 
-def _drawn(forecasts: ClassForecasts, uniform: np.ndarray) -> Indices:
+def _drawn(forecasts: ClassForecasts, uniform: Floats) -> Indices:
     """Labels at which cumulative probabilities pass uniform numbers, one column per draw."""
     count = len(forecasts.classes)
     labels = np.empty(uniform.shape, dtype=np.intp)
@@ -45,6 +47,11 @@ def _drawn(forecasts: ClassForecasts, uniform: np.ndarray) -> Indices:
         cumulative = np.cumsum(forecasts.probability[rows], axis=1)
         # Rows may sum to one only nearly; classes of probability 0 are passed over.
         reached = uniform[rows] * cumulative[:, -1:]
-        for label, sums, at in zip(labels[rows], cumulative, reached, strict=True):
-            label[:] = sums.searchsorted(at, side="right")
+        if count <= FEW_CLASSES:
+            labels[rows] = 0
+            for sums in cumulative.T:
+                labels[rows] += sums[:, np.newaxis] <= reached
+        else:
+            for label, sums, at in zip(labels[rows], cumulative, reached, strict=True):
+                label[:] = sums.searchsorted(at, side="right")
     return np.minimum(labels, count - 1)

@@ -64,12 +64,16 @@ def found_in_cells(
 
 def worst_in_cells(forecasts: ClassForecasts, labels: Sequence[Indices], resolution: int) -> Floats:
     """Error of the worst subset in cells for each series of labels, all subsets tried."""
-    weight = np.ones(len(forecasts)) if forecasts.weight is None else forecasts.weight
     statistic = Statistic.of(smooth_calibration_error)
+
+    def weighed(hit: Floats) -> Floats:
+        return hit if forecasts.weight is None else hit * forecasts.weight
+
     worst = np.zeros(len(labels))
     for _, member, chance in _gray_walk(_exact_columns(forecasts), 0, len(forecasts.classes) - 1):
         cells, level = in_levels(chance, forecasts.weight, resolution)
-        happened = [np.bincount(level, weight * member[label], len(cells)) for label in labels]
+        hits = member.astype(np.float64)
+        happened = [np.bincount(level, weighed(hits[label]), len(cells)) for label in labels]
         charges = (np.array(happened) - cells.weight * cells.prediction) / cells.total
         np.maximum(worst, statistic.values(cells, charges), out=worst)
     return worst
