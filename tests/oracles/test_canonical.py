@@ -125,7 +125,8 @@ def test_scores_of_the_test_are_those_of_the_measure(monkeypatch):
     exact = canonical_calibration_error(label, table)
     assert calibration_test(label, table, draws=9, rng=0).statistic == pytest.approx(exact)
     monkeypatch.setattr(testing, "MOST_PAIRED", 10)
-    monkeypatch.setattr(testing, "FEATURES", 2**14)
+    monkeypatch.setattr(testing, "MOST_FEATURES", 2**14)
+    monkeypatch.setattr(testing, "FEATURE_NUMBERS", 2**30)
     rough = calibration_test(label, table, draws=9, rng=0)
     assert rough.statistic == pytest.approx(exact, rel=0.05)
     for options in ({"kernel": "multinomial"}, {"unbiased": True}):

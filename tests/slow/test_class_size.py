@@ -15,6 +15,7 @@ from calibrant.multiclass import (
     projected_smooth_calibration_error,
 )
 from calibrant.multiclass.redraws import draw_labels
+from calibrant.multiclass.surprise import class_pvalues
 from calibrant.report.class_verdicts import judge_classes
 
 DRAWS, LEVEL = 39, 0.05
@@ -68,12 +69,37 @@ def test_verdicts_of_all_classes_hold_at_once(maker, rows, classes, samples):
 
 @pytest.mark.slow
 def test_verdicts_of_many_classes_with_few_events_hold_at_once():
-    """Ten rows or so for each of 100 classes: the far tail of small counts."""
+    """Ten rows or so for each of 100 classes, two for each of 1000: the far tail of counts."""
 
     def many(rng, rows, classes):
         return rng.dirichlet(np.full(classes, 0.3), size=rows)
 
     assert _accused(many, 1000, 100, 100) <= _most(100)
+    assert _accused(many, 2000, 1000, 20) <= _most(20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("off", [False, True], ids=["all right", "two classes off"])
+def test_classes_that_are_right_are_rarely_surprising(weighted, off):
+    """The chance that any of them has p <= 0.05 is at most 0.05, whatever the others do."""
+    rng, samples, rows, classes = np.random.default_rng(20260403), 400, 150, 30
+    failed = found = 0
+    for seed in range(samples):
+        table = uneven(rng, rows, classes)
+        true = table.copy()
+        if off:
+            true[:, 0], true[:, 1] = 0, table[:, 0] + table[:, 1]
+        weight = rng.exponential(size=rows) if weighted else None
+        blank = ClassForecasts.read(np.zeros(rows, int), true, sample_weight=weight)
+        label = draw_labels(blank, rng)
+        forecasts = ClassForecasts.read(label, table, sample_weight=weight)
+        pvalue = class_pvalues(forecasts, DRAWS, np.random.default_rng(seed))
+        failed += (pvalue[2:] <= LEVEL).any()
+        found += pvalue[0] <= LEVEL
+    assert failed <= _most(samples)
+    if off and not weighted:  # weights cost half of the rows
+        assert found >= 0.8 * samples
 
 
 def _accused(maker, rows, classes, samples):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -75,6 +77,38 @@ def test_json_and_page_hold_what_the_text_says(off, tmp_path):
     assert "<script" not in page
 
 
+@pytest.mark.parametrize(
+    ("given", "clusters"),
+    [
+        (forecasts(400), None),
+        (forecasts(400), np.arange(400) // 2),
+        ((["cat"], [[0.5, 0.25, 0.25]]), None),
+        ((["cat", "cat", "cow"], [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.5, 0.0, 0.5]]), None),
+        ((["dog"] * 40, [[0.2, 0.5, 0.3]] * 40), None),
+    ],
+    ids=["fair", "clusters", "one row", "certain", "one class"],
+)
+def test_json_follows_the_schema_that_ships(given, clusters):
+    schema = json.loads(files("calibrant.report").joinpath("class_schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    result = cal.audit_classes(*given, classes=NAMES, clusters=clusters, draws=19)
+    jsonschema.validate(json.loads(result.to_json()), schema)
+
+
+def test_json_of_searched_sets_follows_the_schema():
+    schema = json.loads(files("calibrant.report").joinpath("class_schema.json").read_text("utf-8"))
+    rng = np.random.default_rng(2)
+    table = rng.dirichlet(np.ones(20), 60)
+    data = json.loads(cal.audit_classes(draw_labels(rng, table), table, draws=19).to_json())
+    jsonschema.validate(data, schema)
+    assert data["worst_set"]["searched"]
+    assert data["worst_set"]["bounds"][1] == 1
+    assert data["worst_set"]["noise_floor"] == data["worst_set"]["test"]["noise_floor"]
+    del data["worst_set"]["noise_floor"]
+    with pytest.raises(jsonschema.ValidationError, match="noise_floor"):
+        jsonschema.validate(data, schema)
+
+
 def test_names_of_classes_are_escaped_in_the_page():
     label, table = forecasts(60)
     bad = [f"<b>{name}</b>" for name in NAMES]
@@ -82,6 +116,51 @@ def test_names_of_classes_are_escaped_in_the_page():
     page = cal.audit_classes(renamed, table, classes=bad, draws=19).to_html()
     assert "<b>" not in page
     assert "&lt;b&gt;" in page
+
+
+def test_two_classes_are_audited_as_the_binary_case():
+    rng = np.random.default_rng(5)
+    p = rng.random(400)
+    y = (rng.random(400) < p**2).astype(int)
+    result = cal.audit_classes(y, np.column_stack([1 - p, p]), draws=49)
+    error = cal.smooth_calibration_error(y, p)
+    assert {group.name: group.value for group in result.by_class}["1"] == error
+    assert result.summary.projected == error
+    assert result.summary.projected.witness.classes == (1,)
+    kernel = cal.kernel_calibration_error(y, p)
+    assert result.summary.canonical.statistic == pytest.approx(float(kernel), abs=1e-12)
+    assert result.verdict.value == cal.smooth_calibration_error(
+        (p > 0.5) == y, np.maximum(p, 1 - p)
+    )
+
+
+def test_order_of_classes_changes_no_error():
+    label, table = forecasts(300, seed=6, lift=(3, 1, 1))
+    order = [2, 0, 1]
+    plain = cal.audit_classes(label, table, classes=NAMES, draws=49)
+    other = cal.audit_classes(
+        label, table[:, order], classes=[NAMES[index] for index in order], draws=49
+    )
+    first, second = (
+        {group.name: (group.value, group.events) for group in result.by_class}
+        for result in (plain, other)
+    )
+    assert first == second
+    assert other.verdict.value == plain.verdict.value
+    assert float(other.summary.projected) == pytest.approx(float(plain.summary.projected))
+
+
+def test_a_class_that_never_happens_is_audited_with_the_others():
+    rng = np.random.default_rng(7)
+    table = rng.dirichlet([2, 2, 1], 2000)
+    label = pd.Categorical(np.where(rng.random(2000) < 0.5, "cat", "dog"), categories=NAMES)
+    result = cal.audit_classes(label, table, classes=NAMES, draws=99)
+    cow = next(group for group in result.by_class if group.name == "cow")
+    assert cow.events == 0
+    assert cow.state == "miscalibrated"
+    assert cow.value == pytest.approx(table[:, 2].mean())
+    assert "cow" in str(result)
+    json.loads(result.to_json())
 
 
 def test_clusters_forbid_redraws_and_weights_of_zero_are_removal():
@@ -99,10 +178,16 @@ def test_clusters_forbid_redraws_and_weights_of_zero_are_removal():
     assert lighter.summary.rows == 60
 
 
-def test_many_classes_are_judged_on_cells():
+def test_many_classes_have_exact_errors_and_noise_on_cells():
     rng = np.random.default_rng(1)
     table = rng.dirichlet(np.ones(70), 300)
-    result = cal.audit_classes(draw_labels(rng, table), table, draws=19)
+    label = draw_labels(rng, table)
+    result = cal.audit_classes(label, table, draws=19)
+    exact = cal.multiclass.class_wise(label, table)
+    assert {group.name: group.value for group in result.by_class} == {
+        str(name): value for name, value in exact
+    }
+    assert "The worst set of a perfect forecaster gets" in str(result)
     assert len(result.by_class) == 70
     assert "and 58 classes with less evidence" in str(result)
     assert result.summary.settings["tolerance by class"] == pytest.approx(0.1 / 70)

@@ -220,8 +220,12 @@ def judge_groups(
     confidence: float,
     draws: int,
     rng: np.random.Generator,
+    values: Sequence[float] | None = None,
 ) -> Groups:
-    """Judge groups by intervals that hold at once; without rows each has draws of its own."""
+    """Judge groups by intervals that hold at once; without rows each has draws of its own.
+
+    Values of the groups that were measured before, on exact predictions, replace those of cells.
+    """
     statistic.refuse_without_interval()
     if isinstance(groups, Division) and groups.clusters is None:
         named = list(groups.joints())
@@ -245,9 +249,11 @@ def judge_groups(
         where=scale[:, np.newaxis] > 0,
     )
     reach = upper_quantile(relative.max(axis=0), confidence) * scale
+    if values is None:
+        values = [statistic.value(joint) for *_, joint in named]
     judged = [
-        _group(key, statistic, float(half_width), float(floor), tolerance)
-        for key, half_width, floor in zip(named, reach, noise.floor, strict=True)
+        _group(key, value, float(half_width), float(floor), tolerance)
+        for key, value, half_width, floor in zip(named, values, reach, noise.floor, strict=True)
     ]
     evidence_of = [
         (g.value - g.noise_floor) / s if s > 0 else 0.0 for g, s in zip(judged, scale, strict=True)
@@ -283,13 +289,12 @@ def _noise_of_each(
 
 def _group(
     key: tuple[str, str, Joint],
-    statistic: Statistic,
+    value: float,
     half_width: float,
     floor: float,
     tolerance: float,
 ) -> Group:
     by, name, joint = key
-    value = statistic.value(joint)
     low, high = max(0.0, value - half_width), min(1.0, value + half_width)
     events = float((joint.positives / joint.weight * joint.rows).sum())
     few = min(events, joint.row_count - events) < FEW_EVENTS or joint.row_count < FEW_ROWS

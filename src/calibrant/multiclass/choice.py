@@ -14,7 +14,7 @@ from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.logistic import LEAST
 from calibrant.multiclass.maps import MAPS, MOST_CLASSES, ClassMap, Identity
-from calibrant.multiclass.reductions import class_wise
+from calibrant.multiclass.reductions import ClassWise, class_wise
 
 SCORES = ("log", "brier")
 # A gain below so many standard errors is taken for noise.
@@ -167,16 +167,17 @@ def choose(
     )
 
 
-def judge(forecasts: ClassForecasts) -> ClassJudgement:
-    """Judge forecasts as they are."""
+def judge(forecasts: ClassForecasts, by_class: ClassWise | None = None) -> ClassJudgement:
+    """Judge forecasts as they are; smooth errors by class may be known before."""
+    by_class = class_wise(forecasts) if by_class is None else by_class
     hit = forecasts.probability.argmax(axis=1) == forecasts.label
     mass = forecasts.mass
     return ClassJudgement(
         log_loss=float(mass @ _losses(forecasts.probability, forecasts, "log")),
         brier=float(mass @ _losses(forecasts.probability, forecasts, "brier")),
-        accuracy=float(mass @ hit),
+        accuracy=float(np.average(hit, weights=forecasts.weight)),
         top_label_error=float(smooth_calibration_error(forecasts.top_label())),
-        worst_class_error=class_wise(forecasts).worst,
+        worst_class_error=by_class.worst,
     )
 
 

@@ -151,11 +151,14 @@ class ClassForecasts:
 
     def class_wise(self) -> Iterator[tuple[Any, Joint]]:
         """Each class with its Joint, one after the other; none is kept."""
+        for index, column in enumerate(self.columns()):
+            yield self.classes[index], Joint.from_rows(self._rows(column, self.label == index))
+
+    def columns(self) -> Iterator[Floats]:
+        """Probabilities of each class, one class after the other."""
         for start in range(0, len(self.classes), COLUMNS_AT_ONCE):
             # Neighbouring columns share cache lines: they are taken out together.
-            columns = np.ascontiguousarray(self.probability[:, start : start + COLUMNS_AT_ONCE].T)
-            for index, column in enumerate(columns, start):
-                yield self.classes[index], Joint.from_rows(self._rows(column, self.label == index))
+            yield from np.ascontiguousarray(self.probability[:, start : start + COLUMNS_AT_ONCE].T)
 
     def subset(self, names: Sequence[object]) -> Joint:
         """Rate of "one of these classes" against the sum of their probabilities.

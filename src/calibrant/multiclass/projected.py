@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from calibrant.joint.checks import power_of_two
 from calibrant.joint.gate import Indices
 from calibrant.measurement import Measurement
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
-from calibrant.multiclass.redraws import draw_labels
+from calibrant.multiclass.redraws import redraws
 from calibrant.multiclass.subsets import best_found, best_of_all, found_in_cells
 from calibrant.witness import LinearWitness
 from calibrant.words import region_sentence
@@ -112,17 +113,16 @@ def projected_smooth_calibration_error(
     0.30 are too high: they say 0.30 on average and 0 happened (2 rows)
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
-    if search not in {"auto", "all", "greedy"}:
-        raise InvalidOptionError("search must be 'auto', 'all' or 'greedy'", repr(search))
     if threads < 1:
         raise InvalidOptionError("threads must be at least 1", repr(threads))
     count = len(forecasts.classes)
-    everything = search == "all" or (search == "auto" and count <= MOST_CLASSES)
+    everything = tries_all(count, search)
     if everything and count > 20:
         raise InvalidOptionError(
             "all subsets can be tried of at most 20 classes", f"{count}", "use search='greedy'"
         )
     generator = np.random.default_rng(rng)
+    others: list[tuple[Indices, float]] = []
     if resolution is not None:
         power_of_two(resolution)
     if everything and resolution is None:
@@ -132,7 +132,8 @@ def projected_smooth_calibration_error(
         members, value, error = found_in_cells(forecasts, resolution or 1, threads)
         bounds = (max(0.0, value - error), value + error)
     else:
-        members, value = best_found(forecasts)
+        redrawn = redraws(forecasts, max(0, floor_draws), generator)
+        (members, value), *others = best_found(forecasts, chain([forecasts.label], redrawn))
         bounds = (value, 1.0)
     settings: dict[str, object] = {
         "subsets": f"all {2 ** (count - 1) - 1}" if everything else "searched"
@@ -141,12 +142,8 @@ def projected_smooth_calibration_error(
         settings["cells"] = resolution
     if forecasts.clipped:
         settings["clipped"] = forecasts.clipped
-    if not everything and floor_draws > 0:
-        redrawn = [
-            best_found(forecasts.relabelled(draw_labels(forecasts, generator)))[1]
-            for _ in range(floor_draws)
-        ]
-        settings["noise_floor"] = float(np.mean(redrawn))
+    if others:
+        settings["noise_floor"] = float(np.mean([other for _, other in others]))
     return Measurement(
         value,
         "projected_smooth_calibration_error",
@@ -154,6 +151,13 @@ def projected_smooth_calibration_error(
         partial(_witness, forecasts, members),
         bounds=bounds,
     )
+
+
+def tries_all(classes: int, search: str) -> bool:
+    """Whether all subsets of so many classes are tried."""
+    if search not in {"auto", "all", "greedy"}:
+        raise InvalidOptionError("search must be 'auto', 'all' or 'greedy'", repr(search))
+    return search == "all" or (search == "auto" and classes <= MOST_CLASSES)
 
 
 def _witness(forecasts: ClassForecasts, members: Indices) -> SubsetWitness:

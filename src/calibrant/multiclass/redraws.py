@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from calibrant.joint.gate import Indices
+from calibrant.joint.gate import Floats, Indices
 from calibrant.multiclass.forecasts import ClassForecasts
 
-# Cumulative probabilities are made in parts of about this many numbers.
+# Cumulative probabilities are made in parts of about this many numbers, as are labels.
 NUMBERS_AT_ONCE = 2**22
+# So many sums are compared one by one faster than they are searched.
+FEW_CLASSES = 2**5
 
 
 def draw_labels(forecasts: ClassForecasts, rng: np.random.Generator) -> Indices:
     """Draw one label per row from the probabilities of the row."""
+    return next(redraws(forecasts, 1, rng))
+
+
+def redraws(forecasts: ClassForecasts, draws: int, rng: np.random.Generator) -> Iterator[Indices]:
+    """Draw one label per row, many times."""
+    for labels in redraws_in_parts(forecasts, draws, rng):
+        yield from labels
+
+
+def redraws_in_parts(
+    forecasts: ClassForecasts, draws: int, rng: np.random.Generator
+) -> Iterator[Indices]:
+    """Draw labels many times, one row per draw, in parts of bounded memory."""
+    rows = len(forecasts)
+    part = max(1, NUMBERS_AT_ONCE // rows)
+    for done in range(0, draws, part):
+        uniform = rng.random((min(part, draws - done), rows))
+        yield np.ascontiguousarray(_drawn(forecasts, np.ascontiguousarray(uniform.T)).T)
+
+
+def _drawn(forecasts: ClassForecasts, uniform: Floats) -> Indices:
+    """Labels at which cumulative probabilities pass uniform numbers, one column per draw."""
     count = len(forecasts.classes)
-    uniform = rng.random(len(forecasts))
-    labels = np.empty(len(forecasts), dtype=np.intp)
+    labels = np.empty(uniform.shape, dtype=np.intp)
     part = max(1, NUMBERS_AT_ONCE // count)
     for start in range(0, len(forecasts), part):
         rows = slice(start, start + part)
         cumulative = np.cumsum(forecasts.probability[rows], axis=1)
         # Rows may sum to one only nearly; classes of probability 0 are passed over.
-        reached = uniform[rows, np.newaxis] * cumulative[:, -1:]
-        labels[rows] = (cumulative <= reached).sum(axis=1)
+        reached = uniform[rows] * cumulative[:, -1:]
+        if count <= FEW_CLASSES:
+            labels[rows] = 0
+            for sums in cumulative.T:
+                labels[rows] += sums[:, np.newaxis] <= reached
+        else:
+            for label, sums, at in zip(labels[rows], cumulative, reached, strict=True):
+                label[:] = sums.searchsorted(at, side="right")
     return np.minimum(labels, count - 1)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
+from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
+from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats, Indices
+from calibrant.joint.law import cell_index
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts
 
@@ -24,6 +27,8 @@ CELLS = 2**12
 # A search looks at so many flips of single classes, those that promise most, per step.
 FLIPS_PER_STEP = 6
 MOST_STEPS = 64
+# A search starts from the most biased classes alone too; so many searches go side by side.
+SINGLE_STARTS, SEARCHES_AT_ONCE = 3, 16
 
 Members = npt.NDArray[np.bool_]
 
@@ -57,29 +62,62 @@ def found_in_cells(
     return _members(forecasts, worst), float(middle[worst]), float((high - low).max() / 2)
 
 
-def best_found(forecasts: ClassForecasts) -> tuple[Indices, float]:
-    """Best subset that a search finds: every start is improved until no step helps."""
-    search = _Search(forecasts)
-    best, value = max((search.climb(start) for start in search.starts()), key=lambda end: end[1])
-    members = np.flatnonzero(best)
-    if 2 * members.size > best.size:
-        members = np.flatnonzero(~best)
-    names = [forecasts.classes[index] for index in members]
-    value = float(smooth_calibration_error(forecasts.subset(names)))
-    return members, value
+def worst_in_cells(forecasts: ClassForecasts, labels: Sequence[Indices], resolution: int) -> Floats:
+    """Error of the worst subset in cells for each series of labels, all subsets tried."""
+    statistic = Statistic.of(smooth_calibration_error)
+
+    def weighed(hit: Floats) -> Floats:
+        return hit if forecasts.weight is None else hit * forecasts.weight
+
+    worst = np.zeros(len(labels))
+    for _, member, chance in _gray_walk(_exact_columns(forecasts), 0, len(forecasts.classes) - 1):
+        cells, level = in_levels(chance, forecasts.weight, resolution)
+        hits = member.astype(np.float64)
+        happened = [np.bincount(level, weighed(hits[label]), len(cells)) for label in labels]
+        charges = (np.array(happened) - cells.weight * cells.prediction) / cells.total
+        np.maximum(worst, statistic.values(cells, charges), out=worst)
+    return worst
+
+
+def in_levels(prediction: Floats, weight: Floats | None, resolution: int) -> tuple[Joint, Indices]:
+    """Law of predictions in cells, without events, and the level of each row."""
+    rows = Rows(prediction, np.zeros(prediction.size, np.uint8), weight)
+    cell = cell_index(prediction, resolution)
+    held = np.bincount(cell, minlength=resolution) > 0
+    return Joint.from_rows(rows, resolution), (np.cumsum(held) - 1)[cell]
+
+
+def best_found(
+    forecasts: ClassForecasts, labels: Iterable[Indices]
+) -> Iterator[tuple[Indices, float]]:
+    """For each series of labels the best subset that a search finds, and its exact error.
+
+    Every start is improved until no step helps. Searches go side by side, because passing over a
+    large table of probabilities is what takes the time.
+    """
+    search, remaining = _Search(forecasts), iter(labels)
+    while some := list(islice(remaining, SEARCHES_AT_ONCE)):
+        for label, members in zip(some, search.found(some), strict=True):
+            chosen = np.flatnonzero(members)
+            if 2 * chosen.size > members.size:
+                chosen = np.flatnonzero(~members)
+            names = [forecasts.classes[index] for index in chosen]
+            joint = forecasts.relabelled(label).subset(names)
+            yield chosen, float(smooth_calibration_error(joint))
 
 
 def _bounds_of_all(
     forecasts: ClassForecasts, resolution: int | None, threads: int
 ) -> tuple[Floats, Floats]:
     """Bounds on the smooth error of every subset without the last class, by its bits less one."""
-    columns = np.rint(forecasts.probability.T / EXACT_GRID) * EXACT_GRID
+    columns = _exact_columns(forecasts)
     free = len(forecasts.classes) - 1
     split = min(free - 1, int(np.ceil(np.log2(threads)))) if threads > 1 else 0
     low, high = np.zeros(2**free), np.zeros(2**free)
 
     def walk(prefix: int) -> None:
-        for code, rows in _gray_walk(forecasts, columns, prefix << (free - split), free - split):
+        for code, member, chance in _gray_walk(columns, prefix << (free - split), free - split):
+            rows = Rows(chance, member[forecasts.label], forecasts.weight)
             low[code], high[code] = _smooth_bounds(rows, resolution)
 
     if threads == 1:
@@ -90,12 +128,19 @@ def _bounds_of_all(
     return low[1:], high[1:]
 
 
+def _exact_columns(forecasts: ClassForecasts) -> Floats:
+    return np.asarray(np.rint(forecasts.probability.T / EXACT_GRID) * EXACT_GRID)
+
+
 def _gray_walk(
-    forecasts: ClassForecasts, columns: Floats, start: int, bits: int
-) -> Iterator[tuple[int, Rows]]:
-    """Visit the subsets start .. start + 2^bits - 1, changing one class at a time."""
+    columns: Floats, start: int, bits: int
+) -> Iterator[tuple[int, npt.NDArray[np.uint8], Floats]]:
+    """Visit the subsets start .. start + 2^bits - 1, changing one class at a time.
+
+    Each with its bits, whether each class is a member, and the chance of one of them in each row.
+    """
     member = np.array([start >> k & 1 for k in range(columns.shape[0])], dtype=np.uint8)
-    chance = columns[member == 1].sum(axis=0) if start else np.zeros(len(forecasts))
+    chance = columns[member == 1].sum(axis=0) if start else np.zeros(columns.shape[1])
     code = start
     for step in range(2**bits):
         if step:
@@ -104,7 +149,7 @@ def _gray_walk(
             chance += columns[flipped] if member[flipped] else -columns[flipped]
             code ^= 1 << flipped
         if code:
-            yield code, Rows(np.minimum(chance, 1.0), member[forecasts.label], forecasts.weight)
+            yield code, member, np.minimum(chance, 1.0)
 
 
 def _smooth_bounds(rows: Rows, resolution: int | None) -> tuple[float, float]:
@@ -127,69 +172,120 @@ def _names(forecasts: ClassForecasts, code: int) -> list[object]:
     return [forecasts.classes[index] for index in _members(forecasts, code)]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Subset:
+    """Classes that a search is looking at."""
+
+    label: Indices
+    members: Members
+    chance: Floats
+    """Of one of them, in each row."""
+    joint: Joint
+    value: float
+
+    @property
+    def key(self) -> tuple[int, bytes]:
+        """Equal for the same classes and labels."""
+        return id(self.label), self.members.tobytes()
+
+
 class _Search:
     """Improve subsets step by step; errors on cells guide it."""
 
     def __init__(self, forecasts: ClassForecasts) -> None:
-        self.forecasts = forecasts
+        self.table = forecasts.probability
+        self.weight = forecasts.weight
         self.mass = forecasts.mass
         self.resolution = CELLS if len(forecasts) > CELLS else None
-        self.bias = forecasts.prevalence - self.mass @ forecasts.probability
+        self.expected = self.mass @ self.table
 
-    def starts(self) -> Iterator[Members]:
-        """Classes that happened more often than forecast, and the most biased ones alone."""
-        yield self._proper(self.bias > 0)
-        for index in np.argsort(-np.abs(self.bias), kind="stable")[:3]:
-            yield np.arange(self.bias.size) == index
-
-    def climb(self, start: Members) -> tuple[Members, float]:
-        """Take the best step until none helps."""
-        now, value = start, self._value(start)
+    def found(self, labels: Sequence[Indices]) -> list[Members]:
+        """For each series of labels, the best subset of all climbs."""
+        starts = [(label, start) for label in labels for start in self._starts(label)]
+        chances = self._chances([start for _, start in starts])
+        climbs = [
+            self._seen(label, start, chance)
+            for (label, start), chance in zip(starts, chances, strict=True)
+        ]
+        active = list(range(len(climbs)))
         for _ in range(MOST_STEPS):
-            steps = list(self._steps(now))
-            values = [self._value(step) for step in steps]
-            if not steps or max(values) <= value + SLACK:
-                break
-            value = max(values)
-            now = steps[values.index(value)]
-        return now, value
+            steps = self._steps([climbs[i] for i in active])
+            better = [
+                (i, step)
+                for i, step in zip(active, steps, strict=True)
+                if step.value > climbs[i].value + SLACK
+            ]
+            for i, step in better:
+                climbs[i] = step
+            # Climbs that met go on as one.
+            active = list({climbs[i].key: i for i, _ in reversed(better)}.values())
+        each = len(climbs) // len(labels)
+        return [
+            max(climbs[i : i + each], key=lambda end: end.value).members
+            for i in range(0, len(climbs), each)
+        ]
 
-    def _steps(self, now: Members) -> Iterator[Members]:
-        """Where the best test of a subset would rather have it: all flips at once, or the best.
+    def _starts(self, label: Indices) -> list[Members]:
+        """Classes that happened more often than forecast, and the most biased ones alone."""
+        bias = np.bincount(label, self.mass, self.expected.size) - self.expected
+        alone = np.argsort(-np.abs(bias), kind="stable")[:SINGLE_STARTS]
+        return [self._proper(bias > 0), *(np.arange(bias.size) == index for index in alone)]
+
+    def _steps(self, now: Sequence[_Subset]) -> list[_Subset]:
+        """For each subset the best of its neighbours.
 
         With the test w of p_T held fixed, the bias of T is the sum of the gains
-        E[w(p_T) (1[y = k] - p_k)] of its classes.
+        E[w(p_T) (1[y = k] - p_k)] of its classes. Looked at are the set that the gains ask for,
+        and flips of the single classes that promise most.
         """
-        gain = self._gain(now)
-        promise = np.where(now, -gain, gain)
-        flips = np.argsort(-promise, kind="stable")[:FLIPS_PER_STEP]
-        singles = (np.arange(now.size) == index for index in flips)
-        for flip in chain([promise > 0], singles):
-            step = self._proper(now ^ flip)
-            if (step != now).any():
-                yield step
+        if not now:
+            return []
+        gains = zip(now, self._gains(now), strict=True)
+        promises = [np.where(one.members, -gain, gain) for one, gain in gains]
+        wished = [
+            self._proper(one.members ^ (promise > 0))
+            for one, promise in zip(now, promises, strict=True)
+        ]
+        return [
+            max(
+                [self._seen(one.label, wish, chance), *self._flipped(one, promise)],
+                key=lambda step: step.value,
+            )
+            for one, promise, wish, chance in zip(
+                now, promises, wished, self._chances(wished), strict=True
+            )
+        ]
 
-    def _value(self, members: Members) -> float:
-        joint = self._joint(members)
-        return (
-            kernels.smooth_error(joint.prediction, joint.weight, joint.positives, 1.0) / joint.total
-        )
+    def _flipped(self, now: _Subset, promise: Floats) -> Iterator[_Subset]:
+        for index in np.argsort(-promise, kind="stable")[:FLIPS_PER_STEP]:
+            members = now.members.copy()
+            members[index] ^= True
+            if members.any() and not members.all():
+                column = self.table[:, index]
+                moved = now.chance + column if members[index] else now.chance - column
+                yield self._seen(now.label, members, moved)
 
-    def _gain(self, members: Members) -> Floats:
+    def _gains(self, now: Sequence[_Subset]) -> Floats:
         """Find what each class adds to the bias that the best test of a subset sees."""
-        joint = self._joint(members)
-        test = kernels.smooth_witness(joint.prediction, joint.weight, joint.positives, 1.0)
-        seen = np.interp(self._chance(members), joint.prediction, test) * self.mass
-        happened = np.bincount(self.forecasts.label, seen, members.size)
-        return np.asarray(happened - seen @ self.forecasts.probability)
+        seen = np.empty((len(now), self.mass.size))
+        happened = np.empty((len(now), self.expected.size))
+        for i, one in enumerate(now):
+            joint = one.joint
+            test = kernels.smooth_witness(joint.prediction, joint.weight, joint.positives, 1.0)
+            seen[i] = np.interp(one.chance, joint.prediction, test) * self.mass
+            happened[i] = np.bincount(one.label, seen[i], self.expected.size)
+        return np.asarray(happened - seen @ self.table)
 
-    def _chance(self, members: Members) -> Floats:
-        return np.clip(self.forecasts.probability @ members.astype(np.float64), 0.0, 1.0)
+    def _chances(self, subsets: Sequence[Members]) -> Floats:
+        """Chance of each subset, one row each."""
+        return np.ascontiguousarray((self.table @ np.array(subsets, dtype=np.float64).T).T)
 
-    def _joint(self, members: Members) -> Joint:
-        happened = members[self.forecasts.label].view(np.uint8)
-        rows = Rows(self._chance(members), happened, self.forecasts.weight)
-        return Joint.from_rows(rows, self.resolution)
+    def _seen(self, label: Indices, members: Members, chance: Floats) -> _Subset:
+        chance = np.clip(chance, 0.0, 1.0)
+        rows = Rows(chance, members[label].view(np.uint8), self.weight)
+        joint = Joint.from_rows(rows, self.resolution)
+        error = kernels.smooth_error(joint.prediction, joint.weight, joint.positives, 1.0)
+        return _Subset(label, members, chance, joint, error / joint.total)
 
     def _proper(self, members: Members) -> Members:
         """Neither none nor all: then the first class alone."""

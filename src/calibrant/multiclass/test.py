@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from inspect import signature
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,14 +16,16 @@ from calibrant.joint.gate import Floats, Indices
 from calibrant.multiclass.canonical import canonical_calibration_error, charges_of, find_kernel
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.kernels import LaplaceClassKernel
-from calibrant.multiclass.projected import MOST_CLASSES, projected_smooth_calibration_error
-from calibrant.multiclass.redraws import draw_labels
+from calibrant.multiclass.projected import projected_smooth_calibration_error, tries_all
+from calibrant.multiclass.redraws import redraws
+from calibrant.multiclass.subsets import best_found, worst_in_cells
 
 ClassMeasure = Callable[..., float]
 
-# Up to so many rows redraws use all pairs; beyond that random features, the same for all.
+# Up to so many rows redraws use all pairs; beyond that random features, the same for all: as
+# many as keep their table below so many numbers, within limits.
 MOST_PAIRED = 2**10
-FEATURES = 2**8
+FEWEST_FEATURES, MOST_FEATURES, FEATURE_NUMBERS = 2**5, 2**8, 2**22
 # Subsets are rounded to so many cells, in the statistic as in the redraws.
 CELLS = 2**10
 
@@ -69,8 +73,8 @@ def calibration_test(
     The null hypothesis is that labels are independent draws from their rows: canonical
     calibration, which implies every other notion. The p-value is then exact for any measure:
     statistic and redraws are computed alike. For more than 1024 rows the kernel error of the test
-    uses 256 random features, the same for all, and subsets of more rows than cells are rounded
-    to 1024 cells.
+    uses random features, the same for all: 256 of them, from 16 384 rows on fewer and fewer down
+    to 32. Subsets of more rows than cells are rounded to 1024 cells.
 
     Examples
     --------
@@ -84,15 +88,16 @@ def calibration_test(
     generator = np.random.default_rng(rng)
     function, options = _parts(measure)
     name = getattr(function, "__name__", "measure")
+    labels = chain([forecasts.label], redraws(forecasts, draws, generator))
     cells = None
     if function is canonical_calibration_error:
-        score = _kernel_score(forecasts, options, generator)
+        scores: Iterable[float] = map(_kernel_score(forecasts, options, generator), labels)
+    elif function is not projected_smooth_calibration_error:
+        scores = map(partial(_score, measure, forecasts), labels)
     else:
-        if function is projected_smooth_calibration_error:
-            measure, cells = _rounded(forecasts, options)
-        score = partial(_score, measure, forecasts)
-    statistic = score(forecasts.label)
-    null = np.array([score(label) for label in _redraws(forecasts, draws, generator)])
+        signature(function).bind(forecasts, **options)  # refuses options that do not exist
+        scores, cells = _worst_sets(forecasts, labels, options)
+    statistic, *null = scores
     return CalibrationTest(name, statistic, np.sort(null), exact=True, cells=cells)
 
 
@@ -106,19 +111,16 @@ def _score(measure: ClassMeasure, forecasts: ClassForecasts, label: Indices) -> 
     return float(measure(forecasts.relabelled(label)))
 
 
-def _redraws(forecasts: ClassForecasts, draws: int, rng: np.random.Generator) -> Iterator[Indices]:
-    for _ in range(draws):
-        yield draw_labels(forecasts, rng)
-
-
-def _rounded(
-    forecasts: ClassForecasts, options: Mapping[str, Any]
-) -> tuple[ClassMeasure, int | None]:
-    """Subsets in cells, where all are tried on many rows; no floor for each search."""
-    everything = len(forecasts.classes) <= MOST_CLASSES and options.get("search") != "greedy"
-    cells = CELLS if everything and len(forecasts) > CELLS else None
-    given = {"resolution": cells, "floor_draws": 0, **options}
-    return partial(projected_smooth_calibration_error, **given), given["resolution"]
+def _worst_sets(
+    forecasts: ClassForecasts, labels: Iterable[Indices], options: Mapping[str, Any]
+) -> tuple[Iterable[float], int | None]:
+    """Errors of the worst set of classes, and the cells that chances were rounded to."""
+    if not tries_all(len(forecasts.classes), options.get("search", "auto")):
+        return (value for _, value in best_found(forecasts, labels)), None
+    cells = options.get("resolution", CELLS if len(forecasts) > CELLS else None)
+    if cells is not None:
+        return worst_in_cells(forecasts, list(labels), cells).tolist(), cells
+    return map(partial(_score, projected_smooth_calibration_error, forecasts), labels), None
 
 
 def _kernel_score(
@@ -138,8 +140,10 @@ def _kernel_score(
             return float(np.sqrt(max(0.0, float(np.vdot(charge, pairs @ charge)) / 2)))
 
         return by_pairs
-    angle = table @ kernel.frequencies(FEATURES, count, rng)
-    feature = np.concatenate([np.cos(angle), np.sin(angle)], axis=1) * np.sqrt(1 / FEATURES)
+    fitting = FEATURE_NUMBERS // len(forecasts)
+    features = int(np.clip(fitting, FEWEST_FEATURES, MOST_FEATURES))
+    angle = table @ kernel.frequencies(features, count, rng)
+    feature = np.concatenate([np.cos(angle), np.sin(angle)], axis=1) * np.sqrt(1 / features)
     feature *= forecasts.mass[:, np.newaxis]
     expected = table.T @ feature
 
@@ -153,6 +157,7 @@ def _sums(label: Indices, feature: Floats, count: int) -> Floats:
     """Add up rows of features by label."""
     from scipy.sparse import csr_array
 
-    rows = label.size
-    chosen = csr_array((np.ones(rows), (label, np.arange(rows))), shape=(count, rows))
+    ends = np.append(0, np.bincount(label, minlength=count).cumsum())
+    order = np.argsort(label, kind="stable")
+    chosen = csr_array((np.ones(label.size), order, ends), shape=(count, label.size))
     return np.asarray(chosen @ feature)

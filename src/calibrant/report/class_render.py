@@ -1,4 +1,7 @@
-"""Second step of an audit of classes: the summary as text, JSON and HTML."""
+"""Second step of an audit of classes: the summary as text, JSON and HTML.
+
+`class_schema.json` beside this file describes the JSON.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ from calibrant.words import count_text
 SCHEMA = 1
 # A terminal shows so many classes; the others are counted.
 MOST_CLASSES = 12
-WIDTH = 7.4
+# A page shows so many; the others are folded away.
+MOST_ON_A_PAGE = 25
+# Verdicts must be read on a phone without scrolling.
+NARROW = 5.0
 
 
 def render_class_text(summary: ClassSummary) -> str:
@@ -50,13 +56,19 @@ def _scores(summary: ClassSummary) -> Iterator[str]:
 
 def _class_table(summary: ClassSummary) -> Iterator[str]:
     shown = summary.by_class.groups[:MOST_CLASSES]
+    digits = summary.digits
     width = max(len("class"), *(len(group.name) for group in shown))
-    yield f"{'class':<{width}}    events   said  happened   error  between            verdict"
+    wide = digits + 2
+    yield (
+        f"{'class':<{width}}    events  {'said':>{wide - 1}}  {'happened':>8}  {'error':>{wide}}  "
+        f"{'between':<{2 * wide + 5}}  verdict"
+    )
     for group in shown:
         small = ", few rows" if group.small else ""
         yield (
-            f"{group.name:<{width}}  {group.events:>8.0f}  {group.mean_prediction:.3f}     "
-            f"{group.base_rate:.3f}  {group.value:.4f}  {group.low:.4f} and {group.high:.4f}  "
+            f"{group.name:<{width}}  {group.events:>8.0f}  "
+            f"{group.mean_prediction:{wide - 1}.{digits - 1}f}  {group.base_rate:8.{digits - 1}f}  "
+            f"{group.value:{wide}.{digits}f}  {group.low:.{digits}f} and {group.high:.{digits}f}  "
             f"{group.state}{small}"
         )
     more = len(summary.by_class) - MOST_CLASSES
@@ -127,6 +139,8 @@ def class_dict(summary: ClassSummary) -> dict[str, Any]:
             "value": float(worst),
             "bounds": list(worst.bounds),
             "classes": [str(name) for name in getattr(worst.witness, "classes", ())],
+            "searched": worst.settings["subsets"] == "searched",
+            "noise_floor": summary.subset_floor,
             "sentence": summary.subset_sentence,
             "test": tested(summary.projected_test),
         },
@@ -146,6 +160,7 @@ def render_class_html(summary: ClassSummary) -> str:
 
     from calibrant import __version__
     from calibrant.plots import GroupsDisplay, NullDisplay, ReliabilityDisplay
+    from calibrant.report.pictures import WIDTH
 
     environment = Environment(
         loader=PackageLoader("calibrant.report"),
@@ -161,13 +176,15 @@ def render_class_html(summary: ClassSummary) -> str:
         "reliability": (ReliabilityDisplay.of(summary.joint, detected=detected), 5.4),
         "classes": (by_class, 1.2 + 0.24 * min(len(summary.by_class), by_class.most)),
     }
-    drawn = {
-        name: Markup(display.to_svg(width=WIDTH, height=height, name=name, variables=True))  # noqa: S704
-        for name, (display, height) in displays.items()
-    }
+    drawn = {}
+    for name, (display, height) in displays.items():
+        width = WIDTH if name == "reliability" else NARROW
+        svg = display.to_svg(width=width, height=height, name=name, variables=True)
+        drawn[name] = Markup(svg)  # noqa: S704
     page = environment.get_template("classes.html.jinja").render(
         s=summary,
         pictures=drawn,
+        most=MOST_ON_A_PAGE,
         css=Markup(css),  # noqa: S704  # our own file
         version=__version__,
     )

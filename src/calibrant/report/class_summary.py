@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -20,17 +21,20 @@ from calibrant.multiclass import (
     ClassForecasts,
     ClassJudgement,
     calibration_test,
+    class_wise,
     projected_smooth_calibration_error,
 )
 from calibrant.multiclass.choice import judge
+from calibrant.multiclass.projected import tries_all
 from calibrant.report.class_verdicts import class_tolerance, judge_classes
 from calibrant.report.stages import Tell
 from calibrant.words import chance_text, count_text, distinct_texts
 
-# Redraws of labels for the worst subset, a mean; and for the test of canonical calibration.
-DRAWS_FOR_A_FLOOR, DRAWS_FOR_A_TEST = 39, 99
-# Beyond so many rows times subsets, trying them again for every redraw would be too slow.
-MOST_TRIED = 2**25
+# Redraws of labels for whole rows, and for the worst set of classes: the more, the less they cost.
+DRAWS_FOR_ROWS, DRAWS_FOR_SETS = 99, (39, 19)
+# Rows times sets, where all are tried, and rows times classes, where sets are searched, up to
+# which there are so many redraws; none beyond.
+MOST_TRIED, MOST_SEARCHED = (2**24, 2**26), (2**21, 2**24)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +77,20 @@ class ClassSummary:
         )
 
     @property
+    def digits(self) -> int:
+        """Digits behind the point that tell errors of classes from their tolerance, at least 4."""
+        return max(4, 1 - math.floor(math.log10(self.by_class.tolerance)))
+
+    @property
     def class_sentence(self) -> str:
         """Name the classes that fail, or say that none does."""
         failing, count = self.by_class.failing, len(self.by_class)
         tolerance = f"{self.by_class.tolerance:.3g}"
         if failing:
             worst = "; ".join(_said(group) for group in failing[:3])
+            verb = "is" if len(failing) == 1 else "are"
             return (
-                f"{len(failing)} of {count} classes are beyond the tolerance of {tolerance}. "
+                f"{len(failing)} of {count} classes {verb} beyond the tolerance of {tolerance}. "
                 f"Most clearly: {worst}."
             )
         held = sum(group.state == "calibrated" for group in self.by_class)
@@ -93,13 +103,22 @@ class ClassSummary:
     def subset_sentence(self) -> str:
         """Name the worst set of classes, beside what chance alone finds."""
         said = f"{float(self.projected):.4f}: {self.projected.witness.sentence}."
-        test = self.projected_test
-        if test is None:
-            return f"Worst set of classes {said}"
+        floor, test = self.subset_floor, self.projected_test
+        if floor is None:
+            return f"Worst set of classes {said} What chance alone would get was not found."
+        chance = "" if test is None else f" (p = {chance_text(test.pvalue)})"
         return (
             f"Worst set of classes {said} The worst set of a perfect forecaster gets "
-            f"{test.noise_floor:.4f} on average (p = {chance_text(test.pvalue)})."
+            f"{floor:.4f} on average{chance}."
         )
+
+    @property
+    def subset_floor(self) -> float | None:
+        """Mean error of a perfect forecaster's worst set, if it was found."""
+        if self.projected_test is not None:
+            return self.projected_test.noise_floor
+        floor = self.projected.settings.get("noise_floor")
+        return None if floor is None else float(floor)
 
     @property
     def canonical_sentence(self) -> str:
@@ -141,16 +160,18 @@ def summarise_classes(
     verdict = find_verdict(top, headline, tolerance, confidence, draws, generator)
     tell("classes")
     allowed = class_tolerance(len(forecasts.classes)) if tolerance is None else tolerance
-    by_class = judge_classes(forecasts, clusters, allowed, confidence, draws, generator)
+    errors = class_wise(forecasts)
+    by_class = judge_classes(
+        forecasts, clusters, allowed, confidence, draws, generator, errors.values.tolist()
+    )
     tell("sets of classes")
-    projected = projected_smooth_calibration_error(forecasts, rng=generator)
-    tests = _tests(forecasts, draws, generator) if clusters is None else (None, None)
+    projected, *tests = _beyond_classes(forecasts, draws, generator, alone=clusters is None)
     return ClassSummary(
         title=title,
         rows=len(forecasts),
         classes=forecasts.classes,
         mean_confidence=top.given.mean_prediction,
-        worth=judge(forecasts),
+        worth=judge(forecasts, errors),
         verdict=verdict,
         where=smooth_calibration_error(top.given).witness.sentence,
         by_class=by_class,
@@ -171,15 +192,30 @@ def summarise_classes(
     )
 
 
-def _tests(
-    forecasts: ClassForecasts, draws: int, rng: np.random.Generator
-) -> tuple[CalibrationTest | None, CalibrationTest]:
-    count = len(forecasts.classes)
-    searched = None
-    if len(forecasts) * 2 ** (min(count, 13) - 1) <= MOST_TRIED:
-        measure = partial(projected_smooth_calibration_error, floor_draws=0)
+def _beyond_classes(
+    forecasts: ClassForecasts, draws: int, rng: np.random.Generator, *, alone: bool
+) -> tuple[Measurement, CalibrationTest | None, CalibrationTest | None]:
+    """Measure the worst set of classes; test it and whole rows, if rows stand alone."""
+    measure = partial(projected_smooth_calibration_error, floor_draws=0)
+    if not alone:
+        return measure(forecasts, rng=rng), None, None
+    affordable = _draws_for_sets(len(forecasts), len(forecasts.classes))
+    if affordable:
+        projected = measure(forecasts, rng=rng)
         searched = calibration_test(
-            forecasts, measure=measure, draws=min(draws, DRAWS_FOR_A_FLOOR), rng=rng
+            forecasts, measure=measure, draws=min(draws, affordable), rng=rng
         )
-    canonical = calibration_test(forecasts, draws=min(draws, DRAWS_FOR_A_TEST), rng=rng)
-    return searched, canonical
+    else:
+        projected, searched = projected_smooth_calibration_error(forecasts, rng=rng), None
+    whole = calibration_test(forecasts, draws=min(draws, DRAWS_FOR_ROWS), rng=rng)
+    return projected, searched, whole
+
+
+def _draws_for_sets(rows: int, classes: int) -> int:
+    everything = tries_all(classes, "auto")
+    cost = rows * (2 ** (classes - 1) if everything else classes)
+    limits = MOST_TRIED if everything else MOST_SEARCHED
+    affordable = (
+        draws for limit, draws in zip(limits, DRAWS_FOR_SETS, strict=True) if cost <= limit
+    )
+    return next(affordable, 0)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from calibrant.groups import Group, Groups, judge_groups
+from calibrant.groups import Groups, judge_groups
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.statistic import Statistic
-from calibrant.inference.test import run_test
 from calibrant.inference.verdict import LARGEST_TOLERANCE, TOLERATED_SHARE, state_of
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.multiclass import ClassForecasts
+from calibrant.multiclass import ClassForecasts, class_wise
+from calibrant.multiclass.surprise import class_pvalues
 
-# Classes are judged on their exact probabilities up to so many of them, then on cells.
+# Noise of classes is drawn on their exact probabilities up to so many of them, then on cells.
 MOST_EXACT, CELLS = 64, 2**12
 # With fewer events expected the sample hides its own spread in the far tail that many classes
-# reach into: an interval away from 0 is then confirmed by redrawing, on so many cells.
-FEW_EVENTS, CELLS_FOR_REDRAWS = 200, 2**8
+# reach into: intervals away from 0 are then confirmed by redrawing labels, at least so often.
+FEW_EVENTS, REDRAWS = 200, 199
 
 
 def class_tolerance(classes: int) -> float:
@@ -40,38 +41,43 @@ def judge_classes(
     confidence: float,
     draws: int,
     rng: np.random.Generator,
+    values: Sequence[float] | None = None,
 ) -> Groups:
-    """Judge every class against all others, by intervals that hold at once."""
+    """Judge every class against all others, by intervals that hold at once.
+
+    Smooth errors by class may be known before.
+    """
+    if values is None:
+        values = class_wise(forecasts).values.tolist()
     evidences = _evidences(forecasts, clusters)
     statistic = Statistic.of(smooth_calibration_error)
-    judged = judge_groups(evidences, statistic, tolerance, confidence, draws, rng)
-    if clusters is not None:
+    judged = judge_groups(evidences, statistic, tolerance, confidence, draws, rng, values)
+    expected = forecasts.probability.sum(axis=0)
+    fewest = np.minimum(expected, len(forecasts) - expected).min()
+    if clusters is not None or fewest >= FEW_EVENTS:
         return judged
-    level = (1 - confidence) / len(judged)
+    return _confirmed(judged, forecasts, rng)
+
+
+def _confirmed(judged: Groups, forecasts: ClassForecasts, rng: np.random.Generator) -> Groups:
+    """Take back accusations that redrawn labels, all classes at once, make too often."""
+    if all(group.low <= 0 for group in judged):
+        return judged
+    level = 1 - judged.confidence
+    found = class_pvalues(forecasts, max(REDRAWS, int(np.ceil(2 / level))), rng)
+    pvalue = dict(zip(map(str, forecasts.classes), found, strict=True))
     groups = [
-        _confirmed(group, evidences[group.by, group.name], tolerance, level, rng)
+        group
+        if group.low <= 0 or pvalue[group.name] <= level
+        else replace(group, low=0.0, state=state_of(0.0, group.high, judged.tolerance))
         for group in judged
     ]
     return replace(judged, groups=tuple(groups))
 
 
-def _confirmed(
-    group: Group, evidence: Evidence, tolerance: float, level: float, rng: np.random.Generator
-) -> Group:
-    """Take back an accusation that redrawn labels make too often for so many classes."""
-    expected = group.mean_prediction * group.rows
-    if group.low <= 0 or min(expected, group.rows - expected) >= FEW_EVENTS:
-        return group
-    coarse = Evidence.of_joint(evidence.given.rounded(CELLS_FOR_REDRAWS))
-    test = run_test(coarse, Statistic.of(smooth_calibration_error), int(np.ceil(2 / level)), rng)
-    if test.pvalue <= level:
-        return group
-    return replace(group, low=0.0, state=state_of(0.0, group.high, tolerance))
-
-
 def _evidences(forecasts: ClassForecasts, clusters: Any) -> dict[tuple[str, str], Evidence]:
     """Evidence of each class against all others; of many classes only cells are kept."""
-    if len(forecasts.classes) <= MOST_EXACT:
+    if clusters is not None or len(forecasts.classes) <= MOST_EXACT:
         return {
             ("class", str(name)): Evidence.of_rows(forecasts.class_rows(index), clusters)
             for index, name in enumerate(forecasts.classes)
