@@ -205,7 +205,7 @@ def apply_table(n: int) -> Iterator[tuple[str, bool]]:
         for kind in (Platt, Isotonic, Histogram, VennAbers):
             fitted = kind().fit(p, y)
             start = time.perf_counter()
-            assert apply_to_files(fitted, [rows], out) == n
+            assert apply_to_files(fitted, [rows], out).rows == n
             seconds = time.perf_counter() - start
             some = connection.sql(
                 f"select prediction, recalibrated from '{out}' limit 1000"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.groups.columns import Codes, Partition, label_of
+from calibrant.groups.columns import Codes, Grouping, Partition, label_of
 from calibrant.groups.division import crossed
 from calibrant.groups.patches import Patch
 from calibrant.joint.gate import Floats
@@ -112,6 +112,11 @@ def more_than_noise(gain: Any, squares: Any) -> Any:
     return gain > STANDARD_ERRORS * np.sqrt(np.maximum(squares, 0.0))
 
 
+def groupings_of(parts: Sequence[Partition]) -> tuple[Grouping, ...]:
+    """All groupings, each once; a column of many labels has a coarser one in pairs."""
+    return tuple({id(grouping): grouping for part in parts for grouping in part.groupings}.values())
+
+
 def _groups(parts: Sequence[Partition], pattern: Codes) -> Groups:
     from scipy.sparse import csr_array
 
@@ -121,15 +126,12 @@ def _groups(parts: Sequence[Partition], pattern: Codes) -> Groups:
     names: list[str] = ["all rows"]
     levels: list[tuple[tuple[int, int], ...]] = [()]
     rows = [np.zeros(count, dtype=np.int64)]
-    place = {
-        part.groupings[0].column: i
-        for i, part in enumerate(part for part in parts if len(part.groupings) == 1)
-    }
+    place = {id(grouping): i for i, grouping in enumerate(groupings_of(parts))}
     for part in parts:
         codes, group = np.unique(part.codes[example], return_inverse=True)
         rows.append(len(names) + group)
         shape = [len(grouping) for grouping in part.groupings]
-        columns = [place[grouping.column] for grouping in part.groupings]
+        columns = [place[id(grouping)] for grouping in part.groupings]
         for code in codes:
             found = [int(level) for level in np.unravel_index(int(code), shape)]
             names.append(label_of(part.by, part.name(int(code))))

@@ -14,7 +14,7 @@ from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats
 from calibrant.repair.forms import Form, form_from
-from calibrant.repair.texts import python_source, sql_expression
+from calibrant.repair.texts import dialect_of, python_source, sql_expression
 
 SCHEMA = 1
 
@@ -29,6 +29,8 @@ class RecalibrationMap:
     """Place among the maps from the simplest to the most flexible."""
     learned: ClassVar[tuple[str, ...]] = ()
     """Names of the fitted numbers that belong in an export."""
+    columns: ClassVar[tuple[str, ...]] = ()
+    """Columns that it looks at beside the predictions: none."""
     form_: Form
     """The fitted map as one of a few functions."""
 
@@ -130,8 +132,19 @@ class RecalibrationMap:
         str
             NULL where the column holds no probability.
         """
+        return self.expression(column, dialect)
+
+    def expression(
+        self, column: str, dialect: str, *, percent: bool = False, otherwise: str = "null"
+    ) -> str:
+        """Return SQL for a column that may be in per cent, with a value for what is in neither."""
         self._require_fitted()
-        return sql_expression(self.form_, column, dialect)
+        return sql_expression(self.form_, column, dialect, percent=percent, otherwise=otherwise)
+
+    def strange(self, dialect: str) -> str:
+        """Return a condition of SQL for rows with values that the fit has not seen: none has."""
+        dialect_of(dialect)
+        return "1 = 0"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002
         """Return the parameters by name."""

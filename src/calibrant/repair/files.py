@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.files import connected
 from calibrant.joint.names import require
-from calibrant.repair.base import RecalibrationMap
-from calibrant.repair.texts import dialect_of, sql_expression
+from calibrant.repair.texts import dialect_of
 
 # How DuckDB writes a file, by the end of its name.
 WRITERS = {
@@ -22,20 +23,48 @@ WRITERS = {
 NO_PROBABILITY = "no probability"
 
 
+class Written(Protocol):
+    """A fitted map that can be written as SQL."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it looks at beside the predictions."""
+        ...
+
+    def expression(
+        self, column: str, dialect: str, *, percent: bool = ..., otherwise: str = ...
+    ) -> str:
+        """Write the map for a column of predictions."""
+        ...
+
+    def strange(self, dialect: str) -> str:
+        """Write a condition for rows with values that were not seen in the fit."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """How many rows were written."""
+
+    rows: int
+    strange: int
+    """Rows with values that were not seen in the fit."""
+
+
 def apply_to_files(
-    fitted: RecalibrationMap,
+    fitted: Written,
     paths: Sequence[str | Path],
     out: str | Path,
     *,
     prediction: str = "prediction",
     column: str = "recalibrated",
     percent: bool = False,
-) -> int:
+) -> Applied:
     """Copy files to one file with a column of recalibrated predictions, piece by piece.
 
     Parameters
     ----------
-    fitted : RecalibrationMap
+    fitted : RecalibrationMap or GroupMap
         A fitted map.
     paths : sequence of str or Path
         CSV, Parquet or JSON lines files, or globs of them; "-" is CSV on standard input.
@@ -50,29 +79,30 @@ def apply_to_files(
 
     Returns
     -------
-    int
-        Number of rows written.
+    Applied
+        Number of rows written, and of those with values that the fit has not seen.
     """
     import duckdb
 
     kind = check_output(out)
     with connected(paths) as (connection, source):
         present = connection.sql(f"select * from {source}").columns  # noqa: S608
-        _check_columns(present, prediction, column)
-        expression = sql_expression(
-            fitted.form_,
-            prediction,
-            "duckdb",
-            percent=percent,
-            otherwise=f"error('{NO_PROBABILITY}')",
+        require(present, [prediction, *fitted.columns])
+        _refuse_taken(present, column)
+        expression = fitted.expression(
+            prediction, "duckdb", percent=percent, otherwise=f"error('{NO_PROBABILITY}')"
         )
         named = f"{expression} as {dialect_of('duckdb').quoted(column)}"
         selected = f"select *, {named} from {source}"  # noqa: S608
         try:
             done = connection.execute(f"copy ({selected}) to '{_escaped(out)}' ({kind})").fetchone()
+            strange = 0
+            if fitted.columns:
+                counted = f"select count(*) from {source} where {fitted.strange('duckdb')}"  # noqa: S608
+                (strange,) = connection.execute(counted).fetchone() or (0,)
         except duckdb.Error as error:
             raise _explained(error, prediction) from error
-    return int(done[0]) if done else 0
+    return Applied(int(done[0]) if done else 0, int(strange))
 
 
 def check_output(out: str | Path) -> str:
@@ -85,8 +115,7 @@ def check_output(out: str | Path) -> str:
     return WRITERS[suffix]
 
 
-def _check_columns(present: Sequence[str], prediction: str, column: str) -> None:
-    require(present, [prediction])
+def _refuse_taken(present: Sequence[str], column: str) -> None:
     if column.lower() in {name.lower() for name in present}:
         raise InvalidOptionError(
             f"the new column {column!r} must not be there yet",

@@ -122,7 +122,13 @@ def dialect_of(name: str) -> Dialect:
 
 
 def sql_expression(
-    form: Form, column: str, dialect: str, *, percent: bool = False, otherwise: str = "null"
+    form: Form,
+    column: str,
+    dialect: str,
+    *,
+    percent: bool = False,
+    otherwise: str = "null",
+    then: Callable[[str], str] = str,
 ) -> str:
     """Write a form as an expression of SQL.
 
@@ -138,14 +144,17 @@ def sql_expression(
         Whether the column holds per cent.
     otherwise : str, default="null"
         Expression for a value that is no probability; a missing one is NULL in any case.
+    then : callable, optional
+        What to do with the text of the recalibrated prediction, which is never NULL there.
     """
     kind = dialect_of(dialect)
     x = f"cast({kind.quoted(column)} as {kind.double})"
     if percent:
         x = f"({x} / {number_text(100.0)})"
     inside = f"{x} >= {number_text(LOWEST)} and {x} <= {number_text(HIGHEST)}"
+    body = then(_body(form, x, kind))
     rest = "" if otherwise == "null" else f" when {x} is not null then {otherwise}"
-    return f"cast(case when {inside} then {_body(form, x, kind)}{rest} end as {kind.double})"
+    return f"cast(case when {inside} then {body}{rest} end as {kind.double})"
 
 
 def _body(form: Form, x: str, kind: Dialect) -> str:
