@@ -7,7 +7,12 @@ import pytest
 
 import calibrant as cal
 from calibrant.families import LearnedFamily
-from calibrant.groups import audit_groups, find_segments, learned_advantage
+from calibrant.groups import (
+    audit_groups,
+    find_segments,
+    learned_advantage,
+    repair_by_group,
+)
 
 pytestmark = [
     pytest.mark.slow,
@@ -117,3 +122,46 @@ def test_a_broken_segment_of_any_size_is_found(share):
         segments = find_segments(y, p, by, rng=run)
         found_it += any(segment.confirmed for segment in segments)
     assert found_it >= 18
+
+
+@pytest.mark.parametrize("score", ["log", "brier"])
+@pytest.mark.parametrize("kind", ["uniform", "rare", "clusters", "over-confident"])
+def test_patches_of_sound_groups_are_refused(kind, score):
+    """At least 95 %, with groups large, small and tiny; also where a plain map is needed."""
+    rng = np.random.default_rng(13)
+    refused, n = 0, 1500
+    for _ in range(200):
+        by = columns(rng, n)
+        p = rng.beta(0.5, 20, n) if kind == "rare" else rng.random(n)
+        y = rng.random(n) < p
+        beside = {"clusters": np.arange(n) % 75} if kind == "clusters" else {}
+        if kind == "over-confident":
+            p = p**2 / (p**2 + (1 - p) ** 2)
+        found = repair_by_group(
+            p, y, by, maps=["Platt", "Isotonic"], score=score, draws=99, rng=rng, **beside
+        )
+        refused += not found.patched
+    assert refused >= 0.95 * 200
+
+
+@pytest.mark.parametrize("share", [0.005, 0.02, 0.1, 0.5])
+def test_a_broken_group_of_any_size_is_repaired_on_new_rows(share):
+    """Twelve standard errors of bias; on new rows at most a third of it is left."""
+    rng = np.random.default_rng(14)
+
+    def rows(bias):
+        n = 40_000
+        by = columns(rng, n) | {"ward": np.where(rng.random(n) < share, "bad", "good")}
+        p = 0.3 + 0.2 * rng.random(n)
+        y = rng.random(n) < p + bias * (by["ward"] == "bad")
+        return p, y, by
+
+    bias = min(0.4, 12 * 0.5 / np.sqrt(40_000 * share))
+    done = 0
+    for run in range(10):
+        found = repair_by_group(*rows(bias), maps=["Platt"], draws=99, rng=run)
+        p, y, by = rows(bias)
+        inside = by["ward"] == "bad"
+        left = np.mean(found.map.transform(p, by)[inside] - y[inside])
+        done += found.patched and abs(left) <= bias / 3
+    assert done >= 8

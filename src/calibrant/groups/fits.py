@@ -19,7 +19,7 @@ CELLS_OF_THE_REPORT = 10
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How a fit went, on the rows fitted to and on the rows held out."""
+    """How a fit went, on the rows fitted to and on the rows held out (on all, if none was)."""
 
     steps: tuple[Step, ...]
     """Patches in their order; empty for trees."""
@@ -60,8 +60,8 @@ def held_rows(weight: Floats, share: float, rng: np.random.Generator) -> npt.NDA
 
 
 def fit_of(rows: DividedRows, found: Found) -> Fit:
-    """Keep the patches that were found if the rows held out gain from all of them together."""
-    given = (rows.y, rows.weight, rows.held)
+    """Keep the patches that were found if the rows that judge gain from all of them together."""
+    given = (rows.y, rows.weight, rows.judges)
     kept = bool(found.steps) and better(rows.p, found.prediction, *given)
     after = found.prediction if kept else rows.p
     return Fit(

@@ -15,7 +15,7 @@ from calibrant.errors import InvalidForecastsError
 from calibrant.groups.audit import Groups, judge_groups
 from calibrant.groups.columns import Codes, Partition, columns_of, partitions
 from calibrant.groups.division import Division
-from calibrant.groups.fits import Fit, fit_of, held_rows
+from calibrant.groups.fits import Fit, fit_of
 from calibrant.groups.group_map import GroupMap
 from calibrant.groups.patches import Patches, patches_text
 from calibrant.groups.rounds import DividedRows, groupings_of
@@ -37,7 +37,6 @@ from calibrant.repair.judgement import FEWEST_ROWS, WorstGroup, losses
 DEGREE = 1
 # Bias times share of rows that is left alone: a tenth in a group of one row in two hundred.
 TOLERANCE = 0.0005
-HELD_OUT = 0.3
 # One expression of SQL must not be deeper than databases take.
 MOST_PATCHES = 100
 
@@ -56,7 +55,7 @@ class GroupRepair:
     gain: Gain
     """Score that patches save out of sample, beyond the map for all rows."""
     fit: Fit
-    """How the patches of all rows were found, before they were judged."""
+    """How patches were fitted to all rows; its numbers are of these rows and flatter."""
     _units: Units = field(repr=False)
     _parts: tuple[Partition, ...] = field(repr=False)
     _repaired: Floats = field(repr=False)
@@ -221,14 +220,18 @@ def repair_by_group(
 
     Notes
     -----
-    The map for all rows is chosen as in `calibrant.repair.choose`. Patches are those of a
+    The map for all rows is chosen as in `calibrant.repair.choose`. Patches are of the kind of
     `Multicalibrator("low_degree")` of degree 1: they shift or stretch the predictions of a group.
     That takes two numbers from a group where cells of predictions take ten, so that small groups
-    can be repaired; predictions within a group keep their order as long as they are stretched by
-    a positive factor; and all patches together are one expression of SQL. A bias that changes its
-    sign twice within a group is left. Map and patches are fitted to all folds but one and judged
-    on that one. Patches are kept if they save 1.645 standard errors or more of the score, as a
-    map must; those of the sample, or those of a sample in which the map is right.
+    can be repaired; predictions of a group keep their order, unless a stretch is negative; and
+    all patches together are one expression of SQL. A bias that changes its sign twice within a
+    group is left. No row is held out while patches are found: a patch needs a bias of sqrt(2 log k)
+    standard errors, k the number of shifts and stretches to try (Donoho, Johnstone 1994, Ideal
+    spatial adaptation by wavelet shrinkage, Biometrika 81).
+
+    Map and patches are fitted to all folds but one and judged on that one. Patches are kept if
+    they save 1.645 standard errors or more of the score, as a map must: those of the sample, or
+    those of a sample in which the map is right.
 
     Examples
     --------
@@ -255,11 +258,11 @@ def repair_by_group(
     seed = int(generator.integers(2**32))
     judged = units.judged
     seen = units.where(judged)
-    first, repaired = (held[judged] for held in _cross_fitted(units, divided, plain.map, seed))
+    first, repaired = (held[judged] for held in _cross_fitted(units, divided, plain.map))
     lost, left = losses(rule, seen, first), losses(rule, seen, repaired)
     gain = gain_of(seen, lost - left, confidence)
     over = gain_of(seen, losses(rule, seen, seen.prediction) - left, confidence)
-    fitted, fit = _fitted(units, divided, plain.map, np.ones(units.fold.size, dtype=bool), seed)
+    fitted, fit = _fitted(units, divided, plain.map, np.ones(units.fold.size, dtype=bool))
     patched = is_clear(gain, seen, rule, first, repaired) and bool(fitted.patches.patches)
     if not patched:
         fitted, repaired = replace(fitted, patches=Patches((), ())), first
@@ -324,12 +327,12 @@ def _read(
 
 
 def _cross_fitted(
-    units: Units, divided: _Divided, plain: RecalibrationMap, seed: int
+    units: Units, divided: _Divided, plain: RecalibrationMap
 ) -> tuple[Floats, Floats]:
     """Predictions of the map, and of map and patches, each row by those that have not seen it."""
     first, repaired = units.prediction.copy(), units.prediction.copy()
     for fold in units.folds:
-        fitted, _ = _fitted(units, divided, plain, units.teaching(fold), seed)
+        fitted, _ = _fitted(units, divided, plain, units.teaching(fold))
         inside = np.flatnonzero(units.fold == fold)
         first[inside] = fitted.base.form_(units.prediction[inside])
         codes = [code[inside] for code in divided.codes]
@@ -338,18 +341,17 @@ def _cross_fitted(
 
 
 def _fitted(
-    units: Units, divided: _Divided, plain: RecalibrationMap, keep: Any, seed: int
+    units: Units, divided: _Divided, plain: RecalibrationMap, keep: Any
 ) -> tuple[GroupMap, Fit]:
     """Fit a map of the chosen kind, and patches, to some of the rows."""
     joint = units.joint(units.prediction, keep)
     base = type(plain)(**plain.get_params()).fit(joint)
     parts = [Partition(part.groupings, part.codes[keep]) for part in divided.parts]
-    weight = units.weight[keep]
     rows = DividedRows.divided(
         base.form_(units.prediction[keep]),
         units.outcome[keep],
-        weight,
-        held_rows(weight, HELD_OUT, np.random.default_rng(seed)),
+        units.weight[keep],
+        np.zeros(int(keep.sum()), dtype=bool),
         parts,
     )
     fit = fit_of(rows, patch_powers(rows, TOLERANCE, DEGREE, MOST_PATCHES))
