@@ -243,7 +243,7 @@ def repair_by_group(
     >>> repair.patched
     True
     >>> repair.map.transform([0.5, 0.5], {"site": ["a", "b"]}).round(1)
-    array([0.4, 0.5])
+    array([0.3, 0.5])
     """
     check_draws(draws)
     check_share("confidence", confidence)
