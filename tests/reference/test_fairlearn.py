@@ -70,7 +70,7 @@ def test_brier_scores_of_groups(rows):
     y, p, by, _ = rows
     theirs = frame_of(y, p, by["site"]).by_group["brier"]
     frame = by.assign(prediction=p, outcome=y)
-    for (site,), joint in cal.joints_by(frame, by="site").items():
+    for (site,), joint in cal.joints_by(frame, by="site", resolution=None).items():
         ours = cal.score_decomposition(joint, score="brier").score
         assert ours == pytest.approx(theirs[site], abs=1e-12)
 

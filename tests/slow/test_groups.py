@@ -10,9 +10,13 @@ from calibrant.families import LearnedFamily
 from calibrant.groups import (
     audit_groups,
     find_segments,
+    judge_groups,
     learned_advantage,
     repair_by_group,
 )
+from calibrant.groups.noise import cells_for
+from calibrant.inference.evidence import Evidence
+from calibrant.inference.statistic import Statistic
 
 pytestmark = [
     pytest.mark.slow,
@@ -165,3 +169,40 @@ def test_a_broken_group_of_any_size_is_repaired_on_new_rows(share):
         left = np.mean(found.map.transform(p, by)[inside] - y[inside])
         done += found.patched and abs(left) <= bias / 3
     assert done >= 8
+
+
+@pytest.mark.parametrize("rare", [False, True])
+@pytest.mark.parametrize(("groups", "size", "runs"), [(8, 400, 600), (260, 100, 150)])
+def test_groups_without_rows_are_rarely_accused(groups, size, runs, rare):
+    """Sums of groups that come without rows: their noise is drawn on cells, the fewer the more."""
+    rng = np.random.default_rng(15)
+    statistic = Statistic.of("smooth_calibration_error")
+    alarms = 0
+    for _ in range(runs):
+        evidences = {}
+        for group in range(groups):
+            p = rng.beta(0.5, 10, size) if rare else rng.random(size)
+            joint = cal.Joint.from_arrays(rng.random(size) < p, p)
+            assert len(joint) > cells_for(groups)
+            evidences["group", str(group)] = Evidence.of_joint(joint)
+        found = judge_groups(evidences, statistic, 0.02, 0.95, 199, rng)
+        alarms += any(group.low > 0 for group in found)
+    assert alarms / runs <= above(0.05, runs)
+
+
+def test_intervals_of_groups_without_rows_hold_at_once():
+    """True errors are those of a shift of each group, which forecasts do not know."""
+    rng = np.random.default_rng(16)
+    statistic = Statistic.of("smooth_calibration_error")
+    shifts = np.array([0.0, 0.02, 0.05, 0.1, 0.2, -0.05, -0.1, 0.0])
+    misses, runs, size = 0, 400, 500
+    for _ in range(runs):
+        evidences = {}
+        for group, shift in enumerate(shifts):
+            p = 0.25 + 0.5 * rng.random(size)
+            joint = cal.Joint.from_arrays(rng.random(size) < p + shift, p)
+            evidences["group", str(group)] = Evidence.of_joint(joint)
+        found = judge_groups(evidences, statistic, 0.02, 0.95, 199, rng)
+        law = {str(group): abs(shift) for group, shift in enumerate(shifts)}
+        misses += any(not one.low <= law[one.name] <= one.high for one in found)
+    assert misses / runs <= above(0.05, runs)
