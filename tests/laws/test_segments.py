@@ -82,6 +82,29 @@ def test_chances_of_many_events_are_nearly_exact():
         assert 0.97 * strict <= found <= min(1.0, 1.03 * exact)
 
 
+@pytest.mark.parametrize("chance", [0.03, 0.5, 0.97])
+def test_chances_are_never_zero_and_fall_with_the_distance(chance):
+    """The farther the sum, the smaller the chance; far out it is told as 2e-12, not as nothing."""
+    n = 4000
+    for step in (-1, 1):
+        ones = round(n * chance) + step * np.arange(0, 115)
+        y = [(np.arange(n) < one).astype(float) for one in ones]
+        found = np.array([_chance(np.ones(n), np.full(n, chance), one) for one in y])
+        assert (np.diff(found) <= 0).all()
+        assert found[-1] >= 2e-12
+    far = _chance(np.ones(n), np.full(n, 0.375), np.zeros(n))
+    assert far == 2e-12
+    assert _chance(np.ones(n), np.full(n, 0.03), np.ones(n)) == 2e-12
+
+
+def test_chances_four_standard_errors_out_are_of_the_right_size():
+    for ones in (320, 325, 478, 485):
+        y = (np.arange(4000) < ones).astype(float)
+        found = _chance(np.ones(4000), np.full(4000, 0.1), y)
+        exact = 2 * min(binom.cdf(ones, 4000, 0.1), binom.sf(ones - 1, 4000, 0.1))
+        assert 0.5 * exact < found < 1.5 * exact
+
+
 def test_weights_reweigh_the_bias():
     y, p, by, segment = broken()
     weight = np.where(segment, 3.0, 1.0)

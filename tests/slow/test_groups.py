@@ -7,7 +7,16 @@ import pytest
 
 import calibrant as cal
 from calibrant.families import LearnedFamily
-from calibrant.groups import audit_groups, find_segments, learned_advantage
+from calibrant.groups import (
+    audit_groups,
+    find_segments,
+    judge_groups,
+    learned_advantage,
+    repair_by_group,
+)
+from calibrant.groups.noise import cells_for
+from calibrant.inference.evidence import Evidence
+from calibrant.inference.statistic import Statistic
 
 pytestmark = [
     pytest.mark.slow,
@@ -117,3 +126,83 @@ def test_a_broken_segment_of_any_size_is_found(share):
         segments = find_segments(y, p, by, rng=run)
         found_it += any(segment.confirmed for segment in segments)
     assert found_it >= 18
+
+
+@pytest.mark.parametrize("score", ["log", "brier"])
+@pytest.mark.parametrize("kind", ["uniform", "rare", "clusters", "over-confident"])
+def test_patches_of_sound_groups_are_refused(kind, score):
+    """At least 95 %, with groups large, small and tiny; also where a plain map is needed."""
+    rng = np.random.default_rng(13)
+    refused, n = 0, 1500
+    for _ in range(200):
+        by = columns(rng, n)
+        p = rng.beta(0.5, 20, n) if kind == "rare" else rng.random(n)
+        y = rng.random(n) < p
+        beside = {"clusters": np.arange(n) % 75} if kind == "clusters" else {}
+        if kind == "over-confident":
+            p = p**2 / (p**2 + (1 - p) ** 2)
+        found = repair_by_group(
+            p, y, by, maps=["Platt", "Isotonic"], score=score, draws=99, rng=rng, **beside
+        )
+        refused += not found.patched
+    assert refused >= 0.95 * 200
+
+
+@pytest.mark.parametrize("share", [0.005, 0.02, 0.1, 0.5])
+def test_a_broken_group_of_any_size_is_repaired_on_new_rows(share):
+    """Twelve standard errors of bias; on new rows at most a third of it is left."""
+    rng = np.random.default_rng(14)
+
+    def rows(bias):
+        n = 40_000
+        by = columns(rng, n) | {"ward": np.where(rng.random(n) < share, "bad", "good")}
+        p = 0.3 + 0.2 * rng.random(n)
+        y = rng.random(n) < p + bias * (by["ward"] == "bad")
+        return p, y, by
+
+    bias = min(0.4, 12 * 0.5 / np.sqrt(40_000 * share))
+    done = 0
+    for run in range(10):
+        found = repair_by_group(*rows(bias), maps=["Platt"], draws=99, rng=run)
+        p, y, by = rows(bias)
+        inside = by["ward"] == "bad"
+        left = np.mean(found.map.transform(p, by)[inside] - y[inside])
+        done += found.patched and abs(left) <= bias / 3
+    assert done >= 8
+
+
+@pytest.mark.parametrize("rare", [False, True])
+@pytest.mark.parametrize(("groups", "size", "runs"), [(8, 400, 600), (260, 100, 50)])
+def test_groups_without_rows_are_rarely_accused(groups, size, runs, rare):
+    """Sums of groups that come without rows: their noise is drawn on cells, the fewer the more."""
+    rng = np.random.default_rng(15)
+    statistic = Statistic.of("smooth_calibration_error")
+    alarms = 0
+    for _ in range(runs):
+        evidences = {}
+        for group in range(groups):
+            p = rng.beta(0.5, 10, size) if rare else rng.random(size)
+            joint = cal.Joint.from_samples(rng.random(size) < p, p)
+            assert len(joint) > cells_for(groups)
+            evidences["group", str(group)] = Evidence.of_joint(joint)
+        found = judge_groups(evidences, statistic, 0.02, 0.95, 199, rng)
+        alarms += any(group.low > 0 for group in found)
+    assert alarms / runs <= above(0.05, runs)
+
+
+def test_intervals_of_groups_without_rows_hold_at_once():
+    """True errors are those of a shift of each group, which forecasts do not know."""
+    rng = np.random.default_rng(16)
+    statistic = Statistic.of("smooth_calibration_error")
+    shifts = np.array([0.0, 0.02, 0.05, 0.1, 0.2, -0.05, -0.1, 0.0])
+    misses, runs, size = 0, 400, 500
+    for _ in range(runs):
+        evidences = {}
+        for group, shift in enumerate(shifts):
+            p = 0.25 + 0.5 * rng.random(size)
+            joint = cal.Joint.from_samples(rng.random(size) < p + shift, p)
+            evidences["group", str(group)] = Evidence.of_joint(joint)
+        found = judge_groups(evidences, statistic, 0.02, 0.95, 199, rng)
+        law = {str(group): abs(shift) for group, shift in enumerate(shifts)}
+        misses += any(not one.low <= law[one.name] <= one.high for one in found)
+    assert misses / runs <= above(0.05, runs)

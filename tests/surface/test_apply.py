@@ -42,7 +42,7 @@ def test_a_file_gets_the_values_of_transform(fitted, tmp_path):
     p = edge_values(fitted.form_)
     pd.DataFrame({"prediction": p, "_p": 1, "__i": 2, "Q": 3}).to_parquet(tmp_path / "rows.parquet")
     out = tmp_path / "out.parquet"
-    assert apply_to_files(fitted, [tmp_path / "rows.parquet"], out, column='___"new') == p.size
+    assert apply_to_files(fitted, [tmp_path / "rows.parquet"], out, column='___"new').rows == p.size
     found = pd.read_parquet(out)
     assert list(found) == ["prediction", "_p", "__i", "Q", '___"new']
     assert found["prediction"].tolist() == p.tolist()
@@ -73,7 +73,7 @@ def test_rows_stay_in_order_though_several_threads_read_them(name, end, tmp_path
     rows, out = tmp_path / f"rows.{end}", tmp_path / f"out.{end}"
     made = "select range as id, (range * 0.618033988749) % 1 as prediction from range(600000)"
     duckdb.execute(f"copy ({made}) to '{rows}'")
-    assert apply_to_files(FITTED[name], [rows], out) == 600_000
+    assert apply_to_files(FITTED[name], [rows], out).rows == 600_000
     found = duckdb.sql(f"select * from '{out}'").fetchnumpy()  # noqa: S608
     assert (found["id"] == np.arange(600_000)).all()
     expected = FITTED[name].transform(found["prediction"])
@@ -83,5 +83,5 @@ def test_rows_stay_in_order_though_several_threads_read_them(name, end, tmp_path
 def test_a_file_without_rows_stays_without_rows(tmp_path):
     pd.DataFrame({"prediction": np.array([], dtype=float)}).to_parquet(tmp_path / "rows.parquet")
     out = tmp_path / "out.parquet"
-    assert apply_to_files(FITTED["VennAbers"], [tmp_path / "rows.parquet"], out) == 0
+    assert apply_to_files(FITTED["VennAbers"], [tmp_path / "rows.parquet"], out).rows == 0
     assert list(pd.read_parquet(out)) == ["prediction", "recalibrated"]

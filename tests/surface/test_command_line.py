@@ -223,6 +223,7 @@ def test_audit_judges_pairs_and_looks_for_segments(tmp_path):
     assert "side 1, kind 1" in shown
     assert "side missing" in shown
     assert "judged on the other:" in shown
+    assert ": confirmed" in shown
     refused = run("audit", str(path), "--find-segments")
     assert refused.returncode == 2
     assert "--by" in refused.stderr

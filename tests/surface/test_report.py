@@ -348,3 +348,40 @@ def test_times_add_windows_and_an_alarm(tmp_path):
     assert "Row by row in the order of time: Alarm after" in done.stdout
     quiet = cal.audit(*sample(500), time=np.arange(500), draws=99)
     assert "CAL061" in codes(quiet)
+
+
+def test_segments_are_in_every_form_of_the_report():
+    y, p = sample(4000)
+    rng = np.random.default_rng(2)
+    by = {"side": rng.choice(["<left>", "right"], 4000), "kind": rng.integers(0, 2, 4000)}
+    broken = (by["side"] == "<left>") & (by["kind"] == 1)
+    y = np.where(broken, rng.random(4000) < p**3, y)
+    audit = cal.audit(y, p, by=by, find_segments=True, draws=99)
+    first = audit.segments[0]
+    assert first.confirmed
+    assert {column for column, _ in first.conditions} >= {"side", "kind"}
+    assert f"  {first.sentence}: confirmed" in str(audit)
+    data = json.loads(audit.to_json())
+    schema = json.loads(files("calibrant.report").joinpath("schema.json").read_text("utf-8"))
+    jsonschema.validate(data, schema)
+    assert data["segments"][0]["conditions"][0] == {"column": "side", "level": "<left>"}
+    assert data["segments"][0]["sentence"] == first.sentence
+    assert "| side \\<left\\>, kind 1" in audit.to_markdown()
+    page = audit.to_html()
+    assert "Segments nobody named" in page
+    assert "<td>side &lt;left&gt;, kind 1" in page
+    plain = cal.audit(y, p, by=by, draws=99)
+    assert plain.segments is None
+    assert json.loads(plain.to_json())["segments"] is None
+    assert "Segments" not in f"{plain}{plain.to_html()}{plain.to_markdown()}"
+
+
+def test_segments_need_columns_and_enough_rows():
+    y, p = sample(60)
+    with pytest.raises(cal.errors.InvalidOptionError, match="--by"):
+        cal.audit(y, p, find_segments=True, draws=99)
+    few = cal.audit(y, p, by={"half": np.arange(60) % 2}, find_segments=True, draws=99)
+    assert few.segments == ()
+    assert "none has enough rows" in str(few)
+    assert "No combination of the columns has enough rows" in few.to_html()
+    assert json.loads(few.to_json())["segments"] == []

@@ -43,6 +43,9 @@ def folder(tmp_path, monkeypatch) -> Path:
     [
         ("audit", ["audit", "rows.csv"]),
         ("audit_groups", ["audit", "rows.csv", "--by", "site", "--time", "day"]),
+        ("audit_segments", ["audit", "rows.csv", "--by", "site,day", "--find-segments"]),
+        ("audit_segments_markdown", ["audit", "rows.csv", "--by", "site,day", "--find-segments",
+                                     "--markdown", "-"]),
         ("audit_clusters", ["audit", "rows.csv", "--cluster", "patient", "--task", "task.toml"]),
         ("audit_few", ["audit", "few.csv"]),
         ("audit_percent", ["audit", "percent.csv"]),

@@ -26,15 +26,15 @@ def apply(
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
     """Copy files with a column of recalibrated predictions."""
-    from calibrant.repair import load
+    from calibrant.groups import GroupMap
     from calibrant.repair.files import apply_to_files, check_output
     from calibrant.words import count_text
 
     refuse_to_overwrite({"--out": out}, force=force)
     check_output(out)
-    fitted = load(map_file)
+    fitted = GroupMap.load(map_file)
     with drafted(out, "--out") as draft:
-        rows = apply_to_files(
+        done = apply_to_files(
             fitted,
             files,
             draft,
@@ -42,4 +42,9 @@ def apply(
             column=column,
             percent=scale is Scale.PERCENT,
         )
-    typer.echo(f"{count_text(rows, 'row')} with {column}: {out}")
+    typer.echo(f"{count_text(done.rows, 'row')} with {column}: {out}")
+    if done.strange:
+        typer.echo(
+            f"note: {count_text(done.strange, 'row')} with values that the fit has not seen in "
+            f"{', '.join(fitted.columns)} keep the prediction of the map for all rows"
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -38,10 +38,8 @@ from calibrant.cli.options import (
 from calibrant.cli.progress import progress
 from calibrant.cli.write import write_text
 
-if TYPE_CHECKING:
-    from calibrant.report.source import Source
-
-# Reading, verdict, measures, what to do, costs, distance; groups, time and pictures on request.
+# Reading, verdict, measures, what to do, costs, distance; groups, segments, time and pictures on
+# request.
 STAGES = 6
 
 
@@ -101,7 +99,8 @@ def audit(
     from calibrant.report.audit import DRAWS, audit_source
     from calibrant.report.source import Roles, read
 
-    with progress(STAGES + sum(option is not None for option in (by, time, html))) as tell:
+    asked = sum(option is not None for option in (by, time, html)) + find_segments
+    with progress(STAGES + asked) as tell:
         tell("reading")
         source = read(
             files,
@@ -126,10 +125,10 @@ def audit(
         source = replace(
             source,
             task=None if task is None else DecisionTask.from_file(task),
+            segments=find_segments,
             described=source.described | {"command": shlex.join(["calibrant", *sys.argv[1:]])},
         )
         result = audit_source(source, tolerance, confidence, DRAWS, seed, tell)
-        segments = _segments(source, confidence, seed) if find_segments else ""
         if html is not None:
             tell("pictures")
             page = result.to_html()
@@ -141,32 +140,5 @@ def audit(
         write_text(result.to_markdown(), markdown, "--markdown")
     if "-" not in {json, markdown}:
         typer.echo(str(result))
-        if segments:
-            typer.echo(f"\n{segments}")
         if html is not None:
             typer.echo(f"\nreport: {html}")
-
-
-def _segments(source: Source, confidence: float, seed: int) -> str:
-    """Say which combinations of columns are worst, by rows that did not choose them."""
-    import numpy as np
-
-    from calibrant.errors import InvalidOptionError
-    from calibrant.groups.division import Division
-    from calibrant.groups.segments import DEPTH, SEGMENTS, WIDTH, search_segments
-
-    if not isinstance(source.groups, Division):
-        raise InvalidOptionError("--find-segments needs columns", "none", "name them with --by")
-    found = search_segments(
-        source.groups.rows,
-        source.groups.parts,
-        DEPTH,
-        WIDTH,
-        SEGMENTS,
-        1 - confidence,
-        np.random.default_rng(seed),
-    )
-    lines = [
-        f"  {segment.sentence}{'' if segment.confirmed else ': may be chance'}" for segment in found
-    ]
-    return "\n".join(["Segments found on one half of the rows and judged on the other:", *lines])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -51,6 +52,9 @@ def repair(
     outcome: OutcomeOption = "outcome",
     weight: WeightOption = None,
     by: ByOption = None,
+    pairs: Annotated[  # noqa: FBT002
+        bool, typer.Option("--pairs", help="Patch pairs of the columns of --by as well.")
+    ] = False,
     cluster: ClusterOption = None,
     time: Annotated[
         str | None, typer.Option(help="Column of times: maps learn from earlier rows only.")
@@ -71,6 +75,7 @@ def repair(
 ) -> None:
     """Recalibrate forecasts: choose a map on rows it has not seen, or say to leave them alone."""
     from calibrant.decisions import DecisionTask
+    from calibrant.groups import repair_by_group
     from calibrant.joint.files import read_columns
     from calibrant.repair import choose
     from calibrant.repair.files import apply_to_files, check_output
@@ -94,9 +99,11 @@ def repair(
         pos_label,
         percent=scale is Scale.PERCENT,
         drop_missing=na is Missing.DROP,
+        may_miss=groups,
     )
     columns = forecasts.columns
-    choice = choose(
+    find = partial(repair_by_group, by={n: columns[n] for n in groups}, pairs=pairs)
+    choice = (find if groups else choose)(
         forecasts.prediction,
         forecasts.outcome,
         sample_weight=None if weight is None else columns[weight],
@@ -106,7 +113,6 @@ def repair(
         task=None if task is None else DecisionTask.from_file(task),
         clusters=None if cluster is None else columns[cluster],
         time=None if time is None else columns[time],
-        by={name: columns[name] for name in groups} or None,
         folds=folds,
         confidence=confidence,
         rng=seed,
@@ -128,7 +134,8 @@ def repair(
     if map_file is not None:
         write_text(choice.map.to_json(), map_file, "--map")
     if sql is not None:
-        text = f"-- {choice.map.sentence}\n{choice.map.to_sql(prediction, dialect=dialect)}"
+        said = " ".join(choice.map.sentence.split())
+        text = f"-- {said}\n{choice.map.to_sql(prediction, dialect=dialect)}"
         write_text(text, sql, "--sql")
     if python is not None:
         write_text(choice.map.to_python(), python, "--python")

@@ -3,6 +3,8 @@
 from calibrant.groups.audit import Group, Groups, audit_groups, judge_groups
 from calibrant.groups.catalogue import GROUP_MEASURES
 from calibrant.groups.fits import Fit
+from calibrant.groups.group_map import GroupMap
+from calibrant.groups.group_repair import GroupRepair
 from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage
 from calibrant.groups.learned import LearnedAdvantage, learned_advantage
 from calibrant.groups.multi import (
@@ -23,6 +25,7 @@ from calibrant.groups.omniprediction import (
     squared_loss,
     transfer_bias,
 )
+from calibrant.groups.repair import repair_by_group
 from calibrant.groups.segments import Segment, find_segments
 from calibrant.groups.witnesses import GroupWitness
 
@@ -31,6 +34,8 @@ __all__ = [
     "Advantage",
     "Fit",
     "Group",
+    "GroupMap",
+    "GroupRepair",
     "GroupWitness",
     "Groups",
     "LearnedAdvantage",
@@ -52,6 +57,7 @@ __all__ = [
     "omnipredict",
     "omniprediction_certificate",
     "quantile_loss",
+    "repair_by_group",
     "squared_loss",
     "transfer_bias",
 ]

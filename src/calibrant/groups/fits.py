@@ -6,8 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from calibrant.errors import InvalidForecastsError
+from calibrant.groups.patches import patches_text
 from calibrant.groups.rounds import DividedRows, Step
+from calibrant.groups.training import Found
 from calibrant.joint.gate import Floats
 
 CELLS_OF_THE_REPORT = 10
@@ -15,7 +19,7 @@ CELLS_OF_THE_REPORT = 10
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How a fit went, on the rows fitted to and on the rows held out."""
+    """How a fit went, on the rows fitted to and on the rows held out (on all, if none was)."""
 
     steps: tuple[Step, ...]
     """Patches in their order; empty for trees."""
@@ -37,11 +41,37 @@ class Fit:
         if not self.kept:
             return f"Base predictions are kept: {self.reason}."
         count = len(self.steps)
-        patches = "Trees" if not count else "1 patch" if count == 1 else f"{count} patches"
+        patches = patches_text(count) if count else "Trees"
         return (
             f"{patches} took the Brier score of rows held out from {before:.5f} to {after:.5f}; "
             f"{self.reason}."
         )
+
+
+def held_rows(weight: Floats, share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """Choose a share of the rows to judge what the others find."""
+    held = np.zeros(weight.size, dtype=bool)
+    held[rng.permutation(weight.size)[: round(share * weight.size)]] = True
+    if not weight[held].any() or not weight[~held].any():
+        raise InvalidForecastsError(
+            "there must be rows to fit to and rows to hold out", f"{weight.size} rows"
+        )
+    return held
+
+
+def fit_of(rows: DividedRows, found: Found) -> Fit:
+    """Keep the patches that were found if the rows that judge gain from all of them together."""
+    given = (rows.y, rows.weight, rows.judges)
+    kept = bool(found.steps) and better(rows.p, found.prediction, *given)
+    after = found.prediction if kept else rows.p
+    return Fit(
+        tuple(found.steps) if kept else (),
+        found.reason,
+        found.left,
+        briers(rows.p, after, *given),
+        errors(rows, after),
+        kept,
+    )
 
 
 def errors(rows: DividedRows, after: Floats) -> tuple[float, float]:

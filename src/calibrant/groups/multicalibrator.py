@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidOptionError
 from calibrant.groups.boosting import Boosted, boost
-from calibrant.groups.columns import Codes, Grouping, columns_of, grouped, partitions
-from calibrant.groups.fits import Fit, better, briers, errors
-from calibrant.groups.patches import Patches, unseen
-from calibrant.groups.rounds import DividedRows
+from calibrant.groups.columns import Grouping, columns_of, grouped, partitions
+from calibrant.groups.fits import Fit, briers, fit_of, held_rows
+from calibrant.groups.patches import Patches, codes_of, unseen
+from calibrant.groups.rounds import DividedRows, groupings_of
 from calibrant.groups.training import patch_cells, patch_powers
 from calibrant.inference.evidence import check_share
 from calibrant.joint import Rows
 from calibrant.joint.gate import Floats, read_column
 from calibrant.repair.estimator import Estimator
-from calibrant.words import count_text
 
 METHODS = ("hkrr", "low_degree", "boosted")
 SCHEMA = 1
@@ -151,36 +149,18 @@ class Multicalibrator(Estimator):
         size = rows.prediction.size
         outcome = np.asarray(rows.outcome, dtype=np.float64)
         weight = np.ones(size) if rows.weight is None else rows.weight
-        held = np.zeros(size, dtype=bool)
-        chosen = np.random.default_rng(self.rng).permutation(size)
-        held[chosen[: round(self.held_out * size)]] = True
-        if not weight[held].any() or not weight[~held].any():
-            raise InvalidForecastsError(
-                "there must be rows to fit to and rows to hold out", f"{size} rows"
-            )
+        held = held_rows(weight, self.held_out, np.random.default_rng(self.rng))
         if self.method == "boosted":
             return self._fit_trees(rows.prediction, outcome, weight, held, by)
         parts = partitions(columns_of(by), size, pairs=self.pairs, weight=rows.weight)
-        singles = [part for part in parts if len(part.groupings) == 1]
         divided = DividedRows.divided(rows.prediction, outcome, weight, held, parts)
         if self.method == "hkrr":
             found = patch_cells(divided, self.tolerance, self.cells, self.min_mass, self.most)
         else:
             found = patch_powers(divided, self.tolerance, self.degree, self.most)
-        patched = found.prediction
-        kept = bool(found.steps) and better(rows.prediction, patched, outcome, weight, held)
-        steps = tuple(found.steps) if kept else ()
-        self.groupings_ = tuple(part.groupings[0] for part in singles)
-        self.patches_ = Patches(self.groupings_, tuple(step.patch for step in steps))
-        after = patched if kept else rows.prediction
-        self.fit_ = Fit(
-            steps,
-            found.reason,
-            found.left,
-            briers(rows.prediction, after, outcome, weight, held),
-            errors(divided, after),
-            kept,
-        )
+        self.fit_ = fit_of(divided, found)
+        self.groupings_ = groupings_of(parts)
+        self.patches_ = Patches(self.groupings_, tuple(step.patch for step in self.fit_.steps))
         return self
 
     def transform(self, y_proba: object, by: object) -> Floats:
@@ -202,18 +182,10 @@ class Multicalibrator(Estimator):
         self._require_fitted()
         given = np.asarray(y_proba).ndim
         prediction = Rows.read(np.zeros(len(y_proba)), y_proba).cure().prediction  # type: ignore[arg-type]
-        codes = self._codes(by, prediction.size)
-        strange = int(unseen(codes).sum()) if codes else 0
-        if strange:
-            warnings.warn(
-                f"{count_text(strange, 'row')} with values that were not seen in the fit keep "
-                "their base prediction",
-                CalibrantWarning,
-                stacklevel=2,
-            )
+        codes = codes_of(self.groupings_, by, prediction.size)
         if self.method == "boosted":
             moved = self.boosted_.apply(prediction, self._table(by, prediction.size))
-            moved = np.where(unseen(codes), prediction, moved) if strange else moved
+            moved = np.where(unseen(codes), prediction, moved) if codes else moved
         else:
             moved = self.patches_.apply(prediction, codes)
         return np.column_stack([1 - moved, moved]) if given == 2 else moved
@@ -329,15 +301,6 @@ class Multicalibrator(Estimator):
             else:
                 columns.append(np.asarray(read_column(values, name, size), dtype=np.float64))
         return np.column_stack(columns)
-
-    def _codes(self, by: object, size: int) -> list[Codes]:
-        columns = columns_of(by)
-        missing = [g.column for g in self.groupings_ if g.column not in columns]
-        if missing:
-            raise InvalidForecastsError(
-                f"columns must include {missing[0]!r}", f"{', '.join(columns)}"
-            )
-        return [grouping.codes(columns[grouping.column], size) for grouping in self.groupings_]
 
     def _check(self) -> None:
         if self.method not in METHODS:

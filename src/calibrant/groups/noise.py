@@ -23,6 +23,7 @@ CELLS, MANY_GROUPS = (2**7, 2**6, 2**5), (2**7, 2**10)
 MOST_SHARED = 2**19
 NUMBERS_AT_ONCE = 2**22
 DRAWS_FOR_A_FLOOR = 99
+DRAWS_IN_CACHE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,8 @@ class Levels:
     """Law of each group in cells."""
     total: Floats
     """Weight of the group of each level."""
+    in_order: bool
+    """Whether atoms are sorted by level already."""
 
     @classmethod
     def of(cls, atoms: Atoms, part: Partition, cells: int) -> Levels:
@@ -119,14 +122,16 @@ class Levels:
             for a, b in zip(start, stop, strict=True)
         ]
         total = np.array([joint.total for joint in joints])[group]
-        return cls(order, first, start, group, joints, total)
+        in_order = bool((order == np.arange(order.size)).all())
+        return cls(order, first, start, group, joints, total, in_order)
 
     def added(self, entries: Floats) -> Floats:
         """Add up entries of the atoms by level, along the last axis, as shares of the group."""
-        sorted_ = entries[..., self.order]
+        if not self.in_order:
+            entries = np.take(entries, self.order, axis=-1)
         if self.first.size < self.order.size:
-            sorted_ = np.add.reduceat(sorted_, self.first, axis=-1)
-        return np.asarray(sorted_ / self.total)
+            entries = np.add.reduceat(entries, self.first, axis=-1)
+        return np.asarray(entries / self.total)
 
     def by_group(self, entries: Floats) -> Floats:
         """Add up entries of the levels by group, along the last axis."""
@@ -178,10 +183,16 @@ class Multipliers:
 
     def charges(self, drawn: Floats, rng: np.random.Generator) -> Floats:
         """Noise of all levels, one row per draw, from noise of the atoms."""
-        noise = self.levels.added(drawn) * self.inflation
+        noise = self.levels.added(drawn)
+        noise *= self.inflation
         mean = self.levels.by_group(noise * self.slope)
         mean += self.rest * rng.standard_normal(mean.shape)
-        noise -= mean[:, self.levels.group] * self.charge
+        # Few draws at a time stay in the cache of the processor.
+        for first in range(0, len(noise), DRAWS_IN_CACHE):
+            some = slice(first, first + DRAWS_IN_CACHE)
+            total = np.take(mean[some], self.levels.group, axis=1)
+            total *= self.charge
+            noise[some] -= total
         return noise
 
 
@@ -228,7 +239,8 @@ def _deviations(
     spread = atoms.spread
     parts: list[list[Floats]] = [[] for _ in levels]
     for count in _in_parts(draws, spread.size):
-        drawn = rng.standard_normal((count, spread.size)) * spread
+        drawn = rng.standard_normal((count, spread.size))
+        drawn *= spread
         for place, multiplier in zip(parts, multipliers, strict=True):
             place.append(multiplier.levels.values(statistic, multiplier.charges(drawn, rng)))
     return [np.concatenate(part, axis=1) for part in parts]

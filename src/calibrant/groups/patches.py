@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.groups.columns import UNSEEN, Codes, Grouping
+from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
+from calibrant.groups.columns import UNSEEN, Codes, Grouping, columns_of
 from calibrant.joint.gate import Floats
 from calibrant.repair.texts import Dialect, dialect_of, number_text
+from calibrant.words import count_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,47 @@ class Patches:
         )
         return cls(groupings, patches)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns they look at, each once."""
+        return tuple(dict.fromkeys(grouping.column for grouping in self.groupings))
+
+    @property
+    def affine(self) -> bool:
+        """Whether every patch shifts or stretches all predictions of its group."""
+        return all((p.low, p.high) == (0, 1) and p.power <= 1 for p in self.patches)
+
+    def expression(self, prediction: str, dialect: str) -> str:
+        """Write the corrected prediction as one expression, from an expression of a prediction.
+
+        Each step holds the one before it once, so that the text grows by a line with each patch.
+        """
+        self.refuse_steps()
+        kind = dialect_of(dialect)
+        moved = prediction
+        for patch in self.patches:
+            where = " and ".join(self._conditions(patch, kind))
+            rest, amount = (0.0, patch.amount) if patch.power == 0 else (1.0, 1 + patch.amount)
+            by = number_text(amount)
+            if where:
+                by = f"case when {where} then {by} else {number_text(rest)} end"
+            moved = kind.within(f"({moved}) {'*' if patch.power else '+'} {by}", 0.0, 1.0)
+        return moved
+
+    def seen(self, dialect: str) -> str:
+        """Write a condition for rows whose values were all seen before; never NULL."""
+        kind = dialect_of(dialect)
+        return " and ".join(_seen(grouping, kind) for grouping in self.groupings) or "1 = 1"
+
+    def refuse_steps(self) -> None:
+        """Refuse patches of cells or of higher powers: one expression would double with each."""
+        if not self.affine:
+            raise InvalidOptionError(
+                "only patches that shift or stretch whole groups make one expression",
+                "patches of cells or of higher powers",
+                "fit with method='low_degree', degree=1",
+            )
+
     def sql(self, table: str, prediction: str, keep: Sequence[str], dialect: str) -> str:
         """Write a query that adds a column `recalibrated` to some columns of a table."""
         kind = dialect_of(dialect)
@@ -123,9 +167,32 @@ class Patches:
         return found
 
 
+def patches_text(count: int) -> str:
+    """Count patches."""
+    return "1 patch" if count == 1 else f"{count} patches"
+
+
 def unseen(codes: Sequence[Codes]) -> npt.NDArray[np.bool_]:
     """Rows with a value that was not seen before in any column."""
     return np.asarray(np.any([code == UNSEEN for code in codes], axis=0))
+
+
+def codes_of(groupings: Sequence[Grouping], by: object, size: int) -> list[Codes]:
+    """Find the groups of new rows; a warning counts those with values not seen before."""
+    columns = columns_of(by)
+    missing = [g.column for g in groupings if g.column not in columns]
+    if missing:
+        raise InvalidForecastsError(f"columns must include {missing[0]!r}", f"{', '.join(columns)}")
+    codes = [grouping.codes(columns[grouping.column], size) for grouping in groupings]
+    strange = int(unseen(codes).sum()) if codes else 0
+    if strange:
+        warnings.warn(
+            f"{count_text(strange, 'row')} with values that were not seen in the fit keep "
+            "their base prediction",
+            CalibrantWarning,
+            stacklevel=3,
+        )
+    return codes
 
 
 def _condition(grouping: Grouping, level: int, kind: Dialect) -> str:
@@ -147,8 +214,10 @@ def _condition(grouping: Grouping, level: int, kind: Dialect) -> str:
 def _seen(grouping: Grouping, kind: Dialect) -> str:
     """Say in SQL that a row has a value that was seen before."""
     column = kind.quoted(grouping.column)
-    if grouping.cuts is None:
-        known = f"{column} IN ({', '.join(map(_literal, grouping.labels))})"
+    if grouping.cuts is None and not grouping.labels:
+        known = "1 = 0"
+    elif grouping.cuts is None:
+        known = f"coalesce({column} IN ({', '.join(map(_literal, grouping.labels))}), 1 = 0)"
     else:
         known = f"{column} IS NOT NULL"
     return f"({known} OR {column} IS NULL)" if grouping.missing != UNSEEN else known

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.groups.columns import Codes, Partition, label_of
+from calibrant.groups.columns import Codes, Grouping, Partition, label_of
 from calibrant.groups.division import crossed
 from calibrant.groups.patches import Patch
 from calibrant.joint.gate import Floats
@@ -61,7 +61,11 @@ class Groups:
 
 @dataclass(slots=True)
 class DividedRows:
-    """Rows with their pattern; those held out judge what the others find."""
+    """Rows with their pattern; those held out judge what the others find.
+
+    If none is held out, patches are judged by the rows they are fitted to, and must be clearer the
+    more of them there are to try.
+    """
 
     p: Floats
     y: Floats
@@ -81,10 +85,24 @@ class DividedRows:
         parts: Sequence[Partition],
     ) -> DividedRows:
         """Divide rows by columns, and by pairs of them if there are any."""
-        share = np.where(held, weight / weight[held].sum(), weight / weight[~held].sum())
+        share = weight / np.where(held, weight[held].sum(), weight[~held].sum())
         singles = [part for part in parts if len(part.groupings) == 1]
         pattern = crossed(singles, prediction.size)
         return cls(prediction.copy(), outcome, share, held, pattern, _groups(parts, pattern))
+
+    @property
+    def judges(self) -> npt.NDArray[np.bool_]:
+        """Rows that judge patches."""
+        return self.held if self.held.any() else ~self.held
+
+    def standard_errors(self, tests: int) -> float:
+        """How many standard errors a gain must exceed.
+
+        One on rows held out. A gain on the rows fitted to is half as many standard errors as the
+        bias behind it, which must exceed sqrt(2 log tests) of them: more than the largest of so
+        many biases that are noise (Donoho, Johnstone 1994).
+        """
+        return STANDARD_ERRORS if self.held.any() else float(np.sqrt(np.log(tests) / 2))
 
     def tables(self, entries: Sequence[Floats]) -> Floats:
         """Add up entries by half (fitted, held out), group and entry."""
@@ -94,9 +112,9 @@ class DividedRows:
         return np.stack([self.groups.members @ half for half in np.split(sums, 2)])
 
     def error(self, cells: int) -> float:
-        """Multicalibration error of the rows held out."""
+        """Multicalibration error of the rows that judge."""
         cell = cell_of(self.p, cells)
-        charge = np.where(self.held, self.weight * (self.y - self.p), 0.0)
+        charge = np.where(self.judges, self.weight * (self.y - self.p), 0.0)
         count = self.groups.patterns
         sums = np.bincount(self.pattern * cells + cell, charge, count * cells)
         return float(np.abs(self.groups.members @ sums.reshape(count, cells)).sum(axis=1).max())
@@ -107,9 +125,14 @@ def cell_of(prediction: Floats, cells: int) -> Codes:
     return np.searchsorted(np.arange(1, cells) / cells, prediction, side="right")
 
 
-def more_than_noise(gain: Any, squares: Any) -> Any:
-    """Whether gains on the rows held out exceed their standard error."""
-    return gain > STANDARD_ERRORS * np.sqrt(np.maximum(squares, 0.0))
+def more_than_noise(gain: Any, squares: Any, errors: float = STANDARD_ERRORS) -> Any:
+    """Whether gains exceed so many standard errors."""
+    return gain > errors * np.sqrt(np.maximum(squares, 0.0))
+
+
+def groupings_of(parts: Sequence[Partition]) -> tuple[Grouping, ...]:
+    """All groupings, each once; a column of many labels has a coarser one in pairs."""
+    return tuple({id(grouping): grouping for part in parts for grouping in part.groupings}.values())
 
 
 def _groups(parts: Sequence[Partition], pattern: Codes) -> Groups:
@@ -121,15 +144,12 @@ def _groups(parts: Sequence[Partition], pattern: Codes) -> Groups:
     names: list[str] = ["all rows"]
     levels: list[tuple[tuple[int, int], ...]] = [()]
     rows = [np.zeros(count, dtype=np.int64)]
-    place = {
-        part.groupings[0].column: i
-        for i, part in enumerate(part for part in parts if len(part.groupings) == 1)
-    }
+    place = {id(grouping): i for i, grouping in enumerate(groupings_of(parts))}
     for part in parts:
         codes, group = np.unique(part.codes[example], return_inverse=True)
         rows.append(len(names) + group)
         shape = [len(grouping) for grouping in part.groupings]
-        columns = [place[grouping.column] for grouping in part.groupings]
+        columns = [place[id(grouping)] for grouping in part.groupings]
         for code in codes:
             found = [int(level) for level in np.unravel_index(int(code), shape)]
             names.append(label_of(part.by, part.name(int(code))))

@@ -23,6 +23,8 @@ CELLS = 5
 FEWEST_ROWS = 50
 # Sums of a smaller variance have their exact law; predictions are then rounded to such cells.
 MOST_EXACT, RESOLUTION = 100.0, 2**12
+# Smaller chances are given as this: transforms round, and no law of large sums holds so far out.
+LEAST_CHANCE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +276,7 @@ def _chance(w: Floats, p: Floats, y: Floats) -> float:
         z = value / variance**0.5
         skew = float(w**3 @ (p * (1 - p) * (1 - 2 * p))) / variance**1.5
         at_most, at_least = _below(z, skew), _below(-z, -skew)
-    return min(1.0, 2 * min(at_most, at_least))
+    return min(1.0, 2 * max(min(at_most, at_least), LEAST_CHANCE))
 
 
 def _tails(prediction: Floats, ones: int) -> tuple[float, float]:
@@ -291,13 +293,16 @@ def _tails(prediction: Floats, ones: int) -> tuple[float, float]:
     turn = np.exp(-2j * np.pi * np.arange(size) / size)
     each = 1 + joint.prediction[:, np.newaxis] * (turn - 1)
     chance = np.fft.ifft(np.prod(each ** joint.rows[:, np.newaxis], axis=0)).real
-    # The transform leaves rounding errors of about 1e-13.
-    return max(float(chance[: ones + 1].sum()), 1e-12), max(float(chance[ones:].sum()), 1e-12)
+    return float(chance[: ones + 1].sum()), float(chance[ones:].sum())
 
 
 def _below(z: float, skew: float) -> float:
-    """Law of a large sum: normal, with Edgeworth's correction for skewness."""
+    """Law of a large sum: normal, corrected for skewness as Cornish and Fisher do.
+
+    Edgeworth's correction of the chance itself would be negative in the tails. This one stops
+    where it would turn back, beyond 15 standard errors here.
+    """
     from scipy.special import ndtr
 
-    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    return float(np.clip(ndtr(z) - density * skew / 6 * (z**2 - 1), 0.0, 1.0))
+    at = 3 / skew if z * skew > 3 else z
+    return float(ndtr(at - skew / 6 * (at**2 - 1)))

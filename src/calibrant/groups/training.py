@@ -15,6 +15,7 @@ from calibrant.groups.rounds import DividedRows, Groups, Step, more_than_noise
 from calibrant.joint.gate import Floats
 
 LEFT_OUT = "no patch helps rows held out"
+UNCLEAR = "no bias that is left is clear of noise"
 NOTHING_LEFT = "no violation is left"
 TOO_MANY = "the largest number of patches is reached"
 
@@ -234,36 +235,58 @@ def _predictions(runs: Runs, base: Sorted) -> Floats:
 def patch_powers(rows: DividedRows, tolerance: float, degree: int, most: int) -> Found:
     """Add powers of the prediction to groups until no such test finds a bias (GKSZ 2022).
 
-    The step is that of a line search, so that each patch lowers the potential by at least the
-    violation squared: no more than 1 / tolerance^2 patches.
+    The patch that lowers the potential most comes first. The step is that of a line search, so
+    that each lowers it by at least the violation squared: no more than 1 / tolerance^2 patches.
     """
     p = rows.p.copy()
     steps: list[Step] = []
     refused = np.zeros((len(rows.groups.names), degree + 1), dtype=bool)
+    errors, judges = rows.standard_errors(refused.size), rows.judges
     while True:
-        powers = [rows.weight * (rows.y - p)]
-        for _ in range(degree):
-            powers.append(powers[-1] * p)
-        bias = rows.tables(powers)[0]
-        off = np.abs(bias) > tolerance
-        reason = TOO_MANY if len(steps) >= most else LEFT_OUT if off.any() else NOTHING_LEFT
-        scores = np.where(off & ~refused, np.abs(bias), 0.0)
+        if not refused.any():
+            tables = rows.tables(_moments(rows.weight, rows.y - p, p, degree))
+            fitted, held_out = tables.reshape(2, *refused.shape, 5)
+            judging = held_out if rows.held.any() else fitted
+            bias, mass = fitted[..., 0], fitted[..., 1]
+            amounts = np.divide(bias, mass, out=np.zeros_like(bias), where=mass > 0)
+            off = np.abs(bias) > tolerance
+            helps = _power_helps(judging, amounts, errors)
+        left = LEFT_OUT if rows.held.any() else UNCLEAR
+        reason = TOO_MANY if len(steps) >= most else left if off.any() else NOTHING_LEFT
+        scores = np.where(off & helps & ~refused, bias * amounts, 0.0)
         if len(steps) >= most or not scores.any():
             return Found(steps, p, reason, float(np.abs(bias).max()))
         group, power = (int(i) for i in np.unravel_index(int(np.argmax(scores)), scores.shape))
         inside = np.flatnonzero(rows.groups.patterns_of(group)[rows.pattern])
-        fitted = inside[~rows.held[inside]]
-        violation = float(bias[group, power])
-        amount = violation / float(rows.weight[fitted] @ p[fitted] ** (2 * power))
+        violation, amount = float(bias[group, power]), float(amounts[group, power])
         patch = Patch(rows.groups.levels[group], 0.0, 1.0, power, amount)
         moved = patch.moved(p[inside])
         y, held = rows.y[inside], rows.held[inside]
         gain = rows.weight[inside] * ((p[inside] - y) ** 2 - (moved - y) ** 2)
-        decrease, held_out = float(gain[~held].sum()), float(gain[held].sum())
-        if not more_than_noise(held_out, float(gain[held] @ gain[held])):
+        judged = gain[judges[inside]]
+        decrease, confirmed = float(gain[~held].sum()), float(judged.sum())
+        if not more_than_noise(confirmed, float(judged @ judged), errors):
             refused[group, power] = True
             continue
         name = rows.groups.names[group]
-        steps.append(Step(patch, name, violation, violation * amount, decrease, held_out))
+        steps.append(Step(patch, name, violation, violation * amount, decrease, confirmed))
         p[inside] = moved
         refused[:] = False
+
+
+def _moments(weight: Floats, residual: Floats, p: Floats, degree: int) -> list[Floats]:
+    """For each power s of p: w s r, w s^2, and what the spread of a gain needs."""
+    found = []
+    for power in range(degree + 1):
+        ws, sr = weight * p**power, p**power * residual
+        wss = ws * p**power
+        found += [ws * residual, wss, (weight * sr) ** 2, ws * ws * sr, wss * wss]
+    return found
+
+
+def _power_helps(judging: Floats, amount: Floats, errors: float) -> npt.NDArray[np.bool_]:
+    """Whether a power added to a group helps the rows that judge, were no prediction clipped."""
+    bias, mass, square, cross, fourth = np.moveaxis(judging, -1, 0)
+    gain = 2 * amount * bias - amount**2 * mass
+    squares = 4 * amount**2 * square - 4 * amount**3 * cross + amount**4 * fourth
+    return np.asarray(more_than_noise(gain, squares, errors))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -52,8 +52,8 @@ class Statistic:
         """Return the measure as a function of many charges, where its options allow that."""
         if self.entry is None or self.entry.support is None:
             return None
-        known = inspect.signature(self.entry.support).parameters
-        if not set(self.options) <= set(known) or not self._tests_are_charged():
+        known = _parameters(self.entry.support)
+        if not set(self.options) <= known or not self._tests_are_charged():
             return None
         return partial(self.entry.support, **self.options)
 
@@ -89,6 +89,12 @@ class Statistic:
                 self.name.replace("_", " ") + _reason(self),
                 "use the smooth error; calibration_test still gives the noise floor",
             )
+
+
+@lru_cache
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    """Names of the parameters of a function, looked up once."""
+    return frozenset(inspect.signature(function).parameters)
 
 
 def _reason(statistic: Statistic) -> str:

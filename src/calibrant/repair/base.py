@@ -14,7 +14,7 @@ from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats
 from calibrant.repair.estimator import Estimator
 from calibrant.repair.forms import Form, form_from
-from calibrant.repair.texts import python_source, sql_expression
+from calibrant.repair.texts import dialect_of, python_source, sql_expression
 
 SCHEMA = 1
 
@@ -30,6 +30,8 @@ class RecalibrationMap(Estimator):
     """Place among the maps from the simplest to the most flexible."""
     learned: ClassVar[tuple[str, ...]] = ()
     """Names of the fitted numbers that belong in an export."""
+    columns: ClassVar[tuple[str, ...]] = ()
+    """Columns that it looks at beside the predictions: none."""
     form_: Form
     """The fitted map as one of a few functions."""
 
@@ -128,6 +130,16 @@ class RecalibrationMap(Estimator):
         """
         self._require_fitted()
         return sql_expression(self.form_, column, dialect)
+
+    def corrected(self, value: str, dialect: str) -> str:
+        """Return SQL for what becomes of a value of the map: nothing else."""
+        dialect_of(dialect)
+        return value
+
+    def strange(self, dialect: str) -> str:
+        """Return a condition of SQL for rows with values that the fit has not seen: none has."""
+        dialect_of(dialect)
+        return "1 = 0"
 
     def restored(self, data: dict[str, Any]) -> Self:
         """Take over what was fitted from plain data."""

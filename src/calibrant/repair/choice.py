@@ -70,12 +70,12 @@ class Choice:
     @cached_property
     def before(self) -> Judgement:
         """What the forecasts are worth as they are, on the rows that maps were judged on."""
-        return self._judged(self._units.prediction)
+        return self.judged(self._units.prediction)
 
     @cached_property
     def after(self) -> Judgement:
         """What they are worth after the map, fitted to other rows."""
-        return self.before if self.leave_alone else self._judged(self._repaired)
+        return self.before if self.leave_alone else self.judged(self._repaired)
 
     @property
     def smooth_errors(self) -> tuple[float, float]:
@@ -118,7 +118,8 @@ class Choice:
             "sentence": self.sentence,
         }
 
-    def _judged(self, prediction: Floats) -> Judgement:
+    def judged(self, prediction: Floats) -> Judgement:
+        """Judge other predictions of the rows that maps were judged on."""
         return judge(
             self._units,
             prediction,
@@ -210,7 +211,7 @@ def choose(
     """
     check_draws(draws)
     check_share("confidence", confidence)
-    candidates = _candidates(maps)
+    candidates = candidates_of(maps)
     generator = np.random.default_rng(rng)
     units, labels = read_units(
         y_proba,
@@ -223,16 +224,30 @@ def choose(
         folds,
         generator,
     )
+    return choose_among(
+        units, labels, candidates, as_score(score), task, confidence, draws, generator
+    )
+
+
+def choose_among(
+    units: Units,
+    labels: dict[str, npt.NDArray[Any]],
+    candidates: dict[str, RecalibrationMap],
+    rule: Score,
+    task: DecisionTask | None,
+    confidence: float,
+    draws: int,
+    generator: np.random.Generator,
+) -> Choice:
+    """Choose a map by its score on rows that are split into folds."""
     held = _cross_fitted(units, candidates)
     judged = units.judged
     seen, labels = units.where(judged), {name: column[judged] for name, column in labels.items()}
     held = {name: values[judged] for name, values in held.items()}
-    rule = as_score(score)
     lost = {name: losses(rule, seen, values) for name, values in held.items()}
     chosen, behind = _simplest_of_the_best(seen, lost)
-    gains = {name: _gain(seen, lost["Identity"] - lost[name], confidence) for name in lost}
-    noise = max(gains[chosen].standard_error, _luck(seen, rule, held[chosen]))
-    if gains[chosen].value <= CLEARLY * noise:
+    gains = {name: gain_of(seen, lost["Identity"] - lost[name], confidence) for name in lost}
+    if not is_clear(gains[chosen], seen, rule, seen.prediction, held[chosen]):
         chosen = "Identity"
     total = float(seen.weight.sum())
     table: dict[str, list[Any]] = {
@@ -262,7 +277,7 @@ def choose(
     )
 
 
-def _candidates(maps: Sequence[RecalibrationMap | str] | None) -> dict[str, RecalibrationMap]:
+def candidates_of(maps: Sequence[RecalibrationMap | str] | None) -> dict[str, RecalibrationMap]:
     """Unfitted maps by name, the identity first, then in the order given."""
     if maps is None:
         return {name: kind() for name, kind in MAPS.items()}
@@ -303,23 +318,29 @@ def _simplest_of_the_best(units: Units, lost: dict[str, Floats]) -> tuple[str, d
     best = min(lost, key=lambda name: float(units.weight @ lost[name]))
     behind = {}
     for name, values in lost.items():
-        difference = _gain(units, values - lost[best], 0.95)
+        difference = gain_of(units, values - lost[best], 0.95)
         error = difference.standard_error
         behind[name] = difference.value / error if error > 0 else 0.0
     return next(name for name in lost if behind[name] <= 1), behind
 
 
-def _luck(units: Units, score: Score, repaired: Floats) -> float:
-    """Spread of the mean gain of a map if the forecasts were right: few events may not show it."""
+def is_clear(gain: Gain, units: Units, score: Score, first: Floats, repaired: Floats) -> bool:
+    """Whether a gain is beyond noise: of the sample, or of one in which the first were right."""
+    noise = max(gain.standard_error, _luck(units, score, first, repaired))
+    return gain.value > CLEARLY * noise
+
+
+def _luck(units: Units, score: Score, first: Floats, repaired: Floats) -> float:
+    """Spread of the mean gain if the first forecasts were right: few events may not show it."""
     before, after = (
-        score.losses(np.clip(values, LEAST, 1 - LEAST)) for values in (units.prediction, repaired)
+        score.losses(np.clip(values, LEAST, 1 - LEAST)) for values in (first, repaired)
     )
     if_not, if_so = (old - new for old, new in zip(before, after, strict=True))
-    chance = units.prediction * (1 - units.prediction)
+    chance = first * (1 - first)
     return float(np.sqrt(units.square @ (chance * (if_so - if_not) ** 2)) / units.weight.sum())
 
 
-def _gain(units: Units, saved: Floats, confidence: float) -> Gain:
+def gain_of(units: Units, saved: Floats, confidence: float) -> Gain:
     """Mean of what is saved, with a normal interval that is robust to clusters."""
     from scipy.special import ndtri
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.files import connected
 from calibrant.joint.names import require
-from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.forms import Form, Logistic
 from calibrant.repair.lookup import looked_up
 from calibrant.repair.texts import dialect_of, form_text, guarded, read_column
@@ -28,20 +29,51 @@ WRITERS = {
 NO_PROBABILITY = "no probability"
 
 
+class Written(Protocol):
+    """A fitted map that can be written as SQL."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it looks at beside the predictions."""
+        ...
+
+    @property
+    def form_(self) -> Form:
+        """The map for all rows."""
+        ...
+
+    def corrected(self, value: str, dialect: str) -> str:
+        """Write what becomes of a prediction of the map for all rows, which is not NULL."""
+        ...
+
+    def strange(self, dialect: str) -> str:
+        """Write a condition for rows with values that were not seen in the fit."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """How many rows were written."""
+
+    rows: int
+    strange: int
+    """Rows with values that were not seen in the fit."""
+
+
 def apply_to_files(
-    fitted: RecalibrationMap,
+    fitted: Written,
     paths: Sequence[str | Path],
     out: str | Path,
     *,
     prediction: str = "prediction",
     column: str = "recalibrated",
     percent: bool = False,
-) -> int:
+) -> Applied:
     """Copy files to one file with a column of recalibrated predictions, piece by piece.
 
     Parameters
     ----------
-    fitted : RecalibrationMap
+    fitted : RecalibrationMap or GroupMap
         A fitted map.
     paths : sequence of str or Path
         CSV, Parquet or JSON lines files, or globs of them; "-" is CSV on standard input.
@@ -56,21 +88,26 @@ def apply_to_files(
 
     Returns
     -------
-    int
-        Number of rows written.
+    Applied
+        Number of rows written, and of those with values that the fit has not seen.
     """
     import duckdb
 
     kind = check_output(out)
     with connected(paths) as (connection, source):
         present = connection.sql(f"select * from {source}").columns  # noqa: S608
-        _check_columns(present, prediction, column)
-        selected = _query(connection, fitted.form_, source, present, prediction, column, percent)
+        require(present, [prediction, *fitted.columns])
+        _refuse_taken(present, column)
+        selected = _query(connection, fitted, source, present, prediction, column, percent)
         try:
             done = connection.execute(f"copy ({selected}) to '{_escaped(out)}' ({kind})").fetchone()
+            strange = 0
+            if fitted.columns:
+                counted = f"select count(*) from {source} where {fitted.strange('duckdb')}"  # noqa: S608
+                (strange,) = connection.execute(counted).fetchone() or (0,)
         except duckdb.Error as error:
             raise _explained(error, prediction) from error
-    return int(done[0]) if done else 0
+    return Applied(int(done[0]) if done else 0, int(strange))
 
 
 def check_output(out: str | Path) -> str:
@@ -85,7 +122,7 @@ def check_output(out: str | Path) -> str:
 
 def _query(
     connection: duckdb.DuckDBPyConnection,
-    form: Form,
+    fitted: Written,
     source: str,
     present: Sequence[str],
     prediction: str,
@@ -96,18 +133,18 @@ def _query(
     kind = dialect_of("duckdb")
     refusal = f"error('{NO_PROBABILITY}')"
     x = read_column(prediction, kind, percent=percent)
+    form, corrected = fitted.form_, partial(fitted.corrected, dialect="duckdb")
     if isinstance(form, Logistic):
-        value = guarded(form_text(form, x, kind), x, kind, refusal)
+        value = guarded(corrected(form_text(form, x, kind)), x, kind, refusal)
         return f"select *, {value} as {kind.quoted(column)} from {source}"  # noqa: S608
     mark = "_"
     while any(name.startswith(mark) for name in [*present, column]):
         mark += "_"
     probability = guarded(kind.within(x, 0.0, 1.0), x, kind, refusal)
-    return looked_up(connection, form, source, probability, kind.quoted(column), mark)
+    return looked_up(connection, form, source, probability, kind.quoted(column), mark, corrected)
 
 
-def _check_columns(present: Sequence[str], prediction: str, column: str) -> None:
-    require(present, [prediction])
+def _refuse_taken(present: Sequence[str], column: str) -> None:
     if column.lower() in {name.lower() for name in present}:
         raise InvalidOptionError(
             f"the new column {column!r} must not be there yet",

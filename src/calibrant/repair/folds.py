@@ -45,7 +45,7 @@ class Units:
         """Rows that some map is judged on."""
         return np.asarray(self.fold != EARLIEST)
 
-    def taught(self, fold: int) -> Joint:
+    def teaching(self, fold: int) -> npt.NDArray[np.bool_]:
         """Rows to learn from when a fold is judged: none of the fold, of its clusters, or later."""
         keep = self.fold < fold if self.forward else self.fold != fold
         if self.forward and self.cluster is not None:
@@ -56,7 +56,11 @@ class Units:
                 "clusters that reach over all of the time",
                 "leave out clusters or time",
             )
-        return self.joint(self.prediction, keep)
+        return np.asarray(keep)
+
+    def taught(self, fold: int) -> Joint:
+        """Joint of the rows to learn from when a fold is judged."""
+        return self.joint(self.prediction, self.teaching(fold))
 
     def joint(self, prediction: Floats, keep: npt.NDArray[np.bool_] | None = None) -> Joint:
         """Joint of these rows with some predictions."""

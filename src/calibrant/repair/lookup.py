@@ -7,6 +7,7 @@ says where to begin, and halving steps among the cuts of a cell find the rest.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,7 @@ def looked_up(
     probability: str,
     column: str,
     mark: str,
+    corrected: Callable[[str], str],
 ) -> str:
     """Write a query for all rows of a source with the value of a form, in the order of the rows.
 
@@ -45,6 +47,8 @@ def looked_up(
         Name of the new column, quoted.
     mark : str
         How no name of a column of the source begins.
+    corrected : callable
+        Writes what becomes of the value of the form, which is not NULL.
     """
     p, i, table, cuts, first, pieces = (
         mark + name for name in ("p", "i", "lists", "cuts", "first", "pieces")
@@ -79,6 +83,7 @@ def looked_up(
     if "rise" in fields:
         share = f"greatest(least(({p} - {piece}.knot) / {piece}.width, 1e0), 0e0)"
         value += f" + {share} * {piece}.rise"
+    value = f"case when {p} is not null then {corrected(value)} end"
     helpers = f"{p}, {i}, {cuts}, {first}, {pieces}"
     return f"select * exclude ({helpers}), {value} as {column} from ({query})"  # noqa: S608
 

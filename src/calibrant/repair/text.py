@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
 
-from calibrant.repair.choice import Choice
 from calibrant.repair.judgement import Judgement
 
 
-def choice_text(choice: Choice) -> str:
+class Chosen(Protocol):
+    """What a choice tells: of a map, or of a map and patches for groups."""
+
+    @property
+    def sentence(self) -> str:
+        """What was chosen."""
+        ...
+
+    @property
+    def before(self) -> Judgement:
+        """What forecasts are worth as they are."""
+        ...
+
+    @property
+    def after(self) -> Judgement:
+        """What they are worth afterwards."""
+        ...
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """All maps."""
+        ...
+
+    @property
+    def score(self) -> str:
+        """Name of the score."""
+        ...
+
+
+def choice_text(choice: Chosen) -> str:
     """Write a choice for a terminal."""
     before, after = _lines(choice.before), _lines(choice.after)
     width = max(map(len, before.values())) + 2
@@ -36,7 +66,10 @@ def _lines(judged: Judgement) -> dict[str, str]:
         lines["loss of your task"] = f"{judged.task_loss:.5f}"
     if judged.worst_group is not None:
         worst = judged.worst_group
-        lines["worst group"] = f"{worst.column} {worst.name}: {worst.interval.value:.4f}"
+        error = worst.interval
+        lines["worst group"] = (
+            f"{worst.column} {worst.name}: {error.value:.4f} ({error.low:.4f} to {error.high:.4f})"
+        )
     return lines
 
 

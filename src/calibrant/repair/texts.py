@@ -121,11 +121,13 @@ def dialect_of(name: str) -> Dialect:
     return DIALECTS[name]
 
 
-def sql_expression(form: Form, column: str, dialect: str) -> str:
-    """Write a form as an expression of SQL; what is no probability becomes NULL."""
+def sql_expression(
+    form: Form, column: str, dialect: str, corrected: Callable[[str], str] = str
+) -> str:
+    """Write a form, and what becomes of its value, as SQL; what is no probability becomes NULL."""
     kind = dialect_of(dialect)
     x = read_column(column, kind)
-    return guarded(form_text(form, x, kind), x, kind)
+    return guarded(corrected(form_text(form, x, kind)), x, kind)
 
 
 def read_column(column: str, kind: Dialect, *, percent: bool = False) -> str:

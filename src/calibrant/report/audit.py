@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from calibrant.decisions import DecisionTask
-from calibrant.groups import Groups
+from calibrant.groups import Groups, Segment
 from calibrant.inference import Verdict
 from calibrant.inference.evidence import check_draws, check_share
 from calibrant.measurement import Measurement
@@ -80,6 +80,11 @@ class Audit:
         return self.summary.groups
 
     @property
+    def segments(self) -> tuple[Segment, ...] | None:
+        """Combinations of columns that are worst, if they were asked for."""
+        return self.summary.segments
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         """What to know and what to do, issues first."""
         return self.summary.findings
@@ -101,6 +106,7 @@ def audit(
     pos_label: object = None,
     by: object = None,
     pairs: bool = False,
+    find_segments: bool = False,
     tolerance: float | None = None,
     confidence: float = 0.95,
     clusters: object = None,
@@ -133,6 +139,9 @@ def audit(
         of many values are cut at quantiles; missing values are a group.
     pairs : bool, default=False
         Whether pairs of the columns `by` divide the rows as well.
+    find_segments : bool, default=False
+        Whether to look for the worst combinations of the columns `by`, on one half of the rows,
+        and judge them on the other.
     tolerance : float, optional
         Smooth error that is small enough. By default 0.02, or a tenth of the share of the rarer
         outcome if that is less.
@@ -166,8 +175,20 @@ def audit(
     Miscalibrated: the smooth calibration error is at least 0.0925 (95 % confidence), beyond the
     tolerance of 0.02.
     """
-    roles = Roles(prediction, outcome, sample_weight, clusters, by, time, count, positives, pairs)
-    source = replace(read(y_true, y_proba, roles, pos_label=pos_label, title=title), task=task)
+    roles = Roles(
+        prediction,
+        outcome,
+        sample_weight,
+        clusters,
+        by,
+        time,
+        count,
+        positives,
+        pairs,
+        find_segments,
+    )
+    source = read(y_true, y_proba, roles, pos_label=pos_label, title=title)
+    source = replace(source, task=task, segments=find_segments)
     return audit_source(source, tolerance, confidence, draws, rng)
 
 

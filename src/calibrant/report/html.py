@@ -12,8 +12,8 @@ from calibrant.catalogue import CATALOGUE
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
 from calibrant.report.pictures import pictures
 from calibrant.report.summary import Summary
-from calibrant.report.text import cost_sentence, headline
-from calibrant.words import percent_text
+from calibrant.report.text import cost_sentence, headline, segment_verdict
+from calibrant.words import chance_text, percent_text
 
 # Rows of the table of net benefit.
 BENEFITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
@@ -62,6 +62,8 @@ def render_html(summary: Summary) -> str:
         percent=percent_text,
         number=_number,
         thousands=_thousands,
+        chance=chance_text,
+        segment_verdict=segment_verdict,
     )
     return str(page)
 

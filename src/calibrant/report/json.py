@@ -7,6 +7,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from calibrant.groups import Segment
 from calibrant.inference import Estimate, ScoreTest, Verdict
 from calibrant.inference.ratio import Ratio
 from calibrant.report.findings import Finding
@@ -75,6 +76,9 @@ def as_dict(summary: Summary) -> dict[str, Any]:
                 "sentence": summary.groups.sentence,
                 "groups": [asdict(group) for group in summary.groups],
             },
+            "segments": None
+            if summary.segments is None
+            else [_segment(segment) for segment in summary.segments],
             "time": None if summary.watched is None else summary.watched.as_dict(),
             "findings": [finding_dict(finding) for finding in summary.findings],
             "settings": summary.settings,
@@ -124,6 +128,11 @@ def _repair(summary: Summary) -> dict[str, Any] | None:
         "smooth_error_after": after,
         "sentence": choice.sentence,
     }
+
+
+def _segment(segment: Segment) -> dict[str, Any]:
+    conditions = [{"column": column, "level": level} for column, level in segment.conditions]
+    return {**asdict(segment), "conditions": conditions, "sentence": segment.sentence}
 
 
 def _classical(summary: Summary) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from calibrant.catalogue import CATALOGUE
 from calibrant.report.findings import PASSED
 from calibrant.report.summary import Summary
-from calibrant.report.text import cost_sentence, headline
+from calibrant.report.text import SEGMENTS, cost_sentence, headline, segment_verdict
+from calibrant.words import chance_text
 
 MOST_GROUPS = 20
 
@@ -47,6 +48,24 @@ def _lines(summary: Summary) -> Iterator[str]:
                     group.state,
                 ]
                 for group in summary.groups.groups[:MOST_GROUPS]
+            ],
+        )
+    if summary.segments:
+        yield ""
+        yield SEGMENTS
+        yield ""
+        yield from table(
+            ["segment", "rows", "said", "happened", "chance", "verdict"],
+            [
+                [
+                    escaped(segment.label),
+                    str(segment.rows),
+                    f"{segment.mean_prediction:.3f}",
+                    f"{segment.base_rate:.3f}",
+                    escaped(chance_text(segment.pvalue)),
+                    segment_verdict(segment),
+                ]
+                for segment in summary.segments
             ],
         )
     noted = [finding for finding in summary.findings if finding.kind != PASSED]

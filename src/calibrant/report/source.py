@@ -66,6 +66,8 @@ class Source:
     """Where the forecasts came from."""
     task: DecisionTask | None = None
     """The reader's own decision."""
+    segments: bool = False
+    """Whether to look for the worst combinations of the columns of the groups."""
     log: tuple[Rows, Times] | None = None
     """Rows with the times of their outcomes, if there are any."""
 

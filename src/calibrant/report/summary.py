@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from calibrant.catalogue import CATALOGUE
-from calibrant.errors import CalibrantWarning
-from calibrant.groups import Groups, judge_groups
+from calibrant.errors import CalibrantWarning, InvalidOptionError
+from calibrant.groups import Groups, Segment, judge_groups
+from calibrant.groups.division import Division
+from calibrant.groups.segments import DEPTH, SEGMENTS, WIDTH, search_segments
 from calibrant.inference import ClassicalNumbers, Verdict, noise_floors
 from calibrant.inference.classical import find_classical
 from calibrant.inference.evidence import Evidence
@@ -73,6 +75,8 @@ class Summary:
     """The classic binned error as other programs define it."""
     groups: Groups | None
     """One verdict per group, if groups were asked for."""
+    segments: tuple[Segment, ...] | None
+    """Combinations of columns that are worst, judged by rows that did not choose them."""
     watched: Watched | None
     """Windows of time and what a monitor says, if times were given."""
     cautions: tuple[str, ...]
@@ -115,6 +119,10 @@ def summarise(
         groups = judge_groups(
             source.groups, headline, verdict.tolerance, confidence, draws, generator
         )
+    segments = None
+    if source.segments:
+        tell("segments")
+        segments = _segments(source, confidence, generator)
     watched = None
     if source.log is not None:
         tell("windows of time")
@@ -144,6 +152,7 @@ def summarise(
         distances=distances,
         conventions=conventions(evidence),
         groups=groups,
+        segments=segments,
         watched=watched,
         cautions=cautions,
         settings={
@@ -155,6 +164,15 @@ def summarise(
             **source.described,
         },
     )
+
+
+def _segments(source: Source, confidence: float, rng: np.random.Generator) -> tuple[Segment, ...]:
+    if not isinstance(source.groups, Division):
+        raise InvalidOptionError(
+            "segments are combinations of columns", "no columns", "name them with by (--by)"
+        )
+    divided = source.groups
+    return search_segments(divided.rows, divided.parts, DEPTH, WIDTH, SEGMENTS, 1 - confidence, rng)
 
 
 def _watched(rows: Rows, moments: Times, tolerance: float | None) -> Watched:

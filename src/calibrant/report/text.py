@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.catalogue import CATALOGUE
+from calibrant.groups import Segment
 from calibrant.report.findings import ISSUE, NOTE, REPAIR, VERDICT
 from calibrant.report.summary import HEADLINE, Summary
 from calibrant.words import chance_text, count_text, distinct_texts, percent_text
 
 # A terminal shows so many groups; the others are counted.
 MOST_GROUPS = 10
+SEGMENTS = "Segments found on one half of the rows and judged on the other:"
 
 
 def render_text(summary: Summary) -> str:
     """Write an audit as plain text."""
-    sections = [_headline, _smooth_error, _measure_table, _group_table, _advice, _notes]
+    sections = [
+        _headline,
+        _smooth_error,
+        _measure_table,
+        _group_table,
+        _segment_lines,
+        _advice,
+        _notes,
+    ]
     written = ["\n".join(section(summary)) for section in sections]
     return "\n\n".join(section for section in written if section)
 
@@ -107,6 +117,21 @@ def _group_table(summary: Summary) -> Iterator[str]:
         )
     if len(summary.groups) > MOST_GROUPS:
         yield f"and {count_text(len(summary.groups) - MOST_GROUPS, 'group')} with less evidence"
+
+
+def _segment_lines(summary: Summary) -> Iterator[str]:
+    if summary.segments is None:
+        return
+    yield SEGMENTS
+    for segment in summary.segments:
+        yield f"  {segment.sentence}: {segment_verdict(segment)}"
+    if not summary.segments:
+        yield "  none has enough rows"
+
+
+def segment_verdict(segment: Segment) -> str:
+    """Say whether rows that did not choose a segment confirm it."""
+    return "confirmed" if segment.confirmed else "may be chance"
 
 
 def _advice(summary: Summary) -> Iterator[str]:

@@ -1,0 +1,165 @@
+"""What a repair by group found, on rows that neither map nor patches had seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from calibrant.groups.audit import Groups, judge_groups
+from calibrant.groups.columns import Partition
+from calibrant.groups.division import Division
+from calibrant.groups.fits import Fit
+from calibrant.groups.group_map import GroupMap
+from calibrant.groups.patches import patches_text
+from calibrant.inference.interval import ConfidenceInterval
+from calibrant.inference.statistic import Statistic
+from calibrant.inference.verdict import default_tolerance
+from calibrant.joint import Rows
+from calibrant.joint.gate import Floats
+from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.repair import Choice, Judgement
+from calibrant.repair.choice import Gain
+from calibrant.repair.folds import Units
+from calibrant.repair.judgement import FEWEST_ROWS, WorstGroup
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupRepair:
+    """A map for all rows with patches for groups, judged on rows that neither had seen."""
+
+    map: GroupMap
+    """Fitted to all rows; without patches if they are not worth it."""
+    plain: Choice
+    """The choice of the map for all rows."""
+    table: dict[str, list[Any]]
+    """One entry per map for all rows, as in a `Choice`, and one for the chosen map with patches;
+    what that is behind is meant from the map without them."""
+    gain: Gain
+    """Score that patches save out of sample, beyond the map for all rows."""
+    fit: Fit
+    """How patches were fitted to all rows; its numbers are of these rows and flatter."""
+    _units: Units = field(repr=False)
+    _parts: tuple[Partition, ...] = field(repr=False)
+    _repaired: Floats = field(repr=False)
+    """Predictions of the rows by patches that had not seen them."""
+    _draws: int = field(repr=False)
+    _seed: int = field(repr=False)
+
+    @property
+    def patched(self) -> bool:
+        """Whether patches for groups are worth it."""
+        return bool(self.map.patches.patches)
+
+    @property
+    def leave_alone(self) -> bool:
+        """Whether the best advice is to change nothing."""
+        return not self.patched and self.plain.leave_alone
+
+    @property
+    def score(self) -> str:
+        """Name of the score."""
+        return self.plain.score
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of the intervals."""
+        return self.plain.confidence
+
+    @cached_property
+    def groups_before(self) -> Groups:
+        """All groups as the forecasts are; intervals hold at once."""
+        return self._judged_groups(self._units.prediction)
+
+    @cached_property
+    def groups_after(self) -> Groups:
+        """All groups after the map and its patches, fitted to other rows."""
+        return self.groups_before if self.leave_alone else self._judged_groups(self._repaired)
+
+    @cached_property
+    def before(self) -> Judgement:
+        """What the forecasts are worth as they are, on the rows that maps were judged on."""
+        return replace(self.plain.before, worst_group=_worst(self.groups_before))
+
+    @cached_property
+    def after(self) -> Judgement:
+        """What they are worth after the map and its patches, fitted to other rows."""
+        judged = self.plain.judged(self._repaired) if self.patched else self.plain.after
+        return replace(judged, worst_group=_worst(self.groups_after))
+
+    @property
+    def sentence(self) -> str:
+        """Say what was chosen and what it gains."""
+        if not self.patched:
+            no = f"patches for groups do not improve the {self.score} score by more than noise"
+            return f"{self.plain.sentence} Out of sample {no}."
+        gain, plain = self.gain, self.plain
+        count = len(self.map.patches.patches)
+        are, save = ("is", "it saves") if count == 1 else ("are", "they save")
+        sure = f"between {gain.low:.2g} and {gain.high:.2g} with {self.confidence * 100:.3g} %"
+        what = "the forecasts as they are" if plain.leave_alone else f"the {plain.map.name} map"
+        steps = sorted(self.fit.steps, key=lambda step: -step.decrease)
+        most = list(dict.fromkeys(step.group for step in steps))[:3]
+        return (
+            f"{patches_text(count).capitalize()} for groups on top of {what} "
+            f"{are} worth it: out of sample {save} {gain.value:.2g} "
+            f"of the {self.score} score per row beyond it ({sure} confidence), most for "
+            f"{'; '.join(most)}. {plain.map.sentence}"
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "map": self.map.to_dict(),
+            "score": self.score,
+            "confidence": self.confidence,
+            "gain": {"value": self.gain.value, "low": self.gain.low, "high": self.gain.high},
+            "patched": self.patched,
+            "table": self.table,
+            "before": self.before.as_dict(),
+            "after": self.after.as_dict(),
+            "groups_before": self.groups_before.table(),
+            "groups_after": self.groups_after.table(),
+            "sentence": self.sentence,
+        }
+
+    def _judged_groups(self, prediction: Floats) -> Groups:
+        units = self._units
+        rows = Rows(np.ascontiguousarray(prediction), units.outcome, units.weight)
+        clusters = units.cluster
+        if clusters is not None and np.unique(clusters).size < 2:
+            clusters = None
+        return judge_groups(
+            Division(rows, self._parts, clusters),
+            Statistic.of(smooth_calibration_error),
+            default_tolerance(units.joint(units.prediction)),
+            self.confidence,
+            self._draws,
+            np.random.default_rng(self._seed),
+        )
+
+
+def _worst(groups: Groups) -> WorstGroup | None:
+    """Find the group whose error is most certainly large."""
+    found = max(
+        (group for group in groups if group.rows >= FEWEST_ROWS),
+        key=lambda group: (group.low, group.value),
+        default=None,
+    )
+    if found is None:
+        return None
+    interval = ConfidenceInterval(
+        measure="smooth_calibration_error",
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        confidence=groups.confidence,
+        half_width=max(found.high - found.value, found.value - found.low),
+        method="multiplier",
+    )
+    return WorstGroup(found.by, found.name, found.rows, interval)

@@ -1,0 +1,258 @@
+"""Repair by group: a map for all rows, and patches for groups if they are worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from calibrant.decisions import DecisionTask, as_score
+from calibrant.decisions.scores import AnyScore
+from calibrant.errors import InvalidForecastsError
+from calibrant.groups.columns import Codes, Partition, columns_of, partitions
+from calibrant.groups.fits import Fit, fit_of
+from calibrant.groups.group_map import GroupMap
+from calibrant.groups.group_repair import GroupRepair
+from calibrant.groups.patches import Patches
+from calibrant.groups.rounds import DividedRows, groupings_of
+from calibrant.groups.training import patch_powers
+from calibrant.inference.evidence import check_draws, check_share
+from calibrant.joint import Joint, Rows
+from calibrant.joint.gate import Floats, read_labels
+from calibrant.repair import Choice, RecalibrationMap
+from calibrant.repair.base import rows_behind
+from calibrant.repair.choice import Gain, candidates_of, choose_among, gain_of, is_clear
+from calibrant.repair.folds import Units, read_units
+from calibrant.repair.judgement import losses
+
+# Shift and stretch of a group: bias of its mean, and bias that grows with the prediction.
+DEGREE = 1
+# Bias times share of rows that is left alone: a tenth in a group of one row in two hundred.
+TOLERANCE = 0.0005
+# One expression of SQL must not be deeper than databases take.
+MOST_PATCHES = 100
+
+
+def repair_by_group(
+    y_proba: object,
+    y_true: object,
+    by: object,
+    *,
+    sample_weight: object = None,
+    pos_label: object = None,
+    pairs: bool = False,
+    maps: Sequence[RecalibrationMap | str] | None = None,
+    score: AnyScore = "log",
+    task: DecisionTask | None = None,
+    clusters: object = None,
+    time: object = None,
+    folds: int = 5,
+    confidence: float = 0.95,
+    draws: int = 999,
+    rng: np.random.Generator | int | None = None,
+) -> GroupRepair:
+    """Choose a map for all rows, and patches for groups if they are worth it on rows unseen.
+
+    Parameters
+    ----------
+    y_proba : array-like of shape (n,) or (n, 2)
+        Predicted probabilities of outcome 1.
+    y_true : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    by : mapping of str to array-like, frame, or array of shape (n, k)
+        Columns that group the rows, as for `audit_groups`.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the rows.
+    pos_label : object, optional
+        The label that counts as outcome 1.
+    pairs : bool, default=False
+        Whether groups of two columns may be patched as well.
+    maps : sequence of maps or their names, optional
+        What to choose from for all rows; all by default.
+    score : {"log", "brier", "spherical"}, DecisionTask or Score, default="log"
+        Proper score by which maps and patches are judged.
+    task : DecisionTask, optional
+        The caller's decision, whose loss before and after is told.
+    clusters : array-like of shape (n,), optional
+        Labels of groups of rows that depend on each other: a fold takes all of a cluster.
+    time : array-like of shape (n,), optional
+        Times of the rows: maps and patches learn from earlier rows only.
+    folds : int, default=5
+        Number of parts.
+    confidence : float, default=0.95
+        Confidence of the intervals; those of all groups hold at once.
+    draws : int, default=999
+        Random multipliers behind the intervals.
+    rng : numpy.random.Generator or int, optional
+        Source of randomness.
+
+    Returns
+    -------
+    GroupRepair
+        `.map` is fitted to all rows; `.before` and `.after` are what forecasts are worth out of
+        sample, `.groups_before` and `.groups_after` the same for every group.
+
+    Notes
+    -----
+    The map for all rows is chosen as in `calibrant.repair.choose`. Patches are of the kind of
+    `Multicalibrator("low_degree")` of degree 1: they shift or stretch the predictions of a group.
+    That takes two numbers from a group where cells of predictions take ten, so that small groups
+    can be repaired; predictions of a group keep their order, unless a stretch is negative; and
+    all patches together are one expression of SQL. A bias that changes its sign twice within a
+    group is left. No row is held out while patches are found: a patch needs a bias of sqrt(2 log k)
+    standard errors, k the number of shifts and stretches to try (Donoho, Johnstone 1994, Ideal
+    spatial adaptation by wavelet shrinkage, Biometrika 81).
+
+    Map and patches are fitted to all folds but one and judged on that one. Patches are kept if
+    they save 1.645 standard errors or more of the score, as a map must: those of the sample, or
+    those of a sample in which the map is right.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> site = rng.choice(["a", "b"], 4000)
+    >>> p = rng.random(4000)
+    >>> outcome = rng.random(4000) < np.where(site == "a", 0.7 * p, p)
+    >>> repair = repair_by_group(p, outcome, {"site": site}, rng=0)
+    >>> repair.patched
+    True
+    >>> repair.map.transform([0.5, 0.5], {"site": ["a", "b"]}).round(1)
+    array([0.3, 0.5])
+    """
+    check_draws(draws)
+    check_share("confidence", confidence)
+    if isinstance(y_proba, Joint):
+        raise InvalidForecastsError("a repair by group needs rows", "a Joint")
+    rule = as_score(score)
+    generator = np.random.default_rng(rng)
+    units, divided = _read(
+        (y_true, y_proba, sample_weight, pos_label), by, pairs, (clusters, time), folds, generator
+    )
+    plain = choose_among(units, {}, candidates_of(maps), rule, task, confidence, draws, generator)
+    seed = int(generator.integers(2**32))
+    judged = units.judged
+    seen = units.where(judged)
+    first, repaired = (held[judged] for held in _cross_fitted(units, divided, plain.map))
+    lost, left = losses(rule, seen, first), losses(rule, seen, repaired)
+    gain = gain_of(seen, lost - left, confidence)
+    over = gain_of(seen, losses(rule, seen, seen.prediction) - left, confidence)
+    fitted, fit = _fitted(units, divided, plain.map, np.ones(units.fold.size, dtype=bool))
+    patched = is_clear(gain, seen, rule, first, repaired) and bool(fitted.patches.patches)
+    if not patched:
+        fitted, repaired = replace(fitted, patches=Patches((), ())), first
+    return GroupRepair(
+        map=fitted,
+        plain=plain,
+        table=_table(plain, over, gain, float(seen.weight @ left / seen.weight.sum()), patched),
+        gain=gain,
+        fit=fit,
+        _units=seen,
+        _parts=tuple(Partition(p.groupings, p.codes[judged]) for p in divided.parts),
+        _repaired=repaired,
+        _draws=draws,
+        _seed=seed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Divided:
+    """The columns, or pairs of columns, that divide rows, with the codes that patches look at."""
+
+    parts: list[Partition]
+    codes: list[Codes]
+
+
+def _read(
+    given: tuple[object, object, object, object],
+    by: object,
+    pairs: bool,  # noqa: FBT001
+    beside: tuple[object, object],
+    folds: int,
+    rng: np.random.Generator,
+) -> tuple[Units, _Divided]:
+    """Read rows in an order that is not the caller's, and split them into folds."""
+    rows = Rows.read(*given)
+    size, columns = rows.prediction.size, columns_of(by)
+    parts = partitions(columns, size, pairs=pairs, weight=rows.weight)
+    codes = [g.codes(columns[g.column], size) for g in groupings_of(parts)]
+    clusters, time = (
+        None if values is None else read_labels(values, name, rows)
+        for values, name in zip(beside, ("clusters", "time"), strict=True)
+    )
+    keys = [key for key in (clusters, time, rows.weight) if key is not None]
+    order = np.lexsort((*keys, rows.outcome, rows.prediction, *codes))
+    named = {f"part {i}": part.codes[order] for i, part in enumerate(parts)}
+    named |= {f"grouping {i}": code[order] for i, code in enumerate(codes)}
+    rows = rows.where(order)
+    units, kept = read_units(
+        rows.prediction,
+        rows.outcome,
+        rows.weight,
+        None,
+        None if clusters is None else clusters[order],
+        None if time is None else time[order],
+        named,
+        folds,
+        rng,
+    )
+    taken = list(kept.values())
+    divided = [Partition(p.groupings, c) for p, c in zip(parts, taken, strict=False)]
+    return units, _Divided(divided, taken[len(parts) :])
+
+
+def _cross_fitted(
+    units: Units, divided: _Divided, plain: RecalibrationMap
+) -> tuple[Floats, Floats]:
+    """Predictions of the map, and of map and patches, each row by those that have not seen it."""
+    first, repaired = units.prediction.copy(), units.prediction.copy()
+    for fold in units.folds:
+        fitted, _ = _fitted(units, divided, plain, units.teaching(fold))
+        inside = np.flatnonzero(units.fold == fold)
+        first[inside] = fitted.base.form_(units.prediction[inside])
+        codes = [code[inside] for code in divided.codes]
+        repaired[inside] = fitted.patched(first[inside], codes)
+    return first, repaired
+
+
+def _fitted(
+    units: Units, divided: _Divided, plain: RecalibrationMap, keep: Any
+) -> tuple[GroupMap, Fit]:
+    """Fit a map of the chosen kind, and patches, to some of the rows."""
+    joint = units.joint(units.prediction, keep)
+    base = type(plain)(**plain.get_params()).fit(joint)
+    parts = [Partition(part.groupings, part.codes[keep]) for part in divided.parts]
+    rows = DividedRows.divided(
+        base.form_(units.prediction[keep]),
+        units.outcome[keep],
+        units.weight[keep],
+        np.zeros(int(keep.sum()), dtype=bool),
+        parts,
+    )
+    fit = fit_of(rows, patch_powers(rows, TOLERANCE, DEGREE, MOST_PATCHES))
+    patches = Patches(groupings_of(parts), tuple(step.patch for step in fit.steps))
+    return GroupMap(base, patches, 0.5 / (rows_behind(joint) + 1)), fit
+
+
+def _table(
+    plain: Choice,
+    over: Gain,
+    gain: Gain,
+    score: float,
+    patched: bool,  # noqa: FBT001
+) -> dict[str, list[Any]]:
+    """Add the chosen map with patches to the table of maps."""
+    last: dict[str, Any] = {
+        "map": f"{plain.map.name} + patches",
+        "score": score,
+        "gain": over.value,
+        "gain_low": over.low,
+        "gain_high": over.high,
+        "behind": -gain.value / gain.standard_error if gain.standard_error > 0 else 0.0,
+        "chosen": patched,
+    }
+    table = {name: [*column, last[name]] for name, column in plain.table.items()}
+    if patched:
+        table["chosen"] = [False] * len(plain.table["map"]) + [True]
+    return table
