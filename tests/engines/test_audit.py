@@ -12,7 +12,8 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.report import source, summed
+from calibrant.groups import summed
+from calibrant.report import source
 from calibrant.report.source import Roles, read
 from commands import run
 

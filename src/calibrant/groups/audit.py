@@ -12,11 +12,13 @@ from calibrant.errors import InvalidForecastsError
 from calibrant.groups.columns import MOST_LEVELS, PARTS, columns_of, label_of
 from calibrant.groups.division import Division
 from calibrant.groups.noise import DRAWS_FOR_A_FLOOR, Noise, cells_for, shared_noise
+from calibrant.groups.summed import is_lazy, sum_up
 from calibrant.inference.evidence import Evidence, check_draws, check_share
 from calibrant.inference.interval import upper_quantile
 from calibrant.inference.statistic import AnyMeasure, Statistic
-from calibrant.inference.verdict import default_tolerance, state_of
+from calibrant.inference.verdict import MISCALIBRATED, default_tolerance, state_of
 from calibrant.joint import Joint, Rows
+from calibrant.joint.columns import ColumnNames
 from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.words import count_text, distinct_texts
@@ -129,7 +131,9 @@ def audit_groups(
     Parameters
     ----------
     y_true : array-like of shape (n,), or frame
-        Outcomes, 0 or 1; or a frame with the columns of predictions, outcomes and groups.
+        Outcomes, 0 or 1; or a frame with the columns of predictions, outcomes and groups. Rows of
+        a lazy frame (Polars, DuckDB, Dask, Spark) are summed on their engine, column by column,
+        unless there are clusters: of more than a million, predictions are rounded to cells.
     y_proba : array-like of shape (n,) or (n, 2), optional
         Predicted probabilities of outcome 1; left out with a frame.
     by : mapping of str to array-like, frame, or list of str
@@ -164,7 +168,8 @@ def audit_groups(
     Returns
     -------
     Groups
-        Every group, however small, in the order of the evidence against it.
+        Every group, however small: those beyond the tolerance first, each in the order of the
+        evidence against it.
 
     Notes
     -----
@@ -172,7 +177,7 @@ def audit_groups(
     group; the quantile of its maximum over groups widens all intervals alike (a studentised
     maximum). Noise is drawn once for each combination of groups and added up, so that groups that
     overlap share it. Where there are too many combinations, each pair of columns has draws of its
-    own, which is on the safe side; so do the groups where rows come in clusters.
+    own, which is on the safe side; so do the groups where rows come in clusters or were summed.
 
     Examples
     --------
@@ -186,6 +191,14 @@ def audit_groups(
     """
     check_draws(draws)
     check_share("confidence", confidence)
+    statistic, generator = Statistic.of(measure), np.random.default_rng(rng)
+    weight_named = sample_weight is None or isinstance(sample_weight, str)
+    if y_proba is None and clusters is None and weight_named and is_lazy(y_true):
+        given: ColumnNames = {"prediction": prediction, "outcome": outcome, "pos_label": pos_label}
+        given["weight"] = None if sample_weight is None else str(sample_weight)
+        found = sum_up(y_true, given, _names(by), pairs=pairs, parts=parts, most_levels=most_levels)
+        allowed = default_tolerance(found.joint) if tolerance is None else tolerance
+        return judge_groups(found.evidences, statistic, allowed, confidence, draws, generator)
     if y_proba is None:
         frame = columns_of(y_true)
         columns = _named(frame, _names(by))
@@ -204,9 +217,7 @@ def audit_groups(
     division = Division.of(
         rows, columns, clusters, pairs=pairs, parts=parts, most_levels=most_levels
     )
-    return judge_groups(
-        division, Statistic.of(measure), allowed, confidence, draws, np.random.default_rng(rng)
-    )
+    return judge_groups(division, statistic, allowed, confidence, draws, generator)
 
 
 Evidences = Mapping[tuple[str, str], Evidence]
@@ -258,7 +269,8 @@ def judge_groups(
     evidence_of = [
         (g.value - g.noise_floor) / s if s > 0 else 0.0 for g, s in zip(judged, scale, strict=True)
     ]
-    order = sorted(range(len(judged)), key=lambda i: -evidence_of[i])
+    fine = [group.state != MISCALIBRATED for group in judged]
+    order = sorted(range(len(judged)), key=lambda i: (fine[i], -evidence_of[i]))
     return Groups(tuple(judged[i] for i in order), tolerance, confidence)
 
 

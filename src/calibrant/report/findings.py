@@ -124,7 +124,10 @@ def _groups(summary: Summary) -> Iterator[Finding]:
         return
     if groups.failing:
         yield Finding(
-            "CAL040", ISSUE, groups.sentence, "recalibrate by group, or give the model the column"
+            "CAL040",
+            ISSUE,
+            groups.sentence,
+            "recalibrate by group (calibrant repair FILE --by), or give the model the column",
         )
     else:
         yield Finding("CAL042", PASSED, groups.sentence)

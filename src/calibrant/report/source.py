@@ -14,6 +14,7 @@ from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.audit import Evidences
 from calibrant.groups.division import Division
+from calibrant.groups.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
 from calibrant.inference.evidence import Evidence
 from calibrant.joint import Joint, Rows
 from calibrant.joint.columns import ColumnNames
@@ -21,7 +22,6 @@ from calibrant.joint.engines import as_frame, fetched
 from calibrant.joint.files import fetch_columns, opened, read_columns, without_missing
 from calibrant.joint.names import require
 from calibrant.measurement import read_source
-from calibrant.report.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
 from calibrant.report.windows import Times, checked_times
 
 Columns = dict[str, Any]
@@ -172,10 +172,9 @@ def _parts(frame: Any, roles: Roles, names: list[str], pos_label: object) -> Col
 
 def _of_sums(found: Summed, title: str, described: dict[str, object]) -> Source:
     evidence = Evidence.of_joint(found.joint)
-    groups = {key: Evidence.of_joint(joint) for key, joint in found.groups.items()} or None
     if found.joint.resolution is not None:
         described |= {"cells": found.joint.resolution, "rounding": found.joint.rounding}
-    return Source(title, evidence, groups, found.dropped, described)
+    return Source(title, evidence, found.evidences or None, found.dropped, described)
 
 
 def _timed(source: Source, rows: Rows, time: object) -> Source:

@@ -20,13 +20,14 @@ from calibrant.groups.columns import (
     level_names,
     level_text,
 )
+from calibrant.inference.evidence import Evidence
 from calibrant.joint import Joint, joints_by
 from calibrant.joint.columns import ColumnNames, Columns
 from calibrant.joint.engines import Frame, as_frame, fetched, fetched_value
 from calibrant.joint.frames import Resolution
 from calibrant.joint.names import require
 
-# Up to so many rows an audit reads the rows and is exact; beyond that it sums them into cells.
+# Up to so many rows sums are of exact predictions; beyond that of cells.
 MOST_ROWS_READ = 2**20
 # Numbers that divide rows are cut between so many cells of their range.
 CELLS_OF_A_COLUMN = 2**12
@@ -34,12 +35,22 @@ CELLS_OF_A_COLUMN = 2**12
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """All that an audit needs to know of rows that it has not seen."""
+    """All that needs to be known of rows that were not read."""
 
     joint: Joint
     groups: dict[tuple[str, str], Joint]
     """By column and name."""
     dropped: int
+
+    @property
+    def evidences(self) -> dict[tuple[str, str], Evidence]:
+        """Evidence of each group."""
+        return {key: Evidence.of_joint(joint) for key, joint in self.groups.items()}
+
+
+def is_lazy(native: object) -> bool:
+    """Whether rows live on an engine that plans before it works."""
+    return isinstance(nw.from_native(native, pass_through=True), nw.LazyFrame)
 
 
 def count_rows(native: object) -> int:
@@ -53,8 +64,10 @@ def sum_up(
     by: Sequence[str],
     *,
     pairs: bool,
-    percent: bool,
-    drop_missing: bool,
+    percent: bool = False,
+    drop_missing: bool = False,
+    parts: int = PARTS,
+    most_levels: int = MOST_LEVELS,
 ) -> Summed:
     """Sum the rows of a frame on its engine, all of them and by the groups of each column."""
     frame, roles = as_frame(native), Columns.of(**columns)
@@ -68,28 +81,30 @@ def sum_up(
     joint = Joint.of_columns(frame.to_native(), roles, resolution)
     groups: dict[tuple[str, str], Joint] = {}
     for name in by:
-        frame = _with_numbers_cut(frame, name)
+        frame = _with_numbers_cut(frame, name, parts)
     for names in [*((name,) for name in by), *(combinations(by, 2) if pairs else ())]:
         found = joints_by(frame.to_native(), by=names, resolution=resolution, **columns)
-        groups |= _named(AND.join(names), found)
+        groups |= _named(AND.join(names), found, most_levels)
     return Summed(joint, groups, dropped)
 
 
-def _named(by: str, joints: dict[tuple[object, ...], Joint]) -> dict[tuple[str, str], Joint]:
+def _named(
+    by: str, joints: dict[tuple[object, ...], Joint], most: int
+) -> dict[tuple[str, str], Joint]:
     """Name groups as `audit_groups` does; the smallest of very many are gathered."""
     named = {
         (by, AND.join(MISSING if part is None else level_text(part) for part in key)): joint
         for key, joint in joints.items()
     }
     largest = sorted(named, key=lambda key: -named[key].row_count)
-    rest = largest[MOST_LEVELS:]
+    rest = largest[most:]
     if rest:
         gathered = reduce(add, (named.pop(key) for key in rest))
         named[by, f"other ({len(rest)} values)"] = gathered
     return named
 
 
-def _with_numbers_cut(frame: Frame, name: str) -> Frame:
+def _with_numbers_cut(frame: Frame, name: str, parts: int) -> Frame:
     """Cut a column of many different numbers where shares of the rows are about equal."""
     if not frame.collect_schema()[name].is_numeric():
         return frame
@@ -103,7 +118,7 @@ def _with_numbers_cut(frame: Frame, name: str) -> Frame:
     counted = fetched(rows.select(cell=cell).group_by("cell").agg(nw.len().alias("rows")))
     order = np.argsort(counted["cell"])
     reached = np.cumsum(np.asarray(counted["rows"], dtype=np.float64)[order])
-    inside = np.searchsorted(reached, np.arange(1, PARTS) / PARTS * reached[-1], side="right")
+    inside = np.searchsorted(reached, np.arange(1, parts) / parts * reached[-1], side="right")
     starts = np.asarray(counted["cell"], dtype=np.float64)[order][inside]
     cuts = np.unique(low + starts * (high - low) / CELLS_OF_A_COLUMN)
     cuts = cuts[cuts > low]
