@@ -9,13 +9,15 @@ export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 # Debian's programs are fetched while Python's packages are.
 MAKEFLAGS += --jobs=2
+# Benchmarks write their pages with BENCH=--write.
+BENCH ?=
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
-.PHONY: help demo test programs lint slow bench bench-repair bench-peers sanitize docs picture flights clean
+.PHONY: help demo test programs lint slow bench bench-scale bench-repair bench-groups bench-classes bench-peers sanitize docs picture flights clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
 
 demo: $(VENV)/installed ## Install into .venv and audit the forecasts that ship
 	@$(BIN)/calibrant demo
@@ -34,15 +36,25 @@ lint: $(VENV)/developing
 	cp $$($(BIN)/python -c 'import calibrant, pathlib; print(pathlib.Path(calibrant.__file__).with_name("_kernels.pyi"))') src/calibrant/
 	$(BIN)/mypy
 
-slow: $(VENV)/developing ## Size of tests, by simulation (minutes)
+slow: $(VENV)/developing ## Size of tests by simulation, and laws on many more examples
 	$(BIN)/python -m pytest -n 2 -m slow
+	EXAMPLES=400 $(BIN)/python -m pytest $(WORKERS) tests/laws tests/oracles tests/survey
 
 bench: $(VENV)/developing ## Speed and memory beside a sort, answers asserted
-	$(BIN)/python benchmarks/run.py
-	$(BIN)/python benchmarks/online.py
+	$(BIN)/python benchmarks/run.py $(BENCH)
+	$(BIN)/python benchmarks/online.py $(BENCH)
+
+bench-scale: $(VENV)/developing ## Rows on engines beside the bare group-by
+	$(BIN)/python benchmarks/scale.py $(BENCH)
 
 bench-repair: $(VENV)/developing ## Maps beside a sort and beside other libraries
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/repair.py
+	$(BIN)/python benchmarks/repair.py $(BENCH)
+
+bench-groups: $(VENV)/developing ## Boosted multicalibration beside MCGrad
+	$(BIN)/python benchmarks/multicalibration.py $(BENCH)
+
+bench-classes: $(VENV)/developing ## Measures of many classes beside other libraries
+	$(BIN)/python benchmarks/classes.py --peers $(BENCH)
 
 bench-peers: $(VENV)/developing ## The same beside other libraries, each in an environment of its own
 	$(BIN)/python benchmarks/peers.py --write $(PEERS)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -21,9 +20,11 @@ import numpy as np
 
 import calibrant as cal
 from calibrant.multiclass import class_wise, projected_smooth_calibration_error
+from pages import Line, add_write, leave, show
 from peers import PEERS, build_wheel, install, python_of, run
 
 CLASS_WISE_BAR, ONE_THREAD_BAR, TWO_THREADS_BAR = 2.0, 512.0, 300.0
+PAGE = "CLASSES"
 WORKER = Path(__file__).parent / "peers" / "classes.py"
 SIDE_BY_SIDE = ("torchmetrics", "netcal", "mapie")
 
@@ -48,7 +49,7 @@ def timed(call: Callable[[], Any], repeats: int) -> tuple[float, Any]:
     return min(runs), value
 
 
-def class_wise_table(rows: int, classes: int = 1000) -> Iterator[tuple[str, bool]]:
+def class_wise_table(rows: int, classes: int = 1000) -> Iterator[Line]:
     y, p = forecasts(rows, classes, 0.05, 1)
     sort, _ = timed(lambda: np.sort(p, axis=0, kind="stable"), 2)
     seconds, errors = timed(lambda: class_wise(y, p), 2)
@@ -61,7 +62,7 @@ def class_wise_table(rows: int, classes: int = 1000) -> Iterator[tuple[str, bool
     yield f"| `class_wise` | {CLASS_WISE_BAR:g} | {ratio:.2f} |", ratio <= CLASS_WISE_BAR
 
 
-def projected_table(rows: int, classes: int = 10) -> Iterator[tuple[str, bool]]:
+def projected_table(rows: int, classes: int = 10) -> Iterator[Line]:
     yield f"\n## Worst of all subsets of {classes} classes, {rows} rows\n", True
     yield "| forecasts | bar | one thread | bar | two threads |", True
     yield "|---|---|---|---|---|", True
@@ -85,7 +86,7 @@ def projected_table(rows: int, classes: int = 10) -> Iterator[tuple[str, bool]]:
         yield f"| {name} | {cells} |", held
 
 
-def peer_table(divisor: int) -> Iterator[tuple[str, bool]]:
+def peer_table(divisor: int) -> Iterator[Line]:
     wheel = build_wheel()
     yield "\n## Top-label binned error, 15 bins, beside peers\n", True
     yield "| peer and call | rows | classes | their time over ours | value | by definition |", True
@@ -108,22 +109,16 @@ def peer_table(divisor: int) -> Iterator[tuple[str, bool]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", action="store_true", help="also beside peer libraries")
-    parser.add_argument("--write", action="store_true", help="also write CLASSES.md")
+    add_write(parser, PAGE)
     parser.add_argument("--fewer", type=int, default=1, help="divide all rows by this")
     options = parser.parse_args()
     fewer = options.fewer
     tables = [class_wise_table(50_000 // fewer), projected_table(10**5 // fewer)]
     if options.peers:
         tables.append(peer_table(fewer))
-    lines, missed = ["# Measures of many classes"], 0
-    for line, held in chain.from_iterable(tables):
-        lines.append(line if held else f"{line} MISSED")
-        print(lines[-1], flush=True)
-        missed += not held
-    if options.write:
-        Path(__file__).with_name("CLASSES.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    if missed and fewer == 1:
-        sys.exit(f"{missed} bars missed")
+    missed = show("Many classes", chain.from_iterable(tables), PAGE if options.write else None)
+    if fewer == 1:
+        leave(missed)
 
 
 if __name__ == "__main__":

@@ -5,18 +5,20 @@ Prints Markdown; every game keeps its promise, which is asserted; exits with 1 i
 
 from __future__ import annotations
 
-import platform
-import sys
+import argparse
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-import calibrant as cal
 import calibrant.online as on
+from pages import Line, add_write, leave, show
 
 SMOOTH, EXPECTED = "smooth_calibration_error", "expected_calibration_error"
+
+
+PAGE = "ONLINE"
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,7 @@ def check(game: on.Game) -> None:
     assert game.errors([measure])[measure] <= forecaster.bound(game.rounds)
 
 
-def report() -> Iterator[tuple[str, bool]]:
-    yield "# Online forecasters\n", True
-    versions = f"calibrant {cal.__version__}, numpy {np.__version__}"
-    yield f"{versions}, Python {platform.python_version()}, {platform.machine()}.\n", True
+def report() -> Iterator[Line]:
     yield "| game | rounds | bar, CPU s | CPU s | rounds per second |", True
     yield "|---|---|---|---|---|", True
     for match in MATCHES:
@@ -89,12 +88,10 @@ def report() -> Iterator[tuple[str, bool]]:
 
 
 def main() -> None:
-    missed = 0
-    for line, held in report():
-        print(line if held else f"{line} MISSED", flush=True)
-        missed += not held
-    if missed:
-        sys.exit(f"{missed} bars missed")
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_write(parser, PAGE)
+    page = PAGE if parser.parse_args().write else None
+    leave(show("Online forecasters", report(), page))
 
 
 if __name__ == "__main__":

@@ -13,11 +13,11 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,14 @@ from calibrant.repair import (
     choose,
 )
 from calibrant.repair.files import apply_to_files
+from pages import Line, add_write, leave, show
 from peers import HERE, ONE_CORE, PEERS, build_wheel, install, python_of
 from run import best_time
 from shapes import SHAPES, Floats, forecasts
 from works import Work
 
 CHOICE_BAR, APPLY_BAR = 40, 2
+PAGE = "REPAIR"
 PEER_SHAPE = "biased beta"
 
 
@@ -143,7 +145,7 @@ def peers() -> dict[str, tuple[str, Callable[[Floats, Floats], object]]]:
     return found
 
 
-def fit_table(n: int, repeats: int) -> Iterator[tuple[str, bool]]:
+def fit_table(n: int, repeats: int) -> Iterator[Line]:
     yield f"\n## Fitting a map to {n:.0e} rows, in stable sorts of the same predictions\n", True
     yield f"| map | bar | {' | '.join(SHAPES)} |", True
     yield f"|---|---|{'---|' * len(SHAPES)}", True
@@ -160,7 +162,7 @@ def fit_table(n: int, repeats: int) -> Iterator[tuple[str, bool]]:
         yield f"| {work.name} | {work.bar} | {cells} |", max(row) <= work.bar
 
 
-def peer_table(n: int) -> Iterator[tuple[str, bool]]:
+def peer_table(n: int) -> Iterator[Line]:
     y, p = forecasts(PEER_SHAPE, n)
     sort = best_time(partial(np.sort, p, kind="stable"), 5)
     yield f"\n## Beside other libraries, {n:.0e} rows, {PEER_SHAPE}, in stable sorts\n", True
@@ -185,7 +187,7 @@ AS_NETCAL = (
 )
 
 
-def netcal_table(n: int) -> Iterator[tuple[str, bool]]:
+def netcal_table(n: int) -> Iterator[Line]:
     yield f"\n## Beside netcal, {n:.0e} rows, {PEER_SHAPE}, in stable sorts\n", True
     peer = next(peer for peer in PEERS if peer.name == "netcal")
     left_out = install(peer, build_wheel())
@@ -217,7 +219,7 @@ def netcal_table(n: int) -> Iterator[tuple[str, bool]]:
         yield f"| {one!r} | {ours:.2f} | {peer_time:.1f} | {far:.0e} | {close} |", ours <= peer_time
 
 
-def choice_table(n: int) -> Iterator[tuple[str, bool]]:
+def choice_table(n: int) -> Iterator[Line]:
     yield f"\n## Choosing among all maps with 5 folds, {n:.0e} rows, in stable sorts\n", True
     yield f"| bar | {' | '.join(SHAPES)} |", True
     yield f"|---|{'---|' * len(SHAPES)}", True
@@ -238,7 +240,7 @@ def seconds_of(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def apply_table(n: int) -> Iterator[tuple[str, bool]]:
+def apply_table(n: int) -> Iterator[Line]:
     """Copy a Parquet file as scoring jobs write them, bare and with a column recalibrated."""
     yield f"\n## Applying a map to a file of {n:.0e} rows through DuckDB, two cores\n", True
     yield "| map | bare copy, s | with the map, s | ratio | bar |", True
@@ -273,6 +275,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=float, default=1e6)
     parser.add_argument("--apply-rows", type=float, default=1e8)
+    add_write(parser, PAGE)
     parser.add_argument("--only", choices=["fit", "peers", "netcal", "choice", "apply"])
     options = parser.parse_args()
     rows = int(options.rows)
@@ -283,14 +286,9 @@ def main() -> None:
         "choice": partial(choice_table, rows),
         "apply": partial(apply_table, int(options.apply_rows)),
     }
-    missed = 0
-    for name, table in tables.items():
-        if options.only in {None, name}:
-            for line, held in table():
-                print(line if held else f"{line} MISSED", flush=True)
-                missed += not held
-    if missed:
-        sys.exit(f"{missed} bars missed")
+    chosen = [table() for name, table in tables.items() if options.only in {None, name}]
+    page = PAGE if options.write else None
+    leave(show("Recalibration maps", chain.from_iterable(chosen), page))
 
 
 if __name__ == "__main__":

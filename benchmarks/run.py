@@ -8,7 +8,6 @@ several; every answer is asserted. Prints Markdown; exits with 1 if a bar is mis
 from __future__ import annotations
 
 import argparse
-import platform
 import subprocess
 import sys
 import time
@@ -22,9 +21,11 @@ import calibrant as cal
 from commands import command_table
 from groups import works as group_works
 from inference import INFERENCES
+from pages import Line, add_write, leave, show
 from shapes import SHAPES, forecasts
 from works import WORKS, Work
 
+PAGE = "RESULTS"
 HOW = (
     "Ratios are measured side by side in one run on one core, best of several, from arrays to "
     "answer with all checks; every answer is asserted."
@@ -57,7 +58,7 @@ def ratios(n: int, repeats: int) -> dict[tuple[str, str], float]:
     return found
 
 
-def ratio_table(n: int, repeats: int) -> Iterator[tuple[str, bool]]:
+def ratio_table(n: int, repeats: int) -> Iterator[Line]:
     found = ratios(n, repeats)
     yield f"\n## {n:.0e} rows, in stable sorts of the same predictions\n", True
     yield f"| work | bar | {' | '.join(SHAPES)} |", True
@@ -68,7 +69,7 @@ def ratio_table(n: int, repeats: int) -> Iterator[tuple[str, bool]]:
         yield f"| {work.name} | {work.bar} | {cells} |", max(row) <= work.bar
 
 
-def growth_table() -> Iterator[tuple[str, bool]]:
+def growth_table() -> Iterator[Line]:
     """Nanoseconds per row and per bit of log2(n): level if cost grows as n log n."""
     sizes = [10**4, 10**5, 10**6, 10**7]
     yield "\n## Growth: nanoseconds / (n log2 n), waves\n", True
@@ -87,7 +88,7 @@ def growth_table() -> Iterator[tuple[str, bool]]:
         )
 
 
-def monitor_table(n: int = 10**6) -> Iterator[tuple[str, bool]]:
+def monitor_table(n: int = 10**6) -> Iterator[Line]:
     """Rows per second of the monitor; the same rows in two pieces must leave the same state."""
     yield f"\n## Monitor: rows per second through update_many, {n:.0e} rows\n", True
     yield f"| bar | {' | '.join(SHAPES)} |", True
@@ -126,7 +127,7 @@ print((status("VmHWM") - before) / (8 * {n}))
 """
 
 
-def memory_table(n: int = 10**7) -> Iterator[tuple[str, bool]]:
+def memory_table(n: int = 10**7) -> Iterator[Line]:
     """Peak memory beyond the input, in arrays of n doubles (Linux only)."""
     yield f"\n## Memory at {n:.0e} rows beyond the input, in arrays of n doubles\n", True
     yield "| work | bar | waves | rare events |", True
@@ -149,7 +150,7 @@ def peak_memory(work: Work, shape: str, n: int) -> float:
     return float(done.stdout)
 
 
-def inference_table() -> Iterator[tuple[str, bool]]:
+def inference_table() -> Iterator[Line]:
     """Seconds beyond building the Joint in 2^12 cells: the number of rows must not matter."""
     sizes = [10**4, 10**6, 10**7]
     yield "\n## Inference: seconds beyond the Joint in 4096 cells, waves\n", True
@@ -165,7 +166,7 @@ def inference_table() -> Iterator[tuple[str, bool]]:
         yield f"| {work.name} | {work.bar} | {cells} |", max(row) <= work.bar
 
 
-def groups_table() -> Iterator[tuple[str, bool]]:
+def groups_table() -> Iterator[Line]:
     """Seconds, or times the same audit without groups."""
     yield "\n## Groups\n", True
     yield "| work | bar | found |", True
@@ -178,7 +179,7 @@ def groups_table() -> Iterator[tuple[str, bool]]:
         yield f"| {work.name} | {work.bar:g} {unit} | {found:.2f} |", found <= work.bar
 
 
-def import_table() -> Iterator[tuple[str, bool]]:
+def import_table() -> Iterator[Line]:
     def seconds(module: str) -> float:
         program = (
             f"import time, numpy; t = time.perf_counter(); import {module}; "
@@ -198,11 +199,8 @@ def import_table() -> Iterator[tuple[str, bool]]:
     )
 
 
-def report() -> Iterator[tuple[str, bool]]:
-    yield "# Benchmarks\n", True
-    versions = f"calibrant {cal.__version__}, numpy {np.__version__}"
-    machine = f"Python {platform.python_version()}, {platform.machine()}"
-    yield f"{versions}, {machine}. {HOW}", True
+def report() -> Iterator[Line]:
+    yield HOW, True
     yield from ratio_table(10**6, 7)
     yield from ratio_table(10**7, 3)
     yield from growth_table()
@@ -216,18 +214,9 @@ def report() -> Iterator[tuple[str, bool]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="also write RESULTS.md")
-    write = parser.parse_args().write
-    lines, missed = [], []
-    for line, held in report():
-        print(line if held else f"{line} MISSED", flush=True)
-        lines.append(line)
-        if not held:
-            missed.append(line)
-    if missed:
-        sys.exit(f"{len(missed)} bars missed")
-    if write:
-        Path(__file__).with_name("RESULTS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    add_write(parser, PAGE)
+    page = PAGE if parser.parse_args().write else None
+    leave(show("Benchmarks", report(), page))
 
 
 if __name__ == "__main__":

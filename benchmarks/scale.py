@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import resource
 import subprocess
 import sys
@@ -18,7 +17,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import calibrant as cal
+from pages import Line, add_write, leave, show
 
+PAGE = "SCALE"
 COLUMNS = {"prediction": "p", "outcome": "y"}
 CELLS = 2**16
 GROUPS = 10**4
@@ -219,7 +220,7 @@ def bars(found: dict[str, dict[str, float]], rows: int) -> Iterator[tuple[str, s
         )
 
 
-def report(folder: Path, rows: int, repeats: int, only: list[str]) -> bool:
+def report(folder: Path, rows: int, repeats: int, only: list[str]) -> Iterator[Line]:
     found: dict[str, dict[str, float]] = {}
     for share in sorted(set(SHARES.values())):
         names = [n for n in WORKS if SHARES[n.split("_")[0]] == share and n.split("_")[0] in only]
@@ -229,12 +230,10 @@ def report(folder: Path, rows: int, repeats: int, only: list[str]) -> bool:
         make_rows(path, count)
         found |= {name: measured(name, path, count, repeats) for name in names}
         path.unlink()
-    print(f"# Scale, up to {rows:.0e} rows of Parquet, {platform.machine()}, two cores\n")
-    print("| work | measured | bar | held |\n|---|---|---|---|")
-    lines = list(bars(found, rows))
-    for what, got, bar, held in lines:
-        print(f"| {what} | {got} | {bar} | {'yes' if held else 'NO'} |")
-    return all(held for *_, held in lines)
+    yield f"Up to {rows:.0e} rows of Parquet.\n", True
+    yield "| work | measured | bar |\n|---|---|---|", True
+    for what, got, bar, held in bars(found, rows):
+        yield f"| {what} | {got} | {bar} |", held
 
 
 def main() -> None:
@@ -242,6 +241,7 @@ def main() -> None:
     parser.add_argument("--rows", type=float, default=1e8)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=SHARES, default=list(SHARES))
+    add_write(parser, PAGE)
     parser.add_argument("--work", choices=WORKS, help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -249,8 +249,9 @@ def main() -> None:
         run_here(options.work, options.file, int(options.rows), options.repeats)
         return
     with tempfile.TemporaryDirectory() as folder:
-        held = report(Path(folder), int(options.rows), options.repeats, options.only)
-    sys.exit(not held)
+        lines = report(Path(folder), int(options.rows), options.repeats, options.only)
+        missed = show("Scale", lines, PAGE if options.write else None)
+    leave(missed)
 
 
 if __name__ == "__main__":

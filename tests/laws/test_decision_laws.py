@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 import calibrant as cal
-from oracles.strategies import joint_of, joints, rows, universal, weighted_rows
+from oracles.strategies import EXAMPLES, joint_of, joints, rows, universal, weighted_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
 
@@ -30,7 +30,7 @@ TASKS = {
 tasks = st.sampled_from(list(TASKS)).map(TASKS.get)
 poolings = st.sampled_from(["levels", "isotonic", 4])
 # As many examples as a task and a pooling alone would get elsewhere, for all of them.
-universal = settings(universal, max_examples=250)
+universal = settings(universal, max_examples=3 * EXAMPLES)
 
 
 def close(value: float) -> object:

@@ -6,6 +6,7 @@ all its predictions in {0, 1} together with fractional outcomes: that is how swa
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 import hypothesis.strategies as st
@@ -17,8 +18,9 @@ from oracles.definitions import Law, group_levels
 
 Maker = Callable[[np.random.Generator, int], Law]
 
-# Universal statements: the same examples on every run, no clock.
-universal = settings(max_examples=100, deadline=None, derandomize=True, database=None)
+# Universal statements: the same examples on every run, no clock; `make slow` tries many more.
+EXAMPLES = int(os.environ.get("EXAMPLES", "40"))
+universal = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None)
 
 
 def joint_of(law: Law) -> cal.Joint:
