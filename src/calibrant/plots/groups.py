@@ -72,7 +72,7 @@ class GroupsDisplay(Display):
         ax.set(ylim=(len(shown) - 0.4, -1.2), xlim=(0, 1.1 * right))
         ax.set_xlabel("error with simultaneous intervals; tick: a perfect forecaster")
         if len(self.groups) > len(shown):
-            ax.set_title(f"{len(shown)} of {len(self.groups)} groups, the strongest evidence first")
+            ax.set_title(f"{len(shown)} of {len(self.groups)}, the strongest evidence first")
 
 
 @dataclass(eq=False, repr=False)
