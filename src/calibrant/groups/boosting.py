@@ -15,6 +15,8 @@ from calibrant.joint.gate import Floats
 # Predictions nearer to 0 or 1 than this have the log-odds of this.
 LEAST = 1e-6
 MOST_ROUNDS = 30
+# So many rounds in a row may leave the rows held out as they are before the fit stops.
+PATIENCE = 2
 TREES = 30
 # Features are cut at quantiles of so many rows into so many parts before trees see them:
 # scikit-learn would do so in every round, and slowly where rows have weights.
@@ -81,20 +83,21 @@ def boost(
     features = _cut(features, cuts)
     make = partial(_learner, learner, categorical, int((~held).sum()), seed)
     best = base_loss = _loss(odds[held], outcome[held], weight[held])
+    best_odds, helpful = odds, 0
     losses: list[float] = []
     reason = "the largest number of rounds is reached"
     while len(losses) < MOST_ROUNDS:
-        moved, _ = _round(make(), odds, outcome, weight, ~held, features, cuts)
-        loss = _loss(moved[held], outcome[held], weight[held])
-        if loss >= best:
+        odds, _ = _round(make(), odds, outcome, weight, ~held, features, cuts)
+        losses.append(_loss(odds[held], outcome[held], weight[held]))
+        if losses[-1] < best:
+            best, best_odds, helpful = losses[-1], odds, len(losses)
+        elif helpful == 0 or len(losses) - helpful >= PATIENCE:
             reason = "no further round helps rows held out"
             break
-        best, odds = loss, moved
-        losses.append(loss)
-    judged = _chance(odds) if losses else prediction
+    judged = _chance(best_odds) if helpful else prediction
     odds, everybody = log_odds(prediction), np.ones(held.size, dtype=bool)
     rounds = []
-    for loss in losses:
+    for loss in losses[:helpful]:
         fitted = make()
         odds, scale = _round(fitted, odds, outcome, weight, everybody, features, cuts)
         rounds.append(BoostedRound(fitted, scale, loss))
@@ -170,7 +173,7 @@ def _learner(learner: Any, categorical: list[bool], rows: int, seed: int) -> Any
     return HistGradientBoostingRegressor(
         max_iter=TREES,
         learning_rate=0.05,
-        max_leaf_nodes=5,
+        max_leaf_nodes=4,
         min_samples_leaf=max(20, min(400, rows // 100)),
         l2_regularization=10.0,
         early_stopping=False,
