@@ -9,6 +9,7 @@ import sqlite3
 import numpy as np
 import pytest
 
+from calibrant.data import hold_out
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.groups import Multicalibrator, multicalibration_error
 
@@ -50,8 +51,7 @@ def test_patches_found_are_the_patches_applied(method):
     """Sums over runs of rows and patches of single rows tell the same story."""
     base, outcome, by = broken()
     patched = Multicalibrator(method).fit(base, outcome, by)
-    held = np.zeros(base.size, bool)
-    held[np.random.default_rng(0).permutation(base.size)[:6000]] = True
+    held = hold_out(0.3, np.random.default_rng(0), base, outcome, *by.values())
     moved = patched.transform(base, by)
     p, drops = base.copy(), []
     codes = [g.codes(by[g.column], base.size) for g in patched.groupings_]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from calibrant.data import hold_out
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import find_segments
 from calibrant.groups.segments import _chance, _tails
@@ -38,8 +39,7 @@ def test_the_broken_segment_is_found_named_and_confirmed():
 def test_numbers_are_those_of_the_judging_half():
     y, p, by, _ = broken()
     first = find_segments(y, p, {"device": by["device"]}, depth=1, count=1, rng=3)[0]
-    judging = np.ones(y.size, bool)
-    judging[np.random.default_rng(3).permutation(y.size)[: y.size // 2]] = False
+    judging = ~hold_out(0.5, np.random.default_rng(3), p, y, by["device"])
     (column, level), *_ = first.conditions
     if column == "device":
         inside = judging & (by["device"] == level)

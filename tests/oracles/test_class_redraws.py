@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant.data import canonical_order
 from calibrant.multiclass import (
     ClassForecasts,
     calibration_test,
@@ -29,7 +30,8 @@ def forecasts(rows, classes, *, weighted=False, seed=0):
 def test_labels_are_where_cumulative_probabilities_pass_a_uniform_number(monkeypatch):
     table = np.array([[0.25, 0, 0.75], [0, 1, 0], [0, 0.5, 0.5]])
     given = ClassForecasts.read([0, 1, 2], table)
-    uniform = np.random.default_rng(3).random((40, 3))
+    uniform = np.empty((40, 3))
+    uniform[:, canonical_order(table)] = np.random.default_rng(3).random((40, 3))
     expected = [
         [next(k for k in range(3) if sum(row[: k + 1]) > u) for row, u in zip(table, us)]  # noqa: B905
         for us in uniform

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from calibrant.arrays import Flags, Floats
+from calibrant.data import hold_out
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.patches import patches_text
 from calibrant.groups.rounds import DividedRows, Step
 from calibrant.groups.training import Found
-from calibrant.joint.gate import Floats
 
 CELLS_OF_THE_REPORT = 10
 
@@ -48,10 +48,9 @@ class Fit:
         )
 
 
-def held_rows(weight: Floats, share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """Choose a share of the rows to judge what the others find."""
-    held = np.zeros(weight.size, dtype=bool)
-    held[rng.permutation(weight.size)[: round(share * weight.size)]] = True
+def held_rows(weight: Floats, share: float, rng: np.random.Generator) -> Flags:
+    """Choose a share of the rows, in their canonical order, to judge what the others find."""
+    held = hold_out(share, rng, np.arange(weight.size))
     if not weight[held].any() or not weight[~held].any():
         raise InvalidForecastsError(
             "there must be rows to fit to and rows to hold out", f"{weight.size} rows"

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats, in_parts
+from calibrant.data import canonical_order, hold_out
 from calibrant.errors import InferenceRefusedError
 from calibrant.families import LearnedFamily
 from calibrant.groups.columns import columns_of
-from calibrant.inference.evidence import MOST_COINS_DRAWN, in_parts
+from calibrant.inference.evidence import MOST_COINS_DRAWN
 from calibrant.joint import Rows
-from calibrant.joint.gate import Floats, read_column
+from calibrant.joint.gate import read_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +90,18 @@ def learned_advantage(
             "a learned test needs at least four rows with outcomes 0 and 1", f"{size} rows"
         )
     table = np.column_stack([feature_table(features, size), rows.prediction])
+    order = canonical_order(table, rows.outcome)
+    rows, table = rows.where(order), table[order]
     generator = np.random.default_rng(family.rng)
-    order = generator.permutation(size)
-    learning, judging = order[: size // 2], order[size // 2 :]
+    learning = hold_out(0.5, generator, np.arange(size))
+    judging = ~learning
     learner = _fitted(family.estimator, table[learning], rows.where(learning))
     scale = float(np.abs(_residual(learner, table[learning])).max()) or 1.0
     test = np.clip(_residual(learner, table[judging]) / scale, -1, 1)
     judges = rows.where(judging)
     value = float(np.mean(test * (judges.outcome - judges.prediction)))
-    chance = _chance(test / judging.size, judges.prediction, value, family.draws, generator)
-    return LearnedAdvantage(value, chance, judging.size, learner, scale)
+    chance = _chance(test / test.size, judges.prediction, value, family.draws, generator)
+    return LearnedAdvantage(value, chance, judges.outcome.size, learner, scale)
 
 
 def feature_table(features: object, size: int) -> Floats:

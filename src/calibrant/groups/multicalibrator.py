@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from calibrant.data import canonical_order
 from calibrant.errors import InvalidOptionError
 from calibrant.groups.boosting import Boosted, boost
 from calibrant.groups.columns import Grouping, columns_of, grouped, partitions
@@ -147,12 +148,15 @@ class Multicalibrator(Estimator):
         self._check()
         rows = Rows.read(y_true, y_proba, sample_weight, pos_label).cure()
         size = rows.prediction.size
+        columns = {name: read_column(c, name, size) for name, c in columns_of(by).items()}
+        order = canonical_order(rows.prediction, rows.outcome, rows.weight, *columns.values())
+        rows, columns = rows.where(order), {name: c[order] for name, c in columns.items()}
         outcome = np.asarray(rows.outcome, dtype=np.float64)
         weight = np.ones(size) if rows.weight is None else rows.weight
         held = held_rows(weight, self.held_out, np.random.default_rng(self.rng))
         if self.method == "boosted":
-            return self._fit_trees(rows.prediction, outcome, weight, held, by)
-        parts = partitions(columns_of(by), size, pairs=self.pairs, weight=rows.weight)
+            return self._fit_trees(rows.prediction, outcome, weight, held, columns)
+        parts = partitions(columns, size, pairs=self.pairs, weight=rows.weight)
         divided = DividedRows.divided(rows.prediction, outcome, weight, held, parts)
         if self.method == "hkrr":
             found = patch_cells(divided, self.tolerance, self.cells, self.min_mass, self.most)
@@ -264,16 +268,20 @@ class Multicalibrator(Estimator):
         return self.patches_.sql(table, prediction, keep, dialect)
 
     def _fit_trees(
-        self, prediction: Floats, outcome: Floats, weight: Floats, held: Any, by: object
+        self,
+        prediction: Floats,
+        outcome: Floats,
+        weight: Floats,
+        held: Any,
+        columns: Mapping[str, Any],
     ) -> Self:
         size = prediction.size
-        columns = columns_of(by)
         self.groupings_ = tuple(
             grouped(values, name, size).groupings[0]
             for name, values in columns.items()
             if not _is_numeric(values, name, size)
         )
-        table = self._table(by, size)
+        table = self._table(columns, size)
         labelled = {grouping.column for grouping in self.groupings_}
         categorical = [name in labelled for name in columns]
         self.boosted_, moved = boost(

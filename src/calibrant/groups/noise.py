@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats, in_parts
 from calibrant.groups.columns import Codes, Partition
 from calibrant.groups.division import Division, crossed, families, renumbered
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import draw_positives
-from calibrant.joint.gate import Floats
 from calibrant.joint.law import cell_index
 from calibrant.joint.sums import Sums
 
@@ -21,7 +21,6 @@ from calibrant.joint.sums import Sums
 CELLS, MANY_GROUPS = (2**7, 2**6, 2**5), (2**7, 2**10)
 # Atoms times divisions whose draws can be shared.
 MOST_SHARED = 2**19
-NUMBERS_AT_ONCE = 2**22
 DRAWS_FOR_A_FLOOR = 99
 DRAWS_IN_CACHE = 32
 
@@ -238,7 +237,7 @@ def _deviations(
     multipliers = [Multipliers.of(atoms, part, confidence) for part in levels]
     spread = atoms.spread
     parts: list[list[Floats]] = [[] for _ in levels]
-    for count in _in_parts(draws, spread.size):
+    for count in in_parts(draws, spread.size):
         drawn = rng.standard_normal((count, spread.size))
         drawn *= spread
         for place, multiplier in zip(parts, multipliers, strict=True):
@@ -255,13 +254,8 @@ def _floors(
 ) -> list[Floats]:
     law = atoms.law
     sums = [np.zeros(part.start.size) for part in levels]
-    for count in _in_parts(draws, len(law)):
+    for count in in_parts(draws, len(law)):
         drawn = draw_positives(law, rng, count) - law.weight * law.prediction
         for i, part in enumerate(levels):
             sums[i] += part.values(statistic, part.added(drawn)).sum(axis=1)
     return [part / draws for part in sums]
-
-
-def _in_parts(draws: int, numbers: int) -> list[int]:
-    part = max(1, NUMBERS_AT_ONCE // numbers)
-    return [min(part, draws - done) for done in range(0, draws, part)]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.data import canonical_order
 from calibrant.decisions import DecisionTask, as_score
 from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidForecastsError
@@ -181,8 +182,7 @@ def _read(
         None if values is None else read_labels(values, name, rows)
         for values, name in zip(beside, ("clusters", "time"), strict=True)
     )
-    keys = [key for key in (clusters, time, rows.weight) if key is not None]
-    order = np.lexsort((*keys, rows.outcome, rows.prediction, *codes))
+    order = canonical_order(rows.prediction, rows.outcome, rows.weight, clusters, time, *codes)
     named = {f"part {i}": part.codes[order] for i, part in enumerate(parts)}
     named |= {f"grouping {i}": code[order] for i, code in enumerate(codes)}
     rows = rows.where(order)

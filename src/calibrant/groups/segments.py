@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.data import hold_out
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.columns import PARTS, Partition, columns_of, grouped, partitions
 from calibrant.inference.evidence import check_share
@@ -155,8 +156,8 @@ def search_segments(
     size = rows.prediction.size
     singles = [part for part in parts if len(part.groupings) == 1]
     divided = [*singles, grouped(rows.prediction, "prediction", size, parts=CELLS)]
-    search = np.zeros(size, dtype=bool)
-    search[rng.permutation(size)[: size // 2]] = True
+    known = (part.codes for part in divided)
+    search = hold_out(0.5, rng, rows.prediction, rows.outcome, rows.weight, *known)
     beam = _Search(rows.where(search), [part.codes[search] for part in divided], divided)
     chosen = beam.best(depth, width, count)
     judges = rows.where(~search)

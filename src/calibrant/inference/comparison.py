@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats, in_parts
 from calibrant.decisions import DecisionTask, Score, row_losses
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
-from calibrant.inference.evidence import RESOLUTION, Cases, check_draws, check_share, in_parts
+from calibrant.inference.evidence import RESOLUTION, Cases, check_draws, check_share
 from calibrant.inference.interval import upper_quantile
 from calibrant.inference.scores import mean_and_reach, score_of
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import refuse_mean_outcomes
-from calibrant.joint.gate import Floats, read_labels
+from calibrant.joint.gate import read_labels
 from calibrant.joint.law import cell_index
 from calibrant.measures.smooth import smooth_calibration_error
 

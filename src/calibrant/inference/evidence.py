@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats, in_parts
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import (
-    NUMBERS_AT_ONCE,
     draw_binomials,
     draw_positives,
     exact_levels,
     refuse_mean_outcomes,
 )
-from calibrant.joint.gate import Floats, read_labels
+from calibrant.joint.gate import read_labels
 from calibrant.joint.law import cell_index
 from calibrant.measurement import read_source
 
@@ -370,10 +370,3 @@ def _level_of(prediction: Floats, joint: Joint) -> npt.NDArray[np.intp]:
     return np.searchsorted(
         cell_index(joint.prediction, joint.resolution), cell_index(prediction, joint.resolution)
     )
-
-
-def in_parts(draws: int, numbers: int) -> Iterator[int]:
-    """Split draws of so many numbers each into parts of bounded memory."""
-    part = max(1, NUMBERS_AT_ONCE // numbers)
-    for done in range(0, draws, part):
-        yield min(part, draws - done)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InferenceRefusedError
-from calibrant.joint.gate import Floats
 
 if TYPE_CHECKING:
     from calibrant.joint.joint import Joint
-
-# Draws are made in parts of about this many numbers.
-NUMBERS_AT_ONCE = 2**22
 
 
 def refuse_mean_outcomes(joint: Joint) -> None:
@@ -33,13 +29,6 @@ def exact_levels(joint: Joint) -> npt.NDArray[np.bool_]:
     """Whether all rows of a level weigh the same, so that its sum is a scaled binomial."""
     same = np.isclose(joint.weight_squares * joint.rows, joint.weight**2, rtol=1e-9, atol=0)
     return np.asarray(same)
-
-
-def null_parts(joint: Joint, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Draw outcomes under perfect calibration, in parts of bounded memory."""
-    part = max(1, NUMBERS_AT_ONCE // len(joint))
-    for done in range(0, draws, part):
-        yield draw_positives(joint, rng, min(part, draws - done))
 
 
 def draw_positives(joint: Joint, rng: np.random.Generator, draws: int) -> Floats:

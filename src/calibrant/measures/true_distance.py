@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.data import canonical_order
 from calibrant.errors import InvalidForecastsError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.checks import check_tolerance
@@ -119,7 +120,7 @@ class _Crowd:
         _refuse_different(rows.prediction[kept] != at[code], labels[kept])
         mass = np.bincount(code, weight[kept]) / joint.total
         ones = np.bincount(code, weight[kept] * rows.outcome[kept]) / joint.total
-        order = np.lexsort((ones / mass, at))
+        order = canonical_order(at, ones / mass, mass)
         return cls(label[order], Atoms(at[order], mass[order], ones[order]))
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats, Indices
+from calibrant.data import deal_clusters, deal_folds
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.gate import Floats, Indices, read_full_column
+from calibrant.joint.gate import read_full_column
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.logistic import LEAST
@@ -139,7 +141,7 @@ def choose(
         raise InvalidOptionError("score must be 'log' or 'brier'", repr(score))
     candidates = _candidates(maps, len(forecasts.classes))
     cluster = _clusters(forecasts, clusters)
-    fold = _folds(len(forecasts), cluster, folds, np.random.default_rng(rng))
+    fold = _folds(forecasts, cluster, folds, np.random.default_rng(rng))
     held = {name: _held(one, forecasts, fold, folds) for name, one in candidates.items()}
     lost = {name: _losses(table, forecasts, score) for name, table in held.items()}
     gains = {
@@ -217,16 +219,19 @@ def _clusters(forecasts: ClassForecasts, clusters: object) -> Indices | None:
     return np.unique(labels, return_inverse=True)[1].reshape(-1)
 
 
-def _folds(rows: int, cluster: Indices | None, folds: int, rng: np.random.Generator) -> Indices:
+def _folds(
+    forecasts: ClassForecasts, cluster: Indices | None, folds: int, rng: np.random.Generator
+) -> Indices:
     """Fold of each row, of about equal numbers of rows or of clusters."""
-    units = rows if cluster is None else int(cluster.max()) + 1
+    units = len(forecasts) if cluster is None else int(cluster.max()) + 1
     if not 2 <= folds <= units or folds != int(folds):
         raise InvalidOptionError(
             "folds must be a whole number, at least 2 and at most the rows or clusters",
             f"{folds} for {units}",
         )
-    fold = np.asarray(rng.permutation(np.arange(units) % folds))
-    return fold if cluster is None else fold[cluster]
+    if cluster is not None:
+        return deal_clusters(cluster, folds, rng)
+    return deal_folds(folds, rng, forecasts.probability, forecasts.label, forecasts.weight)
 
 
 def _held(one: ClassMap, forecasts: ClassForecasts, fold: Indices, folds: int) -> Floats:

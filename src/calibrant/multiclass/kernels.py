@@ -10,10 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from calibrant.joint.gate import Floats
-
-# Pairs and features are made in parts of about this many numbers.
-NUMBERS_AT_ONCE = 2**22
+from calibrant.arrays import NUMBERS_AT_ONCE, Floats
 
 
 class ClassKernel(Protocol):

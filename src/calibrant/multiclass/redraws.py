@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from calibrant.joint.gate import Floats, Indices
+from calibrant.arrays import NUMBERS_AT_ONCE, Floats, Indices, in_parts
+from calibrant.data import canonical_order
 from calibrant.multiclass.forecasts import ClassForecasts
 
-# Cumulative probabilities are made in parts of about this many numbers, as are labels.
-NUMBERS_AT_ONCE = 2**22
 # So many sums are compared one by one faster than they are searched.
 FEW_CLASSES = 2**5
 
@@ -31,10 +30,11 @@ def redraws_in_parts(
 ) -> Iterator[Indices]:
     """Draw labels many times, one row per draw, in parts of bounded memory."""
     rows = len(forecasts)
-    part = max(1, NUMBERS_AT_ONCE // rows)
-    for done in range(0, draws, part):
-        uniform = rng.random((min(part, draws - done), rows))
-        yield np.ascontiguousarray(_drawn(forecasts, np.ascontiguousarray(uniform.T)).T)
+    order = canonical_order(forecasts.probability, forecasts.weight)
+    for count in in_parts(draws, rows):
+        uniform = np.empty((rows, count))
+        uniform[order] = rng.random((count, rows)).T
+        yield np.ascontiguousarray(_drawn(forecasts, uniform).T)
 
 
 def _drawn(forecasts: ClassForecasts, uniform: Floats) -> Indices:

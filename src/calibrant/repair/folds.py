@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats, Indices
+from calibrant.data import EARLIEST, deal_clusters, deal_folds, deal_in_time, dealt
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference.evidence import Cases, Evidence
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
-from calibrant.joint.gate import Floats, Indices, read_labels
+from calibrant.joint.gate import read_labels
 from calibrant.joint.sums import Sums
-
-# Fold of rows that are learned from but never judged: the first ones in time.
-EARLIEST = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +106,12 @@ def split_counts(joint: Joint, folds: int, rng: np.random.Generator) -> Units:
     """
     count = np.rint(joint.rows).astype(np.int64)
     owner = np.repeat(np.arange(count.size), count % folds)
-    drawn = _dealt(owner.size, folds, rng)
-    dealt = np.bincount(owner * folds + drawn, minlength=count.size * folds)
-    dealt = dealt.reshape(count.size, folds) + (count // folds)[:, np.newaxis]
+    drawn = dealt(owner.size, folds, rng)
+    extra = np.bincount(owner * folds + drawn, minlength=count.size * folds)
+    rows = extra.reshape(count.size, folds) + (count // folds)[:, np.newaxis]
     each = joint.weight / joint.rows
-    ones = _ones_among(dealt, np.rint(joint.positives / each).astype(np.int64), rng)
-    both = np.stack([dealt - ones, ones])
+    ones = _ones_among(rows, np.rint(joint.positives / each).astype(np.int64), rng)
+    both = np.stack([rows - ones, ones])
     outcome, level, fold = np.nonzero(both)
     order = np.argsort(level, kind="stable")
     outcome, level, fold = outcome[order], level[order], fold[order]
@@ -121,16 +121,16 @@ def split_counts(joint: Joint, folds: int, rng: np.random.Generator) -> Units:
     return Units(prediction, outcome.astype(np.float64), weight, square, number, fold)
 
 
-def _ones_among(dealt: Any, positives: Any, rng: np.random.Generator) -> Any:
+def _ones_among(rows: Any, positives: Any, rng: np.random.Generator) -> Any:
     """How many rows of each fold have outcome 1, drawn without replacement, level by level."""
-    ones = np.zeros_like(dealt)
-    total = dealt.sum(axis=1)
+    ones = np.zeros_like(rows)
+    total = rows.sum(axis=1)
     pure = positives == total
-    ones[pure] = dealt[pure]
+    ones[pure] = rows[pure]
     mixed = np.flatnonzero((positives > 0) & ~pure)
     good, left = positives[mixed], total[mixed]
-    for fold in range(dealt.shape[1]):
-        size = dealt[mixed, fold]
+    for fold in range(rows.shape[1]):
+        size = rows[mixed, fold]
         drawn = rng.hypergeometric(good, left - good, size)
         ones[mixed, fold] = drawn
         good, left = good - drawn, left - size
@@ -138,9 +138,17 @@ def _ones_among(dealt: Any, positives: Any, rng: np.random.Generator) -> Any:
 
 
 def split_rows(
-    rows: Rows, clusters: object, time: object, folds: int, rng: np.random.Generator
+    rows: Rows,
+    clusters: object,
+    time: object,
+    folds: int,
+    rng: np.random.Generator,
+    labels: Iterable[npt.NDArray[Any]] = (),
 ) -> Units:
-    """Split rows into folds: whole clusters together, in the order of time if it is given."""
+    """Split rows into folds: whole clusters together, in the order of time if it is given.
+
+    Labels are what is known about the rows besides.
+    """
     size = rows.prediction.size
     outcome = np.asarray(rows.outcome, dtype=np.float64)
     weight = np.ones(size) if rows.weight is None else rows.weight
@@ -148,14 +156,12 @@ def split_rows(
     if clusters is not None:
         cluster = np.unique(read_labels(clusters, "clusters", rows), return_inverse=True)[1]
     if time is not None:
-        fold = _in_time(read_labels(time, "time", rows), folds)
+        fold = deal_in_time(read_labels(time, "time", rows), folds)
     elif cluster is not None:
-        fold = _by_cluster(cluster, folds, rng)
+        fold = deal_clusters(cluster, folds, rng)
     else:
-        fold = np.empty(size, dtype=np.intp)
-        order = np.lexsort((weight, outcome, rows.prediction))  # not that of the caller
-        shuffled = np.lexsort((rng.random(size), rows.prediction[order]))
-        fold[order[shuffled]] = _dealt(size, folds, rng)
+        content = (rows.prediction, outcome, weight, *labels)
+        fold = deal_folds(folds, rng, *content, near=rows.prediction)
     return Units(
         rows.prediction,
         outcome,
@@ -166,37 +172,6 @@ def split_rows(
         cluster,
         time is not None,
     )
-
-
-def _dealt(size: int, folds: int, rng: np.random.Generator) -> Indices:
-    """Deal folds like cards: every so many neighbours get each fold once, in random order."""
-    rounds = np.tile(np.arange(folds), (-(-size // folds), 1))
-    return rng.permuted(rounds, axis=1).ravel()[:size]
-
-
-def _by_cluster(cluster: Indices, folds: int, rng: np.random.Generator) -> Indices:
-    """Deal whole clusters, the largest first."""
-    sizes = np.bincount(cluster)
-    if sizes.size < 2:
-        raise InvalidForecastsError("clusters must be at least two", "one cluster")
-    order = np.lexsort((rng.random(sizes.size), -sizes))
-    fold = np.empty(sizes.size, dtype=np.intp)
-    fold[order] = np.arange(sizes.size) % folds
-    return fold[cluster]
-
-
-def _in_time(time: npt.NDArray[Any], folds: int) -> Indices:
-    """Blocks of about equal size that follow each other; equal times stay together."""
-    moments, code = np.unique(time, return_inverse=True)
-    if moments.size < 2:
-        raise InvalidForecastsError("time must hold at least two times", "one")
-    rows = np.bincount(code)
-    middle = (np.cumsum(rows) - rows / 2) / time.size
-    block = np.minimum((middle * (folds + 1)).astype(np.intp), folds)
-    block = np.unique(block, return_inverse=True)[1]
-    if block[-1] == 0:
-        block = (np.arange(moments.size) == moments.size - 1).astype(np.intp)
-    return block[code] + EARLIEST
 
 
 def read_units(
@@ -225,7 +200,7 @@ def read_units(
     if joint.clipped:
         rows = rows.cure()
     named = {name: read_labels(values, name, rows) for name, values in labels.items()}
-    units = split_rows(rows, clusters, time, folds, rng)
+    units = split_rows(rows, clusters, time, folds, rng, named.values())
     kept = units.weight > 0
     if not kept.all():
         named = {name: values[kept] for name, values in named.items()}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.data import hold_out
 from calibrant.joint import Rows
 from calibrant.joint.draws import exact_levels
 from calibrant.repair import Choice, choose
@@ -37,7 +38,9 @@ def advise(
     if rows is None:
         return None
     if rows.prediction.size > MOST_ROWS:
-        kept = np.sort(generator.choice(rows.prediction.size, MOST_ROWS, replace=False))
+        share = MOST_ROWS / rows.prediction.size
+        known = (rows.prediction, rows.outcome, rows.weight, *beside.values())
+        kept = hold_out(share, generator, *known)
         rows, beside = rows.where(kept), {name: part[kept] for name, part in beside.items()}
     return choose(
         rows.prediction,

@@ -1,0 +1,19 @@
+"""Types of arrays, and work on them in parts of bounded memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
+
+# Work on many numbers is done in parts of about this many.
+NUMBERS_AT_ONCE = 2**22
+
+
+def in_parts(draws: int, numbers: int) -> list[int]:
+    """Cut a number of draws, each of so many numbers, into parts of bounded memory."""
+    part = max(1, NUMBERS_AT_ONCE // numbers)
+    return [min(part, draws - done) for done in range(0, draws, part)]

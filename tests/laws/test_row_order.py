@@ -1,0 +1,261 @@
+"""With a fixed seed no answer depends on the order of the rows.
+
+The test walks over the public names of every room by itself: a new function either takes part, or
+stands below with the reason why it does not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import warnings
+from collections.abc import Mapping
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.errors import CalibrantWarning
+from calibrant.families import LearnedFamily
+
+ROOMS = (
+    "calibrant",
+    "calibrant.decisions",
+    "calibrant.groups",
+    "calibrant.inference",
+    "calibrant.integrations",
+    "calibrant.multiclass",
+    "calibrant.repair",
+)
+SIZE = 600
+# What is not asked, and why.
+NO_ROWS = {
+    "rows_needed": "plans from predictions alone",
+    "verdict_chances": "plans from predictions alone",
+    "default_tolerance": "takes a Joint",
+    "noise_floors": "takes a Joint",
+    "judge_groups": "takes what other functions read",
+    "joints_by": "takes frames, see tests/engines",
+    "load": "takes stored maps",
+    "scorers": "takes no rows",
+    "log_audit": "takes an audit",
+    "as_score": "takes a score",
+    "asymmetric_loss": "makes a loss",
+    "quantile_loss": "makes a loss",
+}
+ROW_BY_ROW = {
+    "omnipredict": "one answer for each row, in their order",
+    "absolute_loss": "one answer for each row, in their order",
+    "squared_loss": "one answer for each row, in their order",
+    "row_losses": "one answer for each row, in their order",
+    "CalibrationMonitor": "a stream: its rows come one after the other",
+}
+# A field that holds the rows, in their order.
+THE_ROWS = {"forecasts"}
+BASES = {"RecalibrationMap", "ClassMap"}
+
+
+def _rows():
+    rng = np.random.default_rng(7)
+    p = np.round(rng.beta(1, 2, SIZE), 2)
+    y = (rng.random(SIZE) < np.clip(p * 0.6 + 0.05, 0, 1)).astype(int)
+    table = rng.dirichlet(np.ones(3), SIZE).round(3)
+    table[:, 2] = 1 - table[:, 0] - table[:, 1]
+    table = np.abs(table)
+    return {
+        "y": y,
+        "p": p,
+        "q": np.clip(p + 0.1 * rng.standard_normal(SIZE), 0, 1),
+        "P": table / table.sum(axis=1, keepdims=True),
+        "label": (table.cumsum(axis=1)[:, :2] < rng.random((SIZE, 1))).sum(axis=1),
+        "weight": rng.choice([0.5, 1.0, 3.0], SIZE),
+        "cluster": rng.integers(0, 40, SIZE),
+        "time": rng.integers(0, 50, SIZE),
+        "site": rng.choice(["north", "south", "west"], SIZE),
+        "age": rng.integers(18, 90, SIZE),
+    }
+
+
+ROWS = _rows()
+
+
+def permuted(seed):
+    order = np.random.default_rng(seed).permutation(SIZE)
+    return {name: values[order] for name, values in ROWS.items()}
+
+
+def arguments(parameter, rows, room):
+    """What a parameter is given; None leaves it out."""
+    classes = room == "calibrant.multiclass"
+    by = {"site": rows["site"], "age": rows["age"]}
+    known = {
+        "y_true": lambda: rows["label"] if classes else rows["y"],
+        "y_proba": lambda: rows["P"] if classes else rows["p"],
+        "y_proba_a": lambda: rows["p"],
+        "y_proba_b": lambda: rows["q"],
+        "outcome": lambda: None,
+        "by": lambda: by,
+        "features": lambda: np.column_stack([rows["age"], rows["weight"]]),
+        "family": _tree,
+        "weights": lambda: rows["weight"],
+        "distinguisher": lambda: lambda features, y, p: np.asarray(y * p),
+        "losses": lambda: {"squared": cal.groups.squared_loss},
+        "comparators": lambda: {"flat": np.full(SIZE, 0.3)},
+        "task": lambda: _task(classes),
+        "tasks": lambda: [_task(classes)],
+        "score": lambda: "log",
+        "find_segments": lambda: None,
+        "draws": lambda: 39,
+        "rng": lambda: 5,
+        "name": lambda: 1,
+        "k": lambda: 2,
+        "pair": lambda: (0, 1),
+        "members": lambda: [0, 2],
+    }
+    return known[parameter]() if parameter in known else None
+
+
+def _tree():
+    from sklearn.tree import DecisionTreeRegressor
+
+    return LearnedFamily(DecisionTreeRegressor(max_depth=2, random_state=0), draws=39)
+
+
+def _task(classes):
+    if classes:
+        return cal.multiclass.MulticlassDecisionTask(np.eye(3))
+    return cal.DecisionTask([[0, 0], [-1, 3]])
+
+
+def functions():
+    for room in ROOMS:
+        module = import_module(room)
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.isfunction(thing) and name not in NO_ROWS | ROW_BY_ROW:
+                for beside in ((), ("sample_weight",), ("clusters",), ("time",)):
+                    if all(option in inspect.signature(thing).parameters for option in beside):
+                        yield pytest.param(room, name, beside, id=".".join((room, name, *beside)))
+
+
+def called(room, name, beside, rows):
+    function = getattr(import_module(room), name)
+    given = {}
+    for parameter, entry in inspect.signature(function).parameters.items():
+        value = arguments(parameter, rows, room)
+        optional = entry.default is not inspect.Parameter.empty
+        if optional and parameter in {"by", "features", "tasks", "task"} and "y_proba" not in given:
+            continue
+        if value is not None and (parameter != "score" or not optional):
+            given[parameter] = value
+    sources = {"sample_weight": "weight", "clusters": "cluster", "time": "time"}
+    given |= {option: rows[sources[option]] for option in beside}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CalibrantWarning)
+        try:
+            return function(**given)
+        except (cal.errors.CalibrantError, AssertionError) as error:
+            return str(error)
+
+
+def facts(thing):
+    """What a result says, as plain data."""
+    if isinstance(thing, cal.Audit | cal.ClassAudit):
+        return {"text": str(thing), "json": json.loads(thing.to_json())}
+    if isinstance(thing, cal.Measurement):
+        return {"value": float(thing), **facts(dict(thing.settings)), "words": _words(thing)}
+    if isinstance(thing, cal.Joint) or dataclasses.is_dataclass(thing):
+        told = [n for n in _names(thing) if not n.startswith("_") and n not in THE_ROWS]
+        return {n: facts(getattr(thing, n)) for n in told}
+    if isinstance(thing, Mapping):
+        return {str(key): facts(value) for key, value in thing.items()}
+    if isinstance(thing, list | tuple):
+        return [facts(value) for value in thing]
+    return facts(thing.to_dict()) if hasattr(thing, "to_dict") else thing
+
+
+def _names(thing):
+    if isinstance(thing, cal.Joint):
+        return ["prediction", "positives", "weight"]
+    fields = [field.name for field in dataclasses.fields(thing)]
+    return fields + [n for n in ("sentence", "before", "after") if hasattr(thing, n)]
+
+
+def _words(measurement):
+    try:
+        return str(getattr(measurement.witness, "sentence", ""))
+    except cal.errors.CalibrantError as error:
+        return str(error)
+
+
+def same(first, second, path):
+    assert type(first) is type(second), path
+    if isinstance(first, dict):
+        assert list(first) == list(second), path
+        for key in first:
+            same(first[key], second[key], f"{path}.{key}")
+    elif isinstance(first, list):
+        assert len(first) == len(second), path
+        for i, (a, b) in enumerate(zip(first, second, strict=True)):
+            same(a, b, f"{path}[{i}]")
+    elif np.asarray(first).dtype.kind in "fc":
+        np.testing.assert_allclose(second, first, rtol=1e-12, atol=1e-15, err_msg=path)
+    elif np.asarray(first).dtype.kind != "O":
+        np.testing.assert_array_equal(second, first, err_msg=path)
+
+
+@pytest.mark.parametrize(("room", "name", "beside"), list(functions()))
+def test_permuted_rows_give_the_same_answer(room, name, beside):
+    first = facts(called(room, name, beside, ROWS))
+    for seed in (1, 2):
+        same(first, facts(called(room, name, beside, permuted(seed))), name)
+
+
+def estimators():
+    for room in ROOMS:
+        module = import_module(room)
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.isclass(thing) and hasattr(thing, "fit") and name not in BASES:
+                yield pytest.param(room, name, id=f"{room}.{name}")
+
+
+@pytest.mark.parametrize(("room", "name"), list(estimators()))
+def test_permuted_rows_fit_the_same_map(room, name):
+    fitted = []
+    for rows in (ROWS, permuted(1), permuted(2)):
+        made = getattr(import_module(room), name)()
+        table, label = (rows["P"], rows["label"]) if "class" in room else (rows["p"], rows["y"])
+        new = ROWS["P"] if "class" in room else ROWS["p"]
+        if name == "Multicalibrator":
+            by = ({"site": rows["site"], "age": rows["age"]},)
+            fitted.append(made.fit(table, label, *by).transform(new, {k: ROWS[k] for k in by[0]}))
+        else:
+            fitted.append(made.fit(table, label).transform(new))
+    for other in fitted[1:]:
+        np.testing.assert_allclose(other, fitted[0], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["low_degree", "boosted"])
+def test_permuted_rows_give_the_same_multicalibrator(method):
+    found = []
+    for rows in (ROWS, permuted(3)):
+        by = {"site": rows["site"], "age": rows["age"]}
+        made = cal.groups.Multicalibrator(method).fit(rows["p"], rows["y"], by)
+        found.append(made.transform(ROWS["p"], {"site": ROWS["site"], "age": ROWS["age"]}))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
+
+
+def test_an_audit_with_everything_is_the_same():
+    found = []
+    for rows in (ROWS, permuted(4)):
+        by = {"site": rows["site"], "age": rows["age"]}
+        found.append(cal.audit(rows["y"], rows["p"], by=by, find_segments=True, pairs=True))
+    same(facts(found[0]), facts(found[1]), "audit")
+
+
+def test_what_is_left_out_is_there():
+    public = {name for room in ROOMS for name in import_module(room).__all__}
+    assert set(NO_ROWS | ROW_BY_ROW) <= public
