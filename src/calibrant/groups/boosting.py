@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from calibrant.errors import MissingPackageError
 from calibrant.joint.gate import Floats
+from calibrant.regression import MOST_SLOPE, fit_logistic, log_odds
 
-# Predictions nearer to 0 or 1 than this have the log-odds of this.
-LEAST = 1e-6
+# Trees see no prediction nearer to 0 or 1 than this.
+NEAREST = 1e-6
 MOST_ROUNDS = 30
 # So many rounds in a row may leave the rows held out as they are before the fit stops.
 PATIENCE = 2
@@ -47,7 +48,7 @@ class Boosted:
         """Correct predictions."""
         if not self.rounds:
             return prediction
-        odds = log_odds(prediction)
+        odds = log_odds(prediction, NEAREST)
         features = _cut(np.column_stack([table, odds]), self.cuts)
         for step in self.rounds:
             features[:, -1:] = _cut(odds[:, np.newaxis], self.cuts[-1:])
@@ -77,7 +78,7 @@ def boost(
     Boosted, array
         The rounds, and what those without the rows held out predict: what they can be judged by.
     """
-    odds = log_odds(prediction)
+    odds = log_odds(prediction, NEAREST)
     features = np.column_stack([table, odds])
     cuts = _cuts(features, [*categorical, False], seed)
     features = _cut(features, cuts)
@@ -95,7 +96,7 @@ def boost(
             reason = "no further round helps rows held out"
             break
     judged = _chance(best_odds) if helpful else prediction
-    odds, everybody = log_odds(prediction), np.ones(held.size, dtype=bool)
+    odds, everybody = log_odds(prediction, NEAREST), np.ones(held.size, dtype=bool)
     rounds = []
     for loss in losses[:helpful]:
         fitted = make()
@@ -115,19 +116,13 @@ def _round(
 ) -> tuple[Floats, float]:
     """Fit one round to some rows; log-odds of all rows after it, and its scale."""
     p = _chance(odds[rows])
-    spread = np.maximum(p * (1 - p), LEAST)
+    spread = np.maximum(p * (1 - p), NEAREST)
     features[:, -1:] = _cut(odds[:, np.newaxis], cuts[-1:])
     step = (outcome[rows] - p) / spread
     learner.fit(features[rows], step, sample_weight=weight[rows] * spread)
     moved = odds + learner.predict(features)
     scale = _scale(moved[rows], outcome[rows], weight[rows])
     return scale * moved, scale
-
-
-def log_odds(prediction: Floats) -> Floats:
-    """Log-odds, finite also for 0 and 1."""
-    inside = np.clip(prediction, LEAST, 1 - LEAST)
-    return np.asarray(np.log(inside) - np.log1p(-inside))
 
 
 def _cuts(table: Floats, labels: list[bool], seed: int) -> tuple[Floats | None, ...]:
@@ -188,13 +183,7 @@ def _loss(odds: Floats, outcome: Floats, weight: Floats) -> float:
 
 
 def _scale(odds: Floats, outcome: Floats, weight: Floats) -> float:
-    """Scale of the log-odds with the least log loss, by Newton's method on a convex function."""
-    scale = 1.0
-    for _ in range(20):
-        p = _chance(scale * odds)
-        slope = float(np.average((outcome - p) * odds, weights=weight))
-        bend = float(np.average(p * (1 - p) * odds**2, weights=weight))
-        if bend <= 0 or abs(slope) <= 1e-10 * bend:
-            break
-        scale = float(np.clip(scale + slope / bend, scale / 2, 2 * scale))
-    return scale
+    """Scale of the log-odds with the least log loss."""
+    share = weight / weight.sum()
+    bounds = np.array([0.0]), np.array([MOST_SLOPE])
+    return float(fit_logistic(share, share * outcome, [odds], bounds, np.ones(1))[0])

@@ -22,8 +22,8 @@ from calibrant.groups.training import patch_powers
 from calibrant.inference.evidence import check_draws, check_share
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats, read_labels
+from calibrant.regression import rows_behind
 from calibrant.repair import Choice, RecalibrationMap
-from calibrant.repair.base import rows_behind
 from calibrant.repair.choice import Gain, candidates_of, choose_among, gain_of, is_clear
 from calibrant.repair.folds import Units, read_units
 from calibrant.repair.judgement import losses

@@ -6,18 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.errors import ConvergenceError
 from calibrant.inference.evidence import Cases, Evidence, check_share
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measures.kernel_smoothed import (
     NARROWEST_CURVE,
     kernel_smoothed_calibration_error,
     smoothed_curve,
 )
 from calibrant.pooling import quantile_bins
+from calibrant.regression import Model, log_odds, one_class, separated, solve
 
 GROUPS = 10
+SHIFT = Model(("one",), (0.0,), (-np.inf,), (np.inf,), "log_odds")
+LINE = Model(("one", "log_odds"), (0.0, 1.0), (-np.inf, -np.inf), (np.inf, np.inf))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,7 @@ def find_classical(evidence: Evidence, confidence: float) -> ClassicalNumbers:
     """Compute classical numbers from evidence that was read before."""
     joint = evidence.given
     cases = evidence.cases()
-    slope, intercept, in_the_large = _regressions(cases, confidence)
+    slope, intercept, in_the_large = _regressions(joint, cases, confidence)
     ici, e50, e90 = _distances_from_curve(joint)
     total = float(cases.weight.sum())
     brier = float(cases.total((cases.outcome - cases.prediction) ** 2)) / total
@@ -163,74 +166,45 @@ def find_classical(evidence: Evidence, confidence: float) -> ClassicalNumbers:
     )
 
 
-def _regressions(cases: Cases, confidence: float) -> tuple[Estimate, Estimate, Estimate]:
-    """Slope and intercept together, and the intercept alone."""
-    inside = (cases.prediction > 0) & (cases.prediction < 1)
-    cluster = None if cases.cluster is None else cases.cluster[inside]
-    kept = Cases(
-        cases.prediction[inside],
-        cases.outcome[inside],
-        cases.weight[inside],
-        cases.square[inside],
-        cluster,
-    )
-    reason = _why_no_regression(kept)
-    ones = np.ones((kept.prediction.size, 1))
-    log_odds = np.log(kept.prediction) - np.log1p(-kept.prediction)
-    if reason:
-        return (Estimate.undefined(reason),) * 3
-    (in_the_large,) = _fit(kept, ones, log_odds, confidence)
-    if np.ptp(kept.prediction) == 0:
+def _regressions(
+    joint: Joint, cases: Cases, confidence: float
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Slope and intercept together, and the intercept alone; certain forecasts have no log-odds."""
+    inside = (joint.prediction > 0) & (joint.prediction < 1)
+    if not inside.any():
+        return (Estimate.undefined("every forecast is 0 or 1"),) * 3
+    if not inside.all():
+        joint = Joint(joint.sums().where(inside))
+        cases = cases.where((cases.prediction > 0) & (cases.prediction < 1))
+    if one_class(joint):
+        return (Estimate.undefined("only one outcome was seen"),) * 3
+    (in_the_large,) = _fit(joint, cases, SHIFT, confidence)
+    if len(joint) == 1:
         same = Estimate.undefined("all forecasts are equal")
         return same, same, in_the_large
-    if _separated(kept):
+    if separated(joint):
         apart = Estimate.undefined("the forecasts separate the outcomes: the slope has no limit")
         return apart, apart, in_the_large
-    both = np.column_stack([ones, log_odds])
-    intercept, slope = _fit(kept, both, np.zeros(log_odds.size), confidence)
+    intercept, slope = _fit(joint, cases, LINE, confidence)
     return slope, intercept, in_the_large
 
 
-def _why_no_regression(cases: Cases) -> str:
-    if cases.prediction.size == 0:
-        return "every forecast is 0 or 1"
-    if np.ptp(cases.outcome) == 0:
-        return "only one outcome was seen"
-    return ""
-
-
-def _separated(cases: Cases) -> bool:
-    zeros, ones = (cases.prediction[cases.outcome == value] for value in (0, 1))
-    return bool(zeros.max() <= ones.min() or ones.max() <= zeros.min())
-
-
-def _fit(cases: Cases, design: Floats, offset: Floats, confidence: float) -> list[Estimate]:
+def _fit(joint: Joint, cases: Cases, model: Model, confidence: float) -> list[Estimate]:
     """Fit a weighted logistic regression; intervals with the sandwich variance."""
-    from scipy.optimize import minimize
     from scipy.special import expit, ndtri
 
-    weight = cases.weight / cases.weight.sum()
-
-    def loss(beta: Floats) -> tuple[float, Floats]:
-        score = offset + design @ beta
-        value = weight @ (np.logaddexp(0, score) - cases.outcome * score)
-        return float(value), (weight * (expit(score) - cases.outcome)) @ design
-
-    def curvature(beta: Floats) -> Floats:
-        chance = expit(offset + design @ beta)
-        return np.asarray((design.T * (weight * chance * (1 - chance))) @ design)
-
-    start = np.zeros(design.shape[1])
-    found = minimize(
-        loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-10}
-    )
-    beta = found.x
-    if np.linalg.norm(loss(beta)[1]) > 1e-7:
+    try:
+        beta = np.array(solve(joint, model))
+    except ConvergenceError:
         stuck = Estimate.undefined("the logistic regression did not converge")
-        return [stuck] * start.size
-    residual = cases.outcome - expit(offset + design @ beta)
-    inverse = np.linalg.inv(curvature(beta)) / cases.weight.sum()
-    variance = inverse @ cases.covariance(design * residual[:, np.newaxis]) @ inverse
+        return [stuck] * len(model.terms)
+    odds = log_odds(cases.prediction)
+    design = np.stack([np.ones(odds.size), odds][: beta.size], axis=1)
+    chance = expit(design @ beta + (odds if model.offset else 0.0))
+    curvature = (design.T * (cases.weight * chance * (1 - chance))) @ design
+    inverse = np.linalg.inv(curvature)
+    residual = (cases.outcome - chance)[:, np.newaxis]
+    variance = inverse @ cases.covariance(design * residual) @ inverse
     reach = ndtri((1 + confidence) / 2) * np.sqrt(np.diag(variance))
     return [
         Estimate(float(b), float(b - r), float(b + r)) for b, r in zip(beta, reach, strict=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, in_parts
+from calibrant.arrays import Flags, Floats, in_parts
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import (
@@ -112,6 +112,17 @@ class Cases:
     square: Floats
     """Sum of the squared weights."""
     cluster: npt.NDArray[np.intp] | None
+
+    def where(self, keep: Flags) -> Cases:
+        """Keep some of the cases."""
+        cluster = None if self.cluster is None else self.cluster[keep]
+        return Cases(
+            self.prediction[keep],
+            self.outcome[keep],
+            self.weight[keep],
+            self.square[keep],
+            cluster,
+        )
 
     def total(self, scores: Floats) -> Floats:
         """Add up weight times score; scores have one row per case."""

@@ -14,9 +14,9 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.gate import read_full_column
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
-from calibrant.multiclass.logistic import LEAST
 from calibrant.multiclass.maps import MAPS, MOST_CLASSES, ClassMap, Identity
 from calibrant.multiclass.reductions import ClassWise, class_wise
+from calibrant.regression import LEAST
 
 SCORES = ("log", "brier")
 # A gain below so many standard errors is taken for noise.

@@ -13,13 +13,7 @@ from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.gate import read_probabilities
-from calibrant.multiclass.logistic import (
-    fit_scores,
-    log_of,
-    onto_simplex,
-    softmax_of,
-    temperature_slope,
-)
+from calibrant.regression import fit_scores, log_of, softmax_of, temperature_slope
 from calibrant.repair.estimator import Estimator
 
 # A matrix of weights is fitted for at most so many classes.
@@ -148,7 +142,7 @@ class Temperature(ClassMap):
     temperature_: float
 
     def _fit(self, forecasts: ClassForecasts) -> None:
-        self.temperature_ = 1 / temperature_slope(log_of(forecasts.probability), forecasts)
+        self.temperature_ = 1 / _slope(forecasts)
 
     def _transform(self, probability: Floats) -> Floats:
         return softmax_of(log_of(probability) / self.temperature_)
@@ -196,7 +190,8 @@ class VectorScaling(ClassMap):
 
     def _fit(self, forecasts: ClassForecasts) -> None:
         score = log_of(forecasts.probability)
-        weight, self.shift_ = fit_scores(score, forecasts, self.penalty, diagonal=True)
+        given = (score, forecasts.label, forecasts.mass, self.penalty)
+        weight, self.shift_ = fit_scores(*given, diagonal=True)
         self.factor_ = np.diag(weight).copy()
 
     def _transform(self, probability: Floats) -> Floats:
@@ -264,7 +259,8 @@ class Dirichlet(ClassMap):
                 "use Temperature or VectorScaling",
             )
         score = log_of(forecasts.probability)
-        self.weight_, self.shift_ = fit_scores(score, forecasts, self.penalty, diagonal=False)
+        given = (score, forecasts.label, forecasts.mass, self.penalty)
+        self.weight_, self.shift_ = fit_scores(*given, diagonal=False)
 
     def _transform(self, probability: Floats) -> Floats:
         return softmax_of(log_of(probability) @ self.weight_ + self.shift_)
@@ -336,6 +332,24 @@ MAPS: dict[str, type[ClassMap]] = {
     kind.__name__: kind
     for kind in (Identity, Temperature, VectorScaling, Dirichlet, ClassWiseIsotonic)
 }
+
+
+def _slope(forecasts: ClassForecasts) -> float:
+    """Factor of the log-probabilities that minimises the log loss."""
+    return temperature_slope(log_of(forecasts.probability), forecasts.label, forecasts.mass)
+
+
+def onto_simplex(table: Floats) -> Floats:
+    """Nearest point (Euclidean) with entries that are not negative and sum to one, by rows.
+
+    Held, Wolfe, Crowder (1974), Validation of subgradient optimization, Mathematical Programming.
+    """
+    falling = -np.sort(-table, axis=1)
+    excess = np.cumsum(falling, axis=1) - 1
+    count = np.arange(1, table.shape[1] + 1)
+    kept = (falling * count > excess).sum(axis=1)
+    shift = np.take_along_axis(excess, kept[:, np.newaxis] - 1, axis=1) / kept[:, np.newaxis]
+    return np.asarray(np.maximum(table - shift, 0.0))
 
 
 def _increasing(joint: Joint) -> tuple[Floats, Floats]:

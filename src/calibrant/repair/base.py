@@ -12,6 +12,7 @@ import numpy.typing as npt
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats
+from calibrant.regression import rows_behind
 from calibrant.repair.estimator import Estimator
 from calibrant.repair.forms import Form, form_from
 from calibrant.repair.texts import dialect_of, python_source, sql_expression
@@ -186,11 +187,6 @@ def read_predictions(y_proba: object) -> Floats:
     if not (low >= 0 and high <= 1):  # also for NaN
         prediction = rows.cure().prediction
     return prediction
-
-
-def rows_behind(joint: Joint) -> float:
-    """Return the total weight as a number of rows; weights that were normalised count once each."""
-    return max(joint.total, float(joint.row_count))
 
 
 def away_from_ends(value: Floats, joint: Joint, *, allow_certain: bool) -> Floats:

@@ -16,9 +16,9 @@ from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import check_draws, check_share
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.regression import LEAST
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.folds import Units, read_units
-from calibrant.repair.forms import LEAST
 from calibrant.repair.judgement import Judgement, judge, losses
 from calibrant.repair.parametric import Identity
 from calibrant.repair.stored import MAPS

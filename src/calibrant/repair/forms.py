@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.gate import Floats
+from calibrant.regression import LEAST
 
-# Predictions nearer to 0 or 1 than this have the log-odds of this.
-LEAST = 2.0**-53
 # Log-odds stay within these ends: beyond them a double is exactly 0 or 1, or a database refuses.
 MOST_LOG_ODDS = 36.0
 # Databases refuse numbers below the normal range of doubles: this counts as next to 0.

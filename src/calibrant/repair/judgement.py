@@ -14,8 +14,8 @@ from calibrant.inference.interval import ConfidenceInterval, find_interval
 from calibrant.inference.statistic import Statistic
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.regression import LEAST
 from calibrant.repair.folds import Units
-from calibrant.repair.forms import LEAST
 
 # A group with fewer rows is not looked at: its interval would say nothing.
 FEWEST_ROWS = 30

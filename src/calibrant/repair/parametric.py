@@ -6,17 +6,18 @@ import numpy as np
 
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
+from calibrant.regression import MOST_SLOPE, Model, one_class, platt_targets, separated, solve
 from calibrant.repair.base import RecalibrationMap, refuse_unknown
 from calibrant.repair.forms import Form, Lines, Logistic
-from calibrant.repair.regression import Model, one_class, platt_targets, separated, solve
 
-# No slope is believed that multiplies log-odds by more than this, or divides them.
-MOST = 100.0
 INTERCEPT = Model(("one",), (0.0,), (-np.inf,), (np.inf,), "log_odds")
-SLOPE = Model(("log_odds",), (1.0,), (1 / MOST,), (MOST,))
-LINE = Model(("one", "log_odds"), (0.0, 1.0), (-np.inf, -MOST), (np.inf, MOST))
+SLOPE = Model(("log_odds",), (1.0,), (1 / MOST_SLOPE,), (MOST_SLOPE,))
+LINE = Model(("one", "log_odds"), (0.0, 1.0), (-np.inf, -MOST_SLOPE), (np.inf, MOST_SLOPE))
 CURVE = Model(
-    ("one", "log_low", "log_high"), (0.0, 1.0, 1.0), (-np.inf, 0.0, 0.0), (np.inf, MOST, MOST)
+    ("one", "log_low", "log_high"),
+    (0.0, 1.0, 1.0),
+    (-np.inf, 0.0, 0.0),
+    (np.inf, MOST_SLOPE, MOST_SLOPE),
 )
 PLAIN = (0.0, 1.0)
 SMOOTHINGS = ("platt", "none")

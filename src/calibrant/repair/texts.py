@@ -13,7 +13,8 @@ import numpy as np
 
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.gate import CLIP_FLOAT64, Floats
-from calibrant.repair.forms import LEAST, MOST_LOG_ODDS, Form, Lines, Logistic, Steps
+from calibrant.regression import LEAST
+from calibrant.repair.forms import MOST_LOG_ODDS, Form, Lines, Logistic, Steps
 
 # Few deep branches cost databases more than many shallow ones, and the other way round.
 BRANCHES = 8

@@ -1,17 +1,13 @@
-"""Between scores and distributions, and logistic regression shrunk towards leaving them alone."""
+"""Logistic regression of many outcomes, shrunk towards leaving scores alone."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from calibrant.arrays import Floats, Indices
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.gate import Floats
-from calibrant.multiclass.forecasts import ClassForecasts
+from calibrant.regression.binary import LEAST, MOST_SLOPE
 
-# Probabilities are kept this far from 0 before a logarithm is taken.
-LEAST = 2.0**-53
-# No temperature is believed beyond this, or below its inverse.
-MOST = 100.0
 # A fit ends when no entry of the gradient of the mean loss is larger.
 GRADIENT = 1e-6
 
@@ -21,49 +17,34 @@ def log_of(probability: Floats) -> Floats:
     return np.log(np.maximum(probability, LEAST))
 
 
-def onto_simplex(table: Floats) -> Floats:
-    """Nearest point (Euclidean) with entries that are not negative and sum to one, by rows.
-
-    Held, Wolfe, Crowder (1974), Validation of subgradient optimization, Mathematical Programming.
-    """
-    falling = -np.sort(-table, axis=1)
-    excess = np.cumsum(falling, axis=1) - 1
-    count = np.arange(1, table.shape[1] + 1)
-    kept = (falling * count > excess).sum(axis=1)
-    shift = np.take_along_axis(excess, kept[:, np.newaxis] - 1, axis=1) / kept[:, np.newaxis]
-    return np.asarray(np.maximum(table - shift, 0.0))
-
-
 def softmax_of(score: Floats) -> Floats:
     """Probabilities in proportion to the exponentials of scores."""
     lifted = np.exp(score - score.max(axis=1, keepdims=True))
     return np.asarray(lifted / lifted.sum(axis=1, keepdims=True))
 
 
-def temperature_slope(score: Floats, forecasts: ClassForecasts) -> float:
+def temperature_slope(score: Floats, label: Indices, mass: Floats) -> float:
     """Factor of the scores that minimises the log loss: the root of a monotone function."""
     from scipy.optimize import brentq
 
-    rows = np.arange(len(forecasts))
-    mass = forecasts.mass
-    happened = float(mass @ score[rows, forecasts.label])
+    happened = float(mass @ score[np.arange(label.size), label])
 
     def derivative(log_slope: float) -> float:
         expected = (softmax_of(score * np.exp(log_slope)) * score).sum(axis=1)
         return float(mass @ expected) - happened
 
-    end = np.log(MOST)
+    end = np.log(MOST_SLOPE)
     if np.ptp(score, axis=1).max() == 0 or abs(derivative(0.0)) == 0:
         return 1.0
     if derivative(-end) >= 0:
-        return 1 / MOST
+        return 1 / MOST_SLOPE
     if derivative(end) <= 0:
-        return MOST
+        return MOST_SLOPE
     return float(np.exp(brentq(derivative, -end, end, xtol=1e-10)))
 
 
 def fit_scores(
-    score: Floats, forecasts: ClassForecasts, penalty: float, *, diagonal: bool
+    score: Floats, label: Indices, mass: Floats, penalty: float, *, diagonal: bool
 ) -> tuple[Floats, Floats]:
     """Matrix W and shift b that minimise the mean log loss of softmax(score W + b), penalised.
 
@@ -74,7 +55,7 @@ def fit_scores(
 
     if not 0 < penalty < np.inf:
         raise InvalidOptionError("penalty must be positive and finite", repr(penalty))
-    problem = _Regression(score, forecasts, penalty, diagonal=diagonal)
+    problem = _Regression(score, label, mass, penalty, diagonal=diagonal)
     start = np.zeros(problem.scale.size)
     # Log-probabilities of many classes are nearly dependent: a matrix needs its exact curvature.
     how = {"method": "trust-ncg", "hessp": problem.curvature}
@@ -89,11 +70,11 @@ class _Regression:
     """Penalised log loss of softmax(score (I + M) + b) as a function of M and b."""
 
     def __init__(
-        self, score: Floats, forecasts: ClassForecasts, penalty: float, *, diagonal: bool
+        self, score: Floats, label: Indices, mass: Floats, penalty: float, *, diagonal: bool
     ) -> None:
         self.score, self.diagonal, self.penalty = score, diagonal, penalty
-        self.label, self.rows = forecasts.label, np.arange(len(forecasts))
-        self.mass = forecasts.mass[:, np.newaxis]
+        self.label, self.rows = label, np.arange(label.size)
+        self.mass = mass[:, np.newaxis]
         self.count = score.shape[1]
         entries = self.count if diagonal else self.count**2
         self.scale = np.concatenate(

@@ -1,18 +1,20 @@
-"""Logistic regression on the sums of a Joint, by Newton's method within bounds."""
+"""Logistic regression of two outcomes, by Newton's method within bounds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from calibrant.arrays import Flags, Floats
 from calibrant.errors import ConvergenceError
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
-from calibrant.repair.base import rows_behind
-from calibrant.repair.forms import LEAST
 
+# Predictions nearer to 0 or 1 than this have the log-odds of this.
+LEAST = 2.0**-53
+# No slope is believed that multiplies log-odds by more than this, or divides them.
+MOST_SLOPE = 100.0
 MOST_STEPS = 200
 # The mean loss that one more step would gain; the step that is taken then squares it.
 ENOUGH = 1e-12
@@ -67,9 +69,26 @@ class Targets:
             return self.log_low + self.log_high
         return self.log_low if name == "log_low" else self.log_high
 
+    def solved(self, model: Model, start: Floats) -> Floats:
+        """Find the coefficients of a model."""
+        return fit_logistic(
+            self.weight,
+            self.ones,
+            [self.term(name) for name in model.terms],
+            (np.array(model.low), np.array(model.high)),
+            start,
+            self.term(model.offset) if model.offset else None,
+        )
 
-def _log_terms(prediction: Floats) -> tuple[Floats, Floats]:
-    inside = np.clip(prediction, LEAST, 1 - LEAST)
+
+def log_odds(prediction: Floats, least: float = LEAST) -> Floats:
+    """Log-odds, finite also for 0 and 1."""
+    low, high = _log_terms(prediction, least)
+    return low + high
+
+
+def _log_terms(prediction: Floats, least: float = LEAST) -> tuple[Floats, Floats]:
+    inside = np.clip(prediction, least, 1 - least)
     return np.log(inside), -np.log(1 - inside)
 
 
@@ -91,36 +110,60 @@ def solve(joint: Joint, model: Model, smoothing: tuple[float, float] = (0.0, 1.0
     start = np.array(model.start)
     data = Targets.of(joint, smoothing)
     if len(joint) > 2 * COARSE:
-        start = _newton(data.in_cells(joint.prediction), model, start)
-    found = _newton(data, model, start)
-    return [float(value) for value in found]
+        start = data.in_cells(joint.prediction).solved(model, start)
+    return [float(value) for value in data.solved(model, start)]
 
 
-def _newton(data: Targets, model: Model, start: Floats) -> Floats:
-    """Go downhill by Newton's steps; a coefficient at a bound stays while it presses against it."""
+def fit_logistic(
+    weight: Floats,
+    ones: Floats,
+    terms: Sequence[Floats | None],
+    bounds: tuple[Floats, Floats],
+    start: Floats,
+    offset: Floats | None = None,
+) -> Floats:
+    """Minimise the log loss of weights, a part of each with outcome 1, over coefficients of terms.
+
+    Parameters
+    ----------
+    weight, ones : array of shape (n,)
+        Weights, which sum to one, and the part of them with outcome 1.
+    terms : sequence of arrays of shape (n,)
+        Log-odds are the sum of coefficients times terms; None stands for the constant one.
+    bounds : pair of arrays
+        Least and largest coefficients.
+    start : array
+        Coefficients to start from, within the bounds.
+    offset : array of shape (n,), optional
+        Part of the log-odds that is given.
+
+    Returns
+    -------
+    array
+        The coefficients: the problem is convex. Newton's steps go downhill; a coefficient at a
+        bound stays while it presses against it.
+    """
     from scipy.special import expit
 
-    terms = [data.term(name) for name in model.terms]
-    offset = data.term(model.offset) if model.offset else None
-    low, high = np.array(model.low), np.array(model.high)
+    low, high = bounds
     at, step, gain, loss = start, np.zeros_like(start), 0.0, np.inf
     for _ in range(MOST_STEPS):
         score = _score(terms, offset, at)
         if gain > NEAR:
-            value = _loss(data, score)
+            value = _loss(weight, ones, score)
             if value > loss + 1e-15:
                 step = step / 2
                 at = at - step
                 continue
         chance = expit(score)
-        spread = data.weight * chance
-        excess = spread - data.ones
+        spread = weight * chance
+        excess = spread - ones
         slope = np.array([_dot(term, excess) for term in terms])
         spread *= 1 - chance
         step, settled = _step(at, slope, _curvature(terms, spread), low, high)
         gain = float(-slope @ step)
         if gain > NEAR:
-            loss = _loss(data, score)
+            loss = _loss(weight, ones, score)
             farthest = float(np.abs(_score(terms, None, step)).max())
             step *= min(1.0, MOST_MOVE / farthest)
         step *= _longest(at, step, low, high)
@@ -129,7 +172,7 @@ def _newton(data: Targets, model: Model, start: Floats) -> Floats:
         if settled and gain <= ENOUGH:
             return at
     raise ConvergenceError(
-        "the logistic regression of a map must converge",
+        "a logistic regression must converge",
         f"a step that still gains {gain:.2g} after {MOST_STEPS}",
         "look at the predictions: are they probabilities",
     )
@@ -157,11 +200,11 @@ def _step(
         settled = False
 
 
-def _loss(data: Targets, score: Floats) -> float:
-    return float(data.weight @ np.logaddexp(0, score) - data.ones @ score)
+def _loss(weight: Floats, ones: Floats, score: Floats) -> float:
+    return float(weight @ np.logaddexp(0, score) - ones @ score)
 
 
-def _score(terms: list[Floats | None], offset: Floats | None, at: Floats) -> Floats:
+def _score(terms: Sequence[Floats | None], offset: Floats | None, at: Floats) -> Floats:
     total: Floats | float = 0.0 if offset is None else offset
     for term, coefficient in zip(terms, at, strict=True):
         total = total + (coefficient if term is None else coefficient * term)
@@ -172,7 +215,7 @@ def _dot(term: Floats | None, values: Floats) -> float:
     return float(values.sum() if term is None else term @ values)
 
 
-def _curvature(terms: list[Floats | None], spread: Floats) -> Floats:
+def _curvature(terms: Sequence[Floats | None], spread: Floats) -> Floats:
     size = len(terms)
     curvature = np.empty((size, size))
     for i, first in enumerate(terms):
@@ -188,6 +231,11 @@ def _longest(at: Floats, step: Floats, low: Floats, high: Floats) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(step != 0, room / np.abs(step), np.inf)
     return float(min(1.0, shares.min()))
+
+
+def rows_behind(joint: Joint) -> float:
+    """Return the total weight as a number of rows; weights that were normalised count once each."""
+    return max(joint.total, float(joint.row_count))
 
 
 def platt_targets(joint: Joint) -> tuple[float, float]:
@@ -211,6 +259,6 @@ def separated(joint: Joint) -> bool:
     return last_zero <= first_one or last_one <= first_zero
 
 
-def _ends(seen: npt.NDArray[np.bool_]) -> tuple[int, int]:
+def _ends(seen: Flags) -> tuple[int, int]:
     """First and last place of something that is seen."""
     return int(seen.argmax()), seen.size - 1 - int(seen[::-1].argmax())
