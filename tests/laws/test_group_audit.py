@@ -11,6 +11,7 @@ import calibrant as cal
 from calibrant.errors import CalibrantWarning, InferenceRefusedError, InvalidForecastsError
 from calibrant.groups import audit_groups, noise
 from calibrant.groups.division import Division
+from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Rows
 
@@ -25,7 +26,7 @@ def sample(n=3000, seed=0):
 def noise_of(y, p, by, draws=400, **options):
     division = Division.of(Rows.read(y, p), by, **options)
     statistic = Statistic.of("smooth_calibration_error")
-    return noise.shared_noise(division, statistic, draws, 0.95, np.random.default_rng(0))
+    return noise.shared_noise(division, statistic, Settings.read(draws=draws, rng=0))
 
 
 def test_counts_and_means_are_those_of_a_plain_group_by():

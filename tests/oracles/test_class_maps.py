@@ -18,8 +18,7 @@ from calibrant.multiclass import (
     VectorScaling,
     choose,
 )
-from calibrant.multiclass.maps import onto_simplex
-from calibrant.multiclass.maps import MAPS
+from calibrant.multiclass.maps import MAPS, onto_simplex
 from oracles.class_definitions import draw_labels, random_forecasts
 
 

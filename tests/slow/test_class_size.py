@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant.inference.settings import Settings
 from calibrant.multiclass import (
     ClassForecasts,
     calibration_test,
@@ -16,7 +17,7 @@ from calibrant.multiclass import (
 )
 from calibrant.multiclass.redraws import draw_labels
 from calibrant.multiclass.surprise import class_pvalues
-from calibrant.report.class_verdicts import judge_classes
+from calibrant.multiclass.verdicts import judge_classes
 
 DRAWS, LEVEL = 39, 0.05
 
@@ -109,7 +110,7 @@ def _accused(maker, rows, classes, samples):
         blank = ClassForecasts.read(np.zeros(rows, int), maker(rng, rows, classes))
         forecasts = blank.relabelled(draw_labels(blank, rng))
         generator = np.random.default_rng(seed)
-        judged = judge_classes(forecasts, None, 0.02, 0.95, 199, generator)
+        judged = judge_classes(forecasts, None, Settings(draws=199, tolerance=0.02, rng=generator))
         failed += any(group.low > 0 for group in judged)
     return failed
 

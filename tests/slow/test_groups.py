@@ -14,8 +14,9 @@ from calibrant.groups import (
     learned_advantage,
     repair_by_group,
 )
-from calibrant.groups.noise import cells_for
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.settings import Settings
+from calibrant.inference.simultaneous import cells_for
 from calibrant.inference.statistic import Statistic
 
 pytestmark = [
@@ -185,7 +186,7 @@ def test_groups_without_rows_are_rarely_accused(groups, size, runs, rare):
             joint = cal.Joint.from_samples(rng.random(size) < p, p)
             assert len(joint) > cells_for(groups)
             evidences["group", str(group)] = Evidence.of_joint(joint)
-        found = judge_groups(evidences, statistic, 0.02, 0.95, 199, rng)
+        found = judge_groups(evidences, statistic, Settings(draws=199, tolerance=0.02, rng=rng))
         alarms += any(group.low > 0 for group in found)
     assert alarms / runs <= above(0.05, runs)
 
@@ -202,7 +203,7 @@ def test_intervals_of_groups_without_rows_hold_at_once():
             p = 0.25 + 0.5 * rng.random(size)
             joint = cal.Joint.from_samples(rng.random(size) < p + shift, p)
             evidences["group", str(group)] = Evidence.of_joint(joint)
-        found = judge_groups(evidences, statistic, 0.02, 0.95, 199, rng)
+        found = judge_groups(evidences, statistic, Settings(draws=199, tolerance=0.02, rng=rng))
         law = {str(group): abs(shift) for group, shift in enumerate(shifts)}
         misses += any(not one.low <= law[one.name] <= one.high for one in found)
     assert misses / runs <= above(0.05, runs)

@@ -96,7 +96,8 @@ def audit(
         )
         return
     from calibrant.decisions import DecisionTask
-    from calibrant.report.audit import DRAWS, audit_source
+    from calibrant.inference.settings import Settings
+    from calibrant.report.audit import audit_source
     from calibrant.report.source import Roles, read
 
     asked = sum(option is not None for option in (by, time, html)) + find_segments
@@ -128,7 +129,8 @@ def audit(
             segments=find_segments,
             described=source.described | {"command": shlex.join(["calibrant", *sys.argv[1:]])},
         )
-        result = audit_source(source, tolerance, confidence, DRAWS, seed, tell)
+        settings = Settings.read(confidence=confidence, tolerance=tolerance, rng=seed)
+        result = audit_source(source, settings, tell)
         if html is not None:
             tell("pictures")
             page = result.to_html()

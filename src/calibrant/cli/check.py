@@ -71,7 +71,7 @@ def check(
     ] = False,
 ) -> None:
     """Exit with 0 if forecasts are calibrated, 1 if they are not, 3 if the rows cannot tell."""
-    from calibrant.report.audit import DRAWS
+    from calibrant.inference.settings import Settings
     from calibrant.report.gate import Baseline, read_limits, run_gate
     from calibrant.report.source import Roles, join_pairs, read
 
@@ -94,7 +94,8 @@ def check(
         elif baseline is not None:
             earlier = Baseline(max_worse, source=read_files([baseline], roles=plain))
         limits = read_limits(measure or [], tolerance)
-        gate = run_gate(source, limits, confidence, DRAWS, seed, earlier, tell)
+        settings = Settings.read(confidence=confidence, rng=seed)
+        gate = run_gate(source, limits, settings, earlier, tell)
     if json_path is not None:
         write_text(json.dumps(gate.as_dict(), allow_nan=False), json_path, "--json")
     if markdown is not None:

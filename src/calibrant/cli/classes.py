@@ -66,7 +66,8 @@ def audit_class_files(
     drop_missing: bool,
 ) -> None:
     """Audit forecasts of classes and write what was asked for."""
-    from calibrant.report.class_audit import DRAWS, audit_forecasts, read_class_files
+    from calibrant.inference.settings import Settings
+    from calibrant.report.class_audit import audit_forecasts, read_class_files
 
     with progress(STAGES + (html is not None)) as tell:
         tell("reading")
@@ -85,10 +86,9 @@ def audit_class_files(
             clusters,
             choices.title or ", ".join(Path(file).name for file in files),
             dropped,
-            choices.tolerance,
-            choices.confidence,
-            DRAWS,
-            choices.seed,
+            Settings.read(
+                confidence=choices.confidence, tolerance=choices.tolerance, rng=choices.seed
+            ),
             tell,
         )
         if html is not None:

@@ -18,6 +18,7 @@ def demo(
 ) -> None:
     """Audit the forecasts that ship: chances that a flight from New York arrives late."""
     from calibrant.datasets import flights
+    from calibrant.inference.settings import Settings
     from calibrant.report.audit import audit_source
     from calibrant.report.source import Roles, read
 
@@ -26,7 +27,7 @@ def demo(
     with progress(STAGES + 2) as tell:
         tell("reading")
         source = read(columns["outcome"], columns["prediction"], Roles(by=by), title=TITLE)
-        result = audit_source(source, tell=tell)
+        result = audit_source(source, Settings.read(rng=0), tell)
         tell("pictures")
         page = result.to_html()
     typer.echo(f"{TITLE}\n\n{result}")

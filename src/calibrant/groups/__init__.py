@@ -1,6 +1,6 @@
 """Calibrated for whom: groups audited simultaneously, multicalibration, omniprediction."""
 
-from calibrant.groups.audit import Group, Groups, audit_groups, judge_groups
+from calibrant.groups.audit import audit_groups, judge_groups
 from calibrant.groups.catalogue import GROUP_MEASURES
 from calibrant.groups.fits import Fit
 from calibrant.groups.group_map import GroupMap
@@ -28,6 +28,7 @@ from calibrant.groups.omniprediction import (
 from calibrant.groups.repair import repair_by_group
 from calibrant.groups.segments import Segment, find_segments
 from calibrant.groups.witnesses import GroupWitness
+from calibrant.inference.simultaneous import Group, Groups
 
 __all__ = [
     "GROUP_MEASURES",

@@ -2,109 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups.columns import MOST_LEVELS, PARTS, columns_of, label_of
+from calibrant.groups.columns import MOST_LEVELS, PARTS, columns_of
 from calibrant.groups.division import Division
-from calibrant.groups.noise import DRAWS_FOR_A_FLOOR, Noise, cells_for, shared_noise
+from calibrant.groups.noise import shared_noise
 from calibrant.groups.summed import is_lazy, sum_up
-from calibrant.inference.evidence import Evidence, check_draws, check_share
-from calibrant.inference.interval import upper_quantile
+from calibrant.inference.settings import Settings
+from calibrant.inference.simultaneous import Evidences, Groups, judge_all, judge_evidences
 from calibrant.inference.statistic import AnyMeasure, Statistic
-from calibrant.inference.verdict import MISCALIBRATED, default_tolerance, state_of
+from calibrant.inference.verdict import default_tolerance
 from calibrant.joint import Joint, Rows
 from calibrant.joint.columns import ColumnNames
 from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.words import count_text, distinct_texts
-
-# Groups with fewer rows, or fewer of either outcome, are marked as small.
-FEW_ROWS, FEW_EVENTS = 100, 10
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Rows that share a label, and what can be said about them."""
-
-    by: str
-    """Column that defines the group, or columns with " & " between them."""
-    name: str
-    rows: int
-    events: float
-    mean_prediction: float
-    base_rate: float
-    value: float
-    """Smooth error (or the measure asked for) of the group."""
-    low: float
-    high: float
-    """Simultaneous over all groups."""
-    noise_floor: float
-    """What a perfect forecaster would have scored on the group's rows."""
-    state: str
-    """"calibrated", "miscalibrated" or "undecided"."""
-    small: bool
-    """Few rows or few events: expect a wide interval."""
-
-    @property
-    def label(self) -> str:
-        """Name of the group with its columns."""
-        return label_of(self.by, self.name)
-
-    @property
-    def sentence(self) -> str:
-        """Say what the group was told and what happened."""
-        said, happened = distinct_texts(self.mean_prediction, self.base_rate)
-        return (
-            f"{self.label}: forecasts say {said} on average, {happened} happened "
-            f"({count_text(self.rows, 'row')})"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """All groups, those with the strongest evidence of miscalibration first."""
-
-    groups: tuple[Group, ...]
-    tolerance: float
-    confidence: float
-    """Chance that all intervals hold at once."""
-
-    def __iter__(self) -> Iterator[Group]:
-        return iter(self.groups)
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    @property
-    def failing(self) -> tuple[Group, ...]:
-        """Groups that are certainly beyond the tolerance."""
-        return tuple(group for group in self if group.state == "miscalibrated")
-
-    @property
-    def sentence(self) -> str:
-        """Name the groups that fail, or say that none does."""
-        failing = self.failing
-        if failing:
-            worst = "; ".join(group.sentence for group in failing[:3])
-            return (
-                f"{count_text(len(failing), 'group')} of {len(self)} beyond the tolerance of "
-                f"{self.tolerance:.3g}. Most clearly: {worst}."
-            )
-        held = sum(group.state == "calibrated" for group in self)
-        return (
-            f"No group of {len(self)} is certainly beyond the tolerance of {self.tolerance:.3g}; "
-            f"{held} are certainly within it."
-        )
-
-    def table(self) -> dict[str, list[Any]]:
-        """Return one column per property of the groups."""
-        fields = Group.__dataclass_fields__
-        return {name: [getattr(group, name) for group in self] for name in fields}
 
 
 def audit_groups(
@@ -189,16 +103,14 @@ def audit_groups(
     >>> [(group.name, group.state) for group in groups]
     [('EWR', 'miscalibrated'), ('LGA', 'undecided'), ('JFK', 'calibrated')]
     """
-    check_draws(draws)
-    check_share("confidence", confidence)
-    statistic, generator = Statistic.of(measure), np.random.default_rng(rng)
+    settings = Settings.read(confidence=confidence, draws=draws, tolerance=tolerance, rng=rng)
+    statistic = Statistic.of(measure)
     weight_named = sample_weight is None or isinstance(sample_weight, str)
     if y_proba is None and clusters is None and weight_named and is_lazy(y_true):
         given: ColumnNames = {"prediction": prediction, "outcome": outcome, "pos_label": pos_label}
         given["weight"] = None if sample_weight is None else str(sample_weight)
         found = sum_up(y_true, given, _names(by), pairs=pairs, parts=parts, most_levels=most_levels)
-        allowed = default_tolerance(found.joint) if tolerance is None else tolerance
-        return judge_groups(found.evidences, statistic, allowed, confidence, draws, generator)
+        return judge_groups(found.evidences, statistic, _within(settings, found.joint))
     if y_proba is None:
         frame = columns_of(y_true)
         columns = _named(frame, _names(by))
@@ -213,117 +125,29 @@ def audit_groups(
     joint = Joint.from_rows(rows)
     if joint.clipped:
         rows = rows.cure()
-    allowed = default_tolerance(joint) if tolerance is None else tolerance
     division = Division.of(
         rows, columns, clusters, pairs=pairs, parts=parts, most_levels=most_levels
     )
-    return judge_groups(division, statistic, allowed, confidence, draws, generator)
+    return judge_groups(division, statistic, _within(settings, joint))
 
 
-Evidences = Mapping[tuple[str, str], Evidence]
-"""Evidence of each group by column and name, where rows are not at hand."""
+def _within(settings: Settings, joint: Joint) -> Settings:
+    """Give every group the tolerance of all rows together, if none was given."""
+    return settings.within(settings.tolerance or default_tolerance(joint))
 
 
-def judge_groups(
-    groups: Division | Evidences,
-    statistic: Statistic,
-    tolerance: float,
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator,
-    values: Sequence[float] | None = None,
-) -> Groups:
-    """Judge groups by intervals that hold at once; without rows each has draws of its own.
-
-    Values of the groups that were measured before, on exact predictions, replace those of cells.
-    """
+def judge_groups(groups: Division | Evidences, statistic: Statistic, settings: Settings) -> Groups:
+    """Judge groups by intervals that hold at once; without rows each has draws of its own."""
+    if not isinstance(groups, Division):
+        return judge_evidences(groups, statistic, settings)
+    if groups.clusters is not None:
+        found = {(by, name): evidence for by, name, evidence in groups.evidences()}
+        return judge_evidences(found, statistic, settings)
     statistic.refuse_without_interval()
-    if isinstance(groups, Division) and groups.clusters is None:
-        named = list(groups.joints())
-        for *_, joint in named:
-            refuse_mean_outcomes(joint)
-        noise = shared_noise(groups, statistic, draws, confidence, rng)
-    else:
-        if isinstance(groups, Division):
-            evidences = list(groups.evidences())
-        else:
-            evidences = [(*key, evidence) for key, evidence in groups.items()]
-        named = [(by, name, evidence.given) for by, name, evidence in evidences]
-        noise = _noise_of_each(
-            [evidence for *_, evidence in evidences], statistic, draws, confidence, rng
-        )
-    scale = noise.deviation.mean(axis=1)
-    relative = np.divide(
-        noise.deviation,
-        scale[:, np.newaxis],
-        out=np.zeros_like(noise.deviation),
-        where=scale[:, np.newaxis] > 0,
-    )
-    reach = upper_quantile(relative.max(axis=0), confidence) * scale
-    if values is None:
-        values = [statistic.value(joint) for *_, joint in named]
-    judged = [
-        _group(key, value, float(half_width), float(floor), tolerance)
-        for key, value, half_width, floor in zip(named, values, reach, noise.floor, strict=True)
-    ]
-    evidence_of = [
-        (g.value - g.noise_floor) / s if s > 0 else 0.0 for g, s in zip(judged, scale, strict=True)
-    ]
-    fine = [group.state != MISCALIBRATED for group in judged]
-    order = sorted(range(len(judged)), key=lambda i: (fine[i], -evidence_of[i]))
-    return Groups(tuple(judged[i] for i in order), tolerance, confidence)
-
-
-def _noise_of_each(
-    evidences: list[Evidence],
-    statistic: Statistic,
-    draws: int,
-    confidence: float,
-    rng: np.random.Generator,
-) -> Noise:
-    """Draw noise for each group by itself, with one number for each of its clusters.
-
-    Without clusters on cells, the fewer the more groups there are; values are exact.
-    """
-    cells = cells_for(len(evidences))
-    deviations, floors = [], []
-    for given in evidences:
-        evidence = given
-        if given.clusters is None and len(given.joint) > cells:
-            evidence = Evidence.of_joint(given.given.rounded(cells))
-        noise = evidence.multiplied_charges(draws, rng, confidence)
-        null = evidence.null_charges(min(draws, DRAWS_FOR_A_FLOOR), rng)
-        deviations.append(np.concatenate([statistic.values(evidence.joint, c) for c in noise]))
-        floor = np.concatenate([statistic.values(evidence.joint, c) for c in null])
-        floors.append(float(floor.mean()))
-    return Noise(np.stack(deviations), np.array(floors))
-
-
-def _group(
-    key: tuple[str, str, Joint],
-    value: float,
-    half_width: float,
-    floor: float,
-    tolerance: float,
-) -> Group:
-    by, name, joint = key
-    low, high = max(0.0, value - half_width), min(1.0, value + half_width)
-    events = float((joint.positives / joint.weight * joint.rows).sum())
-    few = min(events, joint.row_count - events) < FEW_EVENTS or joint.row_count < FEW_ROWS
-    return Group(
-        by=by,
-        name=name,
-        rows=joint.row_count,
-        events=events,
-        mean_prediction=joint.mean_prediction,
-        base_rate=joint.base_rate,
-        value=value,
-        low=low,
-        high=high,
-        noise_floor=floor,
-        state=state_of(low, high, tolerance),
-        small=bool(few),
-    )
+    named = list(groups.joints())
+    for *_, joint in named:
+        refuse_mean_outcomes(joint)
+    return judge_all(named, shared_noise(groups, statistic, settings), statistic, settings)
 
 
 def _names(by: object) -> list[str]:

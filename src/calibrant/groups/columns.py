@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.inference.simultaneous import AND
 from calibrant.joint.gate import Floats, is_missing, read_column
 
 Codes = npt.NDArray[np.int64]
@@ -22,8 +23,6 @@ PARTS = 5
 MOST_LEVELS = 250
 MISSING = "missing"
 UNSEEN = -1
-# Between the names of columns, and of levels, of a group of several columns.
-AND = " & "
 # Distinct numbers are looked for among these rows first.
 FIRST_ROWS = 100_000
 
@@ -95,14 +94,6 @@ class Partition:
     def crossed(self, other: Partition) -> Partition:
         """Divide rows by the columns of both."""
         return Partition((*self.groupings, *other.groupings), self.codes * other.size + other.codes)
-
-
-def label_of(by: str, name: str) -> str:
-    """Name a group with its columns: "carrier 9E, month 12"."""
-    columns, names = by.split(AND), name.split(AND)
-    if len(columns) != len(names):
-        return f"{by} {name}"
-    return ", ".join(f"{column} {level}" for column, level in zip(columns, names, strict=True))
 
 
 def partitions(

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.groups.audit import Groups, judge_groups
+from calibrant.groups.audit import judge_groups
 from calibrant.groups.columns import Partition
 from calibrant.groups.division import Division
 from calibrant.groups.fits import Fit
 from calibrant.groups.group_map import GroupMap
 from calibrant.groups.patches import patches_text
 from calibrant.inference.interval import ConfidenceInterval
+from calibrant.inference.settings import Settings
+from calibrant.inference.simultaneous import Groups
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import default_tolerance
 from calibrant.joint import Rows
@@ -45,8 +47,7 @@ class GroupRepair:
     _parts: tuple[Partition, ...] = field(repr=False)
     _repaired: Floats = field(repr=False)
     """Predictions of the rows by patches that had not seen them."""
-    _draws: int = field(repr=False)
-    _seed: int = field(repr=False)
+    _settings: Settings = field(repr=False)
 
     @property
     def patched(self) -> bool:
@@ -130,6 +131,7 @@ class GroupRepair:
 
     def _judged_groups(self, prediction: Floats) -> Groups:
         units = self._units
+        settings = self._settings.again(self._settings.seed or 0)
         rows = Rows(np.ascontiguousarray(prediction), units.outcome, units.weight)
         clusters = units.cluster
         if clusters is not None and np.unique(clusters).size < 2:
@@ -137,10 +139,7 @@ class GroupRepair:
         return judge_groups(
             Division(rows, self._parts, clusters),
             Statistic.of(smooth_calibration_error),
-            default_tolerance(units.joint(units.prediction)),
-            self.confidence,
-            self._draws,
-            np.random.default_rng(self._seed),
+            settings.within(default_tolerance(units.joint(units.prediction))),
         )
 
 

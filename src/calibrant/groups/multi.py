@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import InvalidOptionError
-from calibrant.groups.columns import columns_of, label_of, partitions
+from calibrant.groups.columns import columns_of, partitions
 from calibrant.groups.indistinguishability import shares
 from calibrant.groups.witnesses import GroupWitness
+from calibrant.inference.simultaneous import label_of
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats, read_column
 from calibrant.measurement import Measurement

@@ -11,35 +11,25 @@ import numpy.typing as npt
 from calibrant.arrays import Floats, in_parts
 from calibrant.groups.columns import Codes, Partition
 from calibrant.groups.division import Division, crossed, families, renumbered
+from calibrant.inference.settings import Settings
+from calibrant.inference.simultaneous import DRAWS_FOR_A_FLOOR, Noise, cells_for
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import draw_positives
 from calibrant.joint.law import cell_index
 from calibrant.joint.sums import Sums
 
-# Cells of the predictions for the draws, fewer with more groups; values are exact.
-CELLS, MANY_GROUPS = (2**7, 2**6, 2**5), (2**7, 2**10)
 # Atoms times divisions whose draws can be shared.
 MOST_SHARED = 2**19
-DRAWS_FOR_A_FLOOR = 99
 DRAWS_IN_CACHE = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """Deviations of each group's error, and what a perfect forecaster would score."""
-
-    deviation: Floats
-    """One row per group, one column per draw; all groups share the draws."""
-    floor: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Atoms:
     """Rows of one cell and of one combination of groups, added up."""
 
-    law: Joint
-    """Sums of each atom; its levels are neither sorted nor distinct."""
+    sums: Sums
+    """Mean prediction, weight and so on of each atom, in no order."""
     cell: Codes
     example: npt.NDArray[np.intp]
     """One row of each atom."""
@@ -51,7 +41,7 @@ class Atoms:
     @property
     def spread(self) -> Floats:
         """Deviation of the noise drawn; tiny where there is none, to be inflated by level."""
-        return np.sqrt(np.maximum(self.square, 1e-30 * self.law.weight_squares))
+        return np.sqrt(np.maximum(self.square, 1e-30 * self.sums.weight_squares))
 
     @classmethod
     def of(cls, rows: Rows, parts: Sequence[Partition], cells: int) -> Atoms:
@@ -77,9 +67,9 @@ class Atoms:
             mean = added(w * p) / weight
         mean = np.clip(mean, 0.0, 1.0)
         zeros = squares - square_ones
-        law = Joint(Sums(mean, weight, ones, number, squares))
+        sums = Sums(mean, weight, ones, number, squares)
         square = square_ones * (1 - mean) ** 2 + zeros * mean**2
-        return cls(law, cell[example], example, square, square_ones * (1 - mean) - zeros * mean)
+        return cls(sums, cell[example], example, square, square_ones * (1 - mean) - zeros * mean)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +100,7 @@ class Levels:
         start = np.flatnonzero(np.diff(key[first] // cells, prepend=-1))
         stop = np.append(start[1:], first.size)
         group = np.repeat(np.arange(start.size), stop - start)
-        law = atoms.law
+        law = atoms.sums
         weighted = Sums(
             law.prediction * law.weight, law.weight, law.positives, law.rows, law.weight_squares
         )
@@ -166,7 +156,7 @@ class Multipliers:
         """Find the moments of the levels."""
         from scipy.special import ndtri
 
-        law = atoms.law
+        law = atoms.sums
         charge = levels.added(law.positives - law.weight * law.prediction)
         mass = levels.added(law.weight)
         unit = levels.by_group(levels.added(law.weight_squares) / levels.total)
@@ -195,18 +185,7 @@ class Multipliers:
         return noise
 
 
-def cells_for(groups: int) -> int:
-    """Choose the cells that noise is drawn on."""
-    return CELLS[int(np.searchsorted(MANY_GROUPS, groups))]
-
-
-def shared_noise(
-    division: Division,
-    statistic: Statistic,
-    draws: int,
-    confidence: float,
-    rng: np.random.Generator,
-) -> Noise:
+def shared_noise(division: Division, statistic: Statistic, settings: Settings) -> Noise:
     """Draw noise once for each combination of groups and add it up in every group."""
     rows, parts = division.rows, division.parts
     groups = sum(np.count_nonzero(np.bincount(part.codes)) for part in parts)
@@ -215,8 +194,8 @@ def shared_noise(
     for family in families(parts, rows.prediction.size, cells, MOST_SHARED):
         atoms = Atoms.of(rows, family, cells)
         levels = [Levels.of(atoms, part, cells) for part in family]
-        deviation = _deviations(atoms, levels, statistic, draws, confidence, rng)
-        floor = _floors(atoms, levels, statistic, min(draws, DRAWS_FOR_A_FLOOR), rng)
+        deviation = _deviations(atoms, levels, statistic, settings)
+        floor = _floors(atoms, levels, statistic, settings)
         for part, *noise in zip(family, deviation, floor, strict=True):
             found[id(part)] = (noise[0], noise[1])
     in_order = [found[id(part)] for part in parts]
@@ -227,17 +206,13 @@ def shared_noise(
 
 
 def _deviations(
-    atoms: Atoms,
-    levels: list[Levels],
-    statistic: Statistic,
-    draws: int,
-    confidence: float,
-    rng: np.random.Generator,
+    atoms: Atoms, levels: list[Levels], statistic: Statistic, settings: Settings
 ) -> list[Floats]:
-    multipliers = [Multipliers.of(atoms, part, confidence) for part in levels]
+    rng = settings.rng
+    multipliers = [Multipliers.of(atoms, part, settings.confidence) for part in levels]
     spread = atoms.spread
     parts: list[list[Floats]] = [[] for _ in levels]
-    for count in in_parts(draws, spread.size):
+    for count in in_parts(settings.draws, spread.size):
         drawn = rng.standard_normal((count, spread.size))
         drawn *= spread
         for place, multiplier in zip(parts, multipliers, strict=True):
@@ -246,16 +221,12 @@ def _deviations(
 
 
 def _floors(
-    atoms: Atoms,
-    levels: list[Levels],
-    statistic: Statistic,
-    draws: int,
-    rng: np.random.Generator,
+    atoms: Atoms, levels: list[Levels], statistic: Statistic, settings: Settings
 ) -> list[Floats]:
-    law = atoms.law
+    law, draws = atoms.sums, min(settings.draws, DRAWS_FOR_A_FLOOR)
     sums = [np.zeros(part.start.size) for part in levels]
-    for count in in_parts(draws, len(law)):
-        drawn = draw_positives(law, rng, count) - law.weight * law.prediction
+    for count in in_parts(draws, law.weight.size):
+        drawn = draw_positives(law, settings.rng, count) - law.weight * law.prediction
         for i, part in enumerate(levels):
             sums[i] += part.values(statistic, part.added(drawn)).sum(axis=1)
     return [part / draws for part in sums]

@@ -19,7 +19,7 @@ from calibrant.groups.group_repair import GroupRepair
 from calibrant.groups.patches import Patches
 from calibrant.groups.rounds import DividedRows, groupings_of
 from calibrant.groups.training import patch_powers
-from calibrant.inference.evidence import check_draws, check_share
+from calibrant.inference.settings import Settings
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats, read_labels
 from calibrant.regression import rows_behind
@@ -122,17 +122,20 @@ def repair_by_group(
     >>> repair.map.transform([0.5, 0.5], {"site": ["a", "b"]}).round(1)
     array([0.3, 0.5])
     """
-    check_draws(draws)
-    check_share("confidence", confidence)
+    settings = Settings.read(confidence=confidence, draws=draws, rng=rng)
     if isinstance(y_proba, Joint):
         raise InvalidForecastsError("a repair by group needs rows", "a Joint")
     rule = as_score(score)
-    generator = np.random.default_rng(rng)
     units, divided = _read(
-        (y_true, y_proba, sample_weight, pos_label), by, pairs, (clusters, time), folds, generator
+        (y_true, y_proba, sample_weight, pos_label),
+        by,
+        pairs,
+        (clusters, time),
+        folds,
+        settings.rng,
     )
-    plain = choose_among(units, {}, candidates_of(maps), rule, task, confidence, draws, generator)
-    seed = int(generator.integers(2**32))
+    plain = choose_among(units, {}, candidates_of(maps), rule, task, settings)
+    seed = int(settings.rng.integers(2**32))
     judged = units.judged
     seen = units.where(judged)
     first, repaired = (held[judged] for held in _cross_fitted(units, divided, plain.map))
@@ -152,8 +155,7 @@ def repair_by_group(
         _units=seen,
         _parts=tuple(Partition(p.groupings, p.codes[judged]) for p in divided.parts),
         _repaired=repaired,
-        _draws=draws,
-        _seed=seed,
+        _settings=settings.again(seed),
     )
 
 

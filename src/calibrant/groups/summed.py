@@ -12,7 +12,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from calibrant.groups.columns import (
-    AND,
     MISSING,
     MOST_LEVELS,
     MOST_NUMBERS,
@@ -21,6 +20,7 @@ from calibrant.groups.columns import (
     level_text,
 )
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.simultaneous import AND
 from calibrant.joint import Joint, joints_by
 from calibrant.joint.columns import ColumnNames, Columns
 from calibrant.joint.engines import Frame, as_frame, fetched, fetched_value

@@ -8,8 +8,9 @@ import numpy as np
 
 from calibrant.decisions import DecisionTask, Score
 from calibrant.errors import InvalidOptionError
-from calibrant.inference.evidence import FEW_CLUSTERS, Evidence, check_draws, check_share
+from calibrant.inference.evidence import FEW_CLUSTERS, Evidence
 from calibrant.inference.scores import score_interval, score_of
+from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.measures.distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
@@ -113,8 +114,7 @@ def confidence_interval(
     >>> interval.value, round(interval.low, 2), round(interval.high, 2)
     (0.25, 0.21, 0.29)
     """
-    check_draws(draws)
-    check_share("confidence", confidence)
+    settings = Settings.read(confidence=confidence, draws=draws, rng=rng)
     if method not in METHODS:
         raise InvalidOptionError("method must be 'multiplier' or 'worst-case'", repr(method))
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
@@ -124,25 +124,27 @@ def confidence_interval(
     statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
     if method == "worst-case":
         return _worst_case(evidence, statistic, confidence)
-    generator = np.random.default_rng(rng)
     if statistic.function is lower_distance_to_calibration:
-        return _of_lower_distance(evidence, statistic, confidence, draws, generator)
-    return find_interval(evidence, statistic, confidence, draws, generator)
+        return _of_lower_distance(evidence, statistic, settings)
+    return find_interval(evidence, statistic, settings)
 
 
 def _of_lower_distance(
-    evidence: Evidence,
-    statistic: Statistic,
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator,
+    evidence: Evidence, statistic: Statistic, settings: Settings
 ) -> ConfidenceInterval:
     """Interval through the smooth error: the distance lies between its half and its double."""
-    smooth = find_interval(evidence, Statistic.of(smooth_calibration_error), confidence, draws, rng)
+    smooth = find_interval(evidence, Statistic.of(smooth_calibration_error), settings)
     value = statistic.value(evidence.given)
     low, high = smooth.low / 2, min(1.0, 2 * smooth.high)
     return ConfidenceInterval(
-        statistic.name, value, low, high, confidence, high - value, "smooth error", smooth.cautions
+        statistic.name,
+        value,
+        low,
+        high,
+        settings.confidence,
+        high - value,
+        "smooth error",
+        smooth.cautions,
     )
 
 
@@ -155,15 +157,12 @@ def _of_score(evidence: Evidence, score: Score, confidence: float) -> Confidence
 
 
 def find_interval(
-    evidence: Evidence,
-    statistic: Statistic,
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator,
+    evidence: Evidence, statistic: Statistic, settings: Settings
 ) -> ConfidenceInterval:
     """Interval from evidence that was read before."""
     statistic.refuse_without_interval()
-    parts = evidence.multiplied_charges(draws, rng, confidence)
+    confidence = settings.confidence
+    parts = evidence.multiplied_charges(settings.draws, settings.rng, confidence)
     deviations = np.concatenate([statistic.values(evidence.joint, charges) for charges in parts])
     half_width = upper_quantile(deviations, confidence)
     return _around(evidence, statistic, confidence, half_width, "multiplier")

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence, check_share
 from calibrant.inference.interval import find_interval
+from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, TOO_CLOSE, UNDECIDED, two_digits
 from calibrant.joint import Joint
@@ -208,4 +209,5 @@ class _Plan:
     def _half_width(self, count: Floats, ones: Floats, rng: np.random.Generator) -> float:
         sample = Joint.from_counts(self.joint.prediction, count, ones)
         evidence = Evidence.read(sample)
-        return find_interval(evidence, self.statistic, self.confidence, MULTIPLIERS, rng).half_width
+        settings = Settings(self.confidence, MULTIPLIERS, rng=rng)
+        return find_interval(evidence, self.statistic, settings).half_width

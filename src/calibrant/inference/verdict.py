@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.inference.evidence import Evidence, check_draws, check_share
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import ConfidenceInterval, find_interval
 from calibrant.inference.ratio import Ratio, find_ratio
+from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.test import CalibrationTest, run_test
 from calibrant.joint import Joint
@@ -166,35 +167,25 @@ def verdict(
     >>> verdict(outcomes * 2000, predictions * 2000, rng=0).state
     'calibrated'
     """
-    check_draws(draws)
-    check_share("confidence", confidence)
-    if tolerance is not None:
-        check_share("tolerance", tolerance)
+    settings = Settings.read(confidence=confidence, draws=draws, tolerance=tolerance, rng=rng)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
-    generator = np.random.default_rng(rng)
-    return find_verdict(evidence, Statistic.of(measure), tolerance, confidence, draws, generator)
+    return find_verdict(evidence, Statistic.of(measure), settings)
 
 
-def find_verdict(
-    evidence: Evidence,
-    statistic: Statistic,
-    tolerance: float | None,
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator,
-) -> Verdict:
+def find_verdict(evidence: Evidence, statistic: Statistic, settings: Settings) -> Verdict:
     """Judge evidence that was read before."""
     joint = evidence.given
-    allowed = default_tolerance(joint) if tolerance is None else tolerance
-    interval = find_interval(evidence, statistic, confidence, draws, rng)
-    test = run_test(evidence, statistic, draws, rng)
+    given = settings.tolerance
+    allowed = default_tolerance(joint) if given is None else given
+    interval = find_interval(evidence, statistic, settings)
+    test = run_test(evidence, statistic, settings.draws, settings.rng)
     state = state_of(interval.low, interval.high, allowed)
     needed = None
     if state == UNDECIDED:
         needed = _rows_that_settle(joint.row_count, interval, test.noise_floor, allowed)
     ratio = None
     if min(joint.base_rate, 1 - joint.base_rate) < RARE:
-        ratio = find_ratio(evidence, confidence, swapped=joint.base_rate > 0.5)
+        ratio = find_ratio(evidence, settings.confidence, swapped=joint.base_rate > 0.5)
     return Verdict(state, interval, test, allowed, joint.row_count, needed, ratio)
 
 

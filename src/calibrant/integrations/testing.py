@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.report.audit import DRAWS
+from calibrant.inference.settings import Settings
 from calibrant.report.gate import CANNOT_TELL, FAILED, read_limits, run_gate
 from calibrant.report.source import Roles, read
 
@@ -56,7 +56,7 @@ def assert_calibrated(
     roles = Roles(prediction, outcome, sample_weight, clusters, by)
     source = read(y_true, y_proba, roles, pos_label=pos_label)
     limits = read_limits(measures or [], tolerance)
-    gate = run_gate(source, limits, confidence, DRAWS, rng)
+    gate = run_gate(source, limits, Settings.read(confidence=confidence, rng=rng))
     bad = {FAILED} if undecided == "pass" else {FAILED, CANNOT_TELL}
     if gate.state in bad:
         raise AssertionError(str(gate))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidOptionError
-from calibrant.inference.evidence import check_draws, check_share
+from calibrant.inference.settings import Settings
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.regression import LEAST
@@ -51,7 +51,6 @@ class Choice:
     """Score that the map saves out of sample, over leaving forecasts alone."""
     score: str
     """Name of the score."""
-    confidence: float
     runner_up: str
     """The best map that was not chosen, when none was."""
     _units: Units = field(repr=False)
@@ -59,8 +58,12 @@ class Choice:
     """Predictions of the rows by maps that had not seen them."""
     _labels: dict[str, npt.NDArray[Any]] = field(repr=False)
     _task: DecisionTask | None = field(repr=False)
-    _draws: int = field(repr=False)
-    _seed: int = field(repr=False)
+    _settings: Settings = field(repr=False)
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of the intervals."""
+        return self._settings.confidence
 
     @property
     def leave_alone(self) -> bool:
@@ -120,15 +123,7 @@ class Choice:
 
     def judged(self, prediction: Floats) -> Judgement:
         """Judge other predictions of the rows that maps were judged on."""
-        return judge(
-            self._units,
-            prediction,
-            self._task,
-            self._labels,
-            self.confidence,
-            self._draws,
-            self._seed,
-        )
+        return judge(self._units, prediction, self._task, self._labels, self._settings)
 
 
 def choose(
@@ -209,10 +204,8 @@ def choose(
     >>> choose(chance, outcome, rng=0).leave_alone
     True
     """
-    check_draws(draws)
-    check_share("confidence", confidence)
+    settings = Settings.read(confidence=confidence, draws=draws, rng=rng)
     candidates = candidates_of(maps)
-    generator = np.random.default_rng(rng)
     units, labels = read_units(
         y_proba,
         y_true,
@@ -222,11 +215,9 @@ def choose(
         time,
         _named(by),
         folds,
-        generator,
+        settings.rng,
     )
-    return choose_among(
-        units, labels, candidates, as_score(score), task, confidence, draws, generator
-    )
+    return choose_among(units, labels, candidates, as_score(score), task, settings)
 
 
 def choose_among(
@@ -235,9 +226,7 @@ def choose_among(
     candidates: dict[str, RecalibrationMap],
     rule: Score,
     task: DecisionTask | None,
-    confidence: float,
-    draws: int,
-    generator: np.random.Generator,
+    settings: Settings,
 ) -> Choice:
     """Choose a map by its score on rows that are split into folds."""
     held = _cross_fitted(units, candidates)
@@ -246,7 +235,9 @@ def choose_among(
     held = {name: values[judged] for name, values in held.items()}
     lost = {name: losses(rule, seen, values) for name, values in held.items()}
     chosen, behind = _simplest_of_the_best(seen, lost)
-    gains = {name: gain_of(seen, lost["Identity"] - lost[name], confidence) for name in lost}
+    gains = {
+        name: gain_of(seen, lost["Identity"] - lost[name], settings.confidence) for name in lost
+    }
     if not is_clear(gains[chosen], seen, rule, seen.prediction, held[chosen]):
         chosen = "Identity"
     total = float(seen.weight.sum())
@@ -266,14 +257,12 @@ def choose_among(
         table=table,
         gain=gains[chosen],
         score=rule.name,
-        confidence=confidence,
         runner_up=best if chosen == "Identity" and best != "Identity" else "",
         _units=seen,
         _repaired=held[chosen],
         _labels=labels,
         _task=task,
-        _draws=draws,
-        _seed=int(generator.integers(2**32)),
+        _settings=settings.again(int(settings.rng.integers(2**32))),
     )
 
 

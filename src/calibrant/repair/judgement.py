@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.inference.interval import ConfidenceInterval, find_interval
+from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
@@ -81,11 +82,12 @@ def judge(
     prediction: Floats,
     task: DecisionTask | None,
     labels: Mapping[str, npt.NDArray[Any]],
-    confidence: float,
-    draws: int,
-    seed: int,
+    settings: Settings,
 ) -> Judgement:
-    """Judge the predictions that rows were given by maps which had not seen them."""
+    """Judge the predictions that rows were given by maps which had not seen them.
+
+    Every interval starts from the seed of the settings.
+    """
     total = float(units.weight.sum())
 
     def mean(score: Score) -> float:
@@ -93,13 +95,13 @@ def judge(
 
     auc, ties = _ranking(units, prediction)
     return Judgement(
-        smooth_error=_interval(units, prediction, confidence, draws, seed),
+        smooth_error=_interval(units, prediction, settings),
         brier=mean(as_score("brier")),
         log_loss=mean(as_score("log")),
         task_loss=None if task is None else mean(as_score(task)),
         auc=auc,
         ties=ties,
-        worst_group=_worst_group(units, prediction, labels, confidence, draws, seed),
+        worst_group=_worst_group(units, prediction, labels, settings),
     )
 
 
@@ -109,21 +111,16 @@ def losses(score: Score, units: Units, prediction: Floats) -> Floats:
     return np.where(units.outcome == 1, if_so, if_not)
 
 
-def _interval(
-    units: Units, prediction: Floats, confidence: float, draws: int, seed: int
-) -> ConfidenceInterval:
+def _interval(units: Units, prediction: Floats, settings: Settings) -> ConfidenceInterval:
     statistic = Statistic.of(smooth_calibration_error)
-    rng = np.random.default_rng(seed)
-    return find_interval(units.evidence(prediction), statistic, confidence, draws, rng)
+    return find_interval(units.evidence(prediction), statistic, settings.again(settings.seed or 0))
 
 
 def _worst_group(
     units: Units,
     prediction: Floats,
     labels: Mapping[str, npt.NDArray[Any]],
-    confidence: float,
-    draws: int,
-    seed: int,
+    settings: Settings,
 ) -> WorstGroup | None:
     """Order groups by the lower end of their interval: by evidence, not by the raw error."""
     found = []
@@ -133,9 +130,7 @@ def _worst_group(
             inside = code == number
             rows = int(units.count[inside].sum())
             if rows >= FEWEST_ROWS:
-                interval = _interval(
-                    units.where(inside), prediction[inside], confidence, draws, seed
-                )
+                interval = _interval(units.where(inside), prediction[inside], settings)
                 found.append(WorstGroup(column, str(name), rows, interval))
     return max(found, key=lambda group: (group.interval.low, group.interval.value), default=None)
 

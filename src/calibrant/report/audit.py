@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.decisions import DecisionTask
 from calibrant.groups import Groups, Segment
 from calibrant.inference import Verdict
-from calibrant.inference.evidence import check_draws, check_share
+from calibrant.inference.settings import Settings
 from calibrant.measurement import Measurement
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
@@ -20,9 +20,6 @@ from calibrant.report.stages import Tell, silent
 from calibrant.report.summary import Summary, summarise
 from calibrant.report.text import render_text
 from calibrant.report.write import write_whole
-
-# Redraws of outcomes, and random multipliers of residuals.
-DRAWS = 999
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +112,7 @@ def audit(
     count: str | None = None,
     positives: str | None = None,
     title: str | None = None,
-    draws: int = DRAWS,
+    draws: int = 999,
     rng: np.random.Generator | int | None = 0,
 ) -> Audit:
     """Tell how far forecasts can be trusted.
@@ -175,6 +172,7 @@ def audit(
     Miscalibrated: the smooth calibration error is at least 0.0925 (95 % confidence), beyond the
     tolerance of 0.02.
     """
+    settings = Settings.read(confidence=confidence, draws=draws, tolerance=tolerance, rng=rng)
     roles = Roles(
         prediction,
         outcome,
@@ -189,20 +187,9 @@ def audit(
     )
     source = read(y_true, y_proba, roles, pos_label=pos_label, title=title)
     source = replace(source, task=task, segments=find_segments)
-    return audit_source(source, tolerance, confidence, draws, rng)
+    return audit_source(source, settings)
 
 
-def audit_source(
-    source: Source,
-    tolerance: float | None = None,
-    confidence: float = 0.95,
-    draws: int = DRAWS,
-    rng: np.random.Generator | int | None = 0,
-    tell: Tell = silent,
-) -> Audit:
+def audit_source(source: Source, settings: Settings, tell: Tell = silent) -> Audit:
     """Audit forecasts that were read before."""
-    check_draws(draws)
-    check_share("confidence", confidence)
-    if tolerance is not None:
-        check_share("tolerance", tolerance)
-    return Audit(summarise(source, tolerance, confidence, draws, rng, tell))
+    return Audit(summarise(source, settings, tell))

@@ -12,7 +12,7 @@ import numpy as np
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups import Groups
 from calibrant.inference import Verdict
-from calibrant.inference.evidence import check_draws, check_share
+from calibrant.inference.settings import Settings
 from calibrant.joint.files import fetch_columns, opened, without_missing
 from calibrant.joint.gate import read_full_column
 from calibrant.multiclass import ClassForecasts
@@ -21,8 +21,6 @@ from calibrant.report.class_render import render_class_html, render_class_json, 
 from calibrant.report.class_summary import ClassSummary, summarise_classes
 from calibrant.report.stages import Tell, silent
 from calibrant.report.write import write_whole
-
-DRAWS = 999
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ def audit_classes(
     confidence: float = 0.95,
     clusters: object = None,
     title: str = "Forecasts",
-    draws: int = DRAWS,
+    draws: int = 999,
     rng: np.random.Generator | int | None = 0,
 ) -> ClassAudit:
     """Tell how far forecasts of more than two classes can be trusted.
@@ -124,7 +122,8 @@ def audit_classes(
         labels = read_full_column(clusters, "clusters")
         if sample_weight is not None and labels.size != len(forecasts):
             labels = labels[np.asarray(sample_weight, dtype=np.float64) > 0]
-    return audit_forecasts(forecasts, labels, title, 0, tolerance, confidence, draws, rng, silent)
+    settings = Settings.read(confidence=confidence, draws=draws, tolerance=tolerance, rng=rng)
+    return audit_forecasts(forecasts, labels, title, 0, settings, silent)
 
 
 def audit_forecasts(
@@ -132,22 +131,11 @@ def audit_forecasts(
     clusters: Any,
     title: str,
     dropped: int,
-    tolerance: float | None,
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator | int | None,
+    settings: Settings,
     tell: Tell,
 ) -> ClassAudit:
     """Audit forecasts that were read before."""
-    check_draws(draws)
-    check_share("confidence", confidence)
-    if tolerance is not None:
-        check_share("tolerance", tolerance)
-    return ClassAudit(
-        summarise_classes(
-            forecasts, clusters, title, dropped, tolerance, confidence, draws, rng, tell
-        )
-    )
+    return ClassAudit(summarise_classes(forecasts, clusters, title, dropped, settings, tell))
 
 
 def read_class_files(

@@ -12,6 +12,7 @@ import numpy as np
 from calibrant.groups import Groups
 from calibrant.inference import CalibrationTest, Verdict
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import find_verdict
 from calibrant.joint import Joint
@@ -26,7 +27,7 @@ from calibrant.multiclass import (
 )
 from calibrant.multiclass.choice import judge
 from calibrant.multiclass.projected import tries_all
-from calibrant.report.class_verdicts import class_tolerance, judge_classes
+from calibrant.multiclass.verdicts import judge_classes
 from calibrant.report.stages import Tell
 from calibrant.words import chance_text, count_text, distinct_texts
 
@@ -146,26 +147,20 @@ def summarise_classes(
     clusters: Any,
     title: str,
     dropped: int,
-    tolerance: float | None,
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator | int | None,
+    settings: Settings,
     tell: Tell,
 ) -> ClassSummary:
     """Judge confidence, every class, the worst set of classes and whole rows."""
-    generator = np.random.default_rng(rng)
     headline = Statistic.of(smooth_calibration_error)
     tell("verdict")
     top = Evidence.of_rows(forecasts.top_label_rows(), clusters)
-    verdict = find_verdict(top, headline, tolerance, confidence, draws, generator)
+    verdict = find_verdict(top, headline, settings)
     tell("classes")
-    allowed = class_tolerance(len(forecasts.classes)) if tolerance is None else tolerance
     errors = class_wise(forecasts)
-    by_class = judge_classes(
-        forecasts, clusters, allowed, confidence, draws, generator, errors.values.tolist()
-    )
+    by_class = judge_classes(forecasts, clusters, settings, errors.values.tolist())
     tell("sets of classes")
-    projected, *tests = _beyond_classes(forecasts, draws, generator, alone=clusters is None)
+    alone = clusters is None
+    projected, *tests = _beyond_classes(forecasts, settings.draws, settings.rng, alone=alone)
     return ClassSummary(
         title=title,
         rows=len(forecasts),
@@ -183,10 +178,10 @@ def summarise_classes(
         dropped=dropped,
         settings={
             "tolerance": verdict.tolerance,
-            "tolerance by class": allowed,
-            "confidence": confidence,
-            "draws": draws,
-            "seed": rng if isinstance(rng, int) else None,
+            "tolerance by class": by_class.tolerance,
+            "confidence": settings.confidence,
+            "draws": settings.draws,
+            "seed": settings.seed,
         },
         joint=top.given,
     )

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from calibrant.errors import InvalidOptionError
 from calibrant.groups import judge_groups
-from calibrant.groups.audit import Evidences
 from calibrant.groups.division import Division
 from calibrant.inference import compare
 from calibrant.inference.evidence import check_share
 from calibrant.inference.interval import find_interval
+from calibrant.inference.settings import Settings
+from calibrant.inference.simultaneous import Evidences
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import (
     CALIBRATED,
@@ -116,23 +115,19 @@ class Baseline:
 def run_gate(
     source: Source,
     limits: Mapping[str, float | None],
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator | int | None,
+    settings: Settings,
     baseline: Baseline | None = None,
     tell: Tell = silent,
 ) -> Gate:
     """Check forecasts against a tolerance for each measure, their groups, and a baseline."""
-    check_share("confidence", confidence)
-    generator = np.random.default_rng(rng)
     tell("measures")
-    checks = [*_measures(source, limits, confidence, draws, generator)]
+    checks = [*_measures(source, limits, settings)]
     if source.groups is not None:
         tell("groups")
-        checks.append(_groups(source, source.groups, limits, confidence, draws, generator))
+        checks.append(_groups(source, source.groups, limits, settings))
     if baseline is not None:
         tell("baseline")
-        checks.append(_baseline(source, baseline, confidence, draws, generator))
+        checks.append(_baseline(source, baseline, settings))
     return Gate(source.title, source.evidence.given.row_count, tuple(checks))
 
 
@@ -154,14 +149,11 @@ def read_limits(measures: list[str], tolerance: float | None) -> dict[str, float
 
 
 def _measures(
-    source: Source,
-    limits: Mapping[str, float | None],
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator,
+    source: Source, limits: Mapping[str, float | None], settings: Settings
 ) -> Iterator[Check]:
     for name, limit in limits.items():
-        verdict = find_verdict(source.evidence, Statistic.of(name), limit, confidence, draws, rng)
+        own = replace(settings, tolerance=limit)
+        verdict = find_verdict(source.evidence, Statistic.of(name), own)
         yield Check(
             name.replace("_", " "),
             STATES.get(verdict.state, CANNOT_TELL),
@@ -177,13 +169,11 @@ def _groups(
     source: Source,
     divided: Division | Evidences,
     limits: Mapping[str, float | None],
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator,
+    settings: Settings,
 ) -> Check:
     name, limit = next(iter(limits.items()))
     tolerance = default_tolerance(source.evidence.given) if limit is None else limit
-    groups = judge_groups(divided, Statistic.of(name), tolerance, confidence, draws, rng)
+    groups = judge_groups(divided, Statistic.of(name), settings.within(tolerance))
     states = {group.state for group in groups}
     worst = groups.groups[0]
     if MISCALIBRATED in states:
@@ -202,26 +192,27 @@ def _groups(
     )
 
 
-def _baseline(
-    source: Source,
-    baseline: Baseline,
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator,
-) -> Check:
+def _baseline(source: Source, baseline: Baseline, settings: Settings) -> Check:
     check_share("max_worse", baseline.max_worse)
     if baseline.pairs is not None:
         outcome, old, new = baseline.pairs
-        paired = compare(outcome, old, new, confidence=confidence, draws=draws, rng=rng)
+        paired = compare(
+            outcome,
+            old,
+            new,
+            confidence=settings.confidence,
+            draws=settings.draws,
+            rng=settings.rng,
+        )
         value, low, high = paired.difference, paired.low, paired.high
         how = "on the same rows"
     else:
         # Two samples: each interval may miss with half of the chance.
-        half = (1 + confidence) / 2
+        half = replace(settings, confidence=(1 + settings.confidence) / 2)
         statistic = Statistic.of(HEADLINE)
         others = baseline.source.evidence if baseline.source else source.evidence
-        old_one = find_interval(others, statistic, half, draws, rng)
-        new_one = find_interval(source.evidence, statistic, half, draws, rng)
+        old_one = find_interval(others, statistic, half)
+        new_one = find_interval(source.evidence, statistic, half)
         value = new_one.value - old_one.value
         low, high = new_one.low - old_one.high, new_one.high - old_one.low
         how = "on rows of its own"

@@ -12,10 +12,10 @@ import numpy as np
 
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups.audit import Evidences
 from calibrant.groups.division import Division
 from calibrant.groups.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.simultaneous import Evidences
 from calibrant.joint import Joint, Rows
 from calibrant.joint.columns import ColumnNames
 from calibrant.joint.engines import as_frame, fetched

@@ -18,6 +18,7 @@ from calibrant.groups.segments import DEPTH, SEGMENTS, WIDTH, search_segments
 from calibrant.inference import ClassicalNumbers, Verdict, noise_floors
 from calibrant.inference.classical import find_classical
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.test import run_test
 from calibrant.inference.verdict import find_verdict
@@ -95,30 +96,21 @@ class Summary:
         return findings(self)
 
 
-def summarise(
-    source: Source,
-    tolerance: float | None,
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator | int | None,
-    tell: Tell = silent,
-) -> Summary:
+def summarise(source: Source, settings: Settings, tell: Tell = silent) -> Summary:
     """Measure with everything in the catalogue, beside what a perfect forecaster gets."""
     tell("verdict")
-    generator = np.random.default_rng(rng)
+    generator, confidence = settings.rng, settings.confidence
     evidence = source.evidence
     joint = evidence.given
     headline = Statistic.of(HEADLINE)
-    verdict = find_verdict(evidence, headline, tolerance, confidence, draws, generator)
+    verdict = find_verdict(evidence, headline, settings)
     tell("every measure")
-    measures, floors, cautions = _measured(evidence, draws, generator)
+    measures, floors, cautions = _measured(evidence, settings.draws, generator)
     floors[HEADLINE] = verdict.noise_floor
     groups = None
     if source.groups is not None:
         tell("groups")
-        groups = judge_groups(
-            source.groups, headline, verdict.tolerance, confidence, draws, generator
-        )
+        groups = judge_groups(source.groups, headline, settings.within(verdict.tolerance))
     segments = None
     if source.segments:
         tell("segments")
@@ -126,7 +118,7 @@ def summarise(
     watched = None
     if source.log is not None:
         tell("windows of time")
-        watched = _watched(*source.log, tolerance)
+        watched = _watched(*source.log, settings.tolerance)
     tell("what to do")
     choice = advise(source, confidence, generator)
     tell("costs")
@@ -157,10 +149,10 @@ def summarise(
         cautions=cautions,
         settings={
             "tolerance": verdict.tolerance,
-            "tolerance given": tolerance is not None,
+            "tolerance given": settings.tolerance is not None,
             "confidence": confidence,
-            "draws": draws,
-            "seed": rng if isinstance(rng, int) else None,
+            "draws": settings.draws,
+            "seed": settings.seed,
             **source.described,
         },
     )

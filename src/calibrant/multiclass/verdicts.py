@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from calibrant.groups import Groups, judge_groups
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.settings import Settings
+from calibrant.inference.simultaneous import Groups, judge_evidences
 from calibrant.inference.statistic import Statistic
-from calibrant.inference.verdict import LARGEST_TOLERANCE, TOLERATED_SHARE, state_of
+from calibrant.inference.verdict import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.multiclass import ClassForecasts, class_wise
+from calibrant.multiclass.forecasts import ClassForecasts
+from calibrant.multiclass.reductions import class_wise
 from calibrant.multiclass.surprise import class_pvalues
 
 # Noise of classes is drawn on their exact probabilities up to so many of them, then on cells.
@@ -37,26 +38,25 @@ def class_tolerance(classes: int) -> float:
 def judge_classes(
     forecasts: ClassForecasts,
     clusters: Any,
-    tolerance: float,
-    confidence: float,
-    draws: int,
-    rng: np.random.Generator,
+    settings: Settings,
     values: Sequence[float] | None = None,
 ) -> Groups:
     """Judge every class against all others, by intervals that hold at once.
 
-    Smooth errors by class may be known before.
+    Without a tolerance in the settings that of `class_tolerance` counts. Smooth errors by class
+    may be known before.
     """
     if values is None:
         values = class_wise(forecasts).values.tolist()
     evidences = _evidences(forecasts, clusters)
     statistic = Statistic.of(smooth_calibration_error)
-    judged = judge_groups(evidences, statistic, tolerance, confidence, draws, rng, values)
+    allowed = settings.tolerance or class_tolerance(len(forecasts.classes))
+    judged = judge_evidences(evidences, statistic, settings.within(allowed), values)
     expected = forecasts.probability.sum(axis=0)
     fewest = np.minimum(expected, len(forecasts) - expected).min()
     if clusters is not None or fewest >= FEW_EVENTS:
         return judged
-    return _confirmed(judged, forecasts, rng)
+    return _confirmed(judged, forecasts, settings.rng)
 
 
 def _confirmed(judged: Groups, forecasts: ClassForecasts, rng: np.random.Generator) -> Groups:
@@ -65,14 +65,7 @@ def _confirmed(judged: Groups, forecasts: ClassForecasts, rng: np.random.Generat
         return judged
     level = 1 - judged.confidence
     found = class_pvalues(forecasts, max(REDRAWS, int(np.ceil(2 / level))), rng)
-    pvalue = dict(zip(map(str, forecasts.classes), found, strict=True))
-    groups = [
-        group
-        if group.low <= 0 or pvalue[group.name] <= level
-        else replace(group, low=0.0, state=state_of(0.0, group.high, judged.tolerance))
-        for group in judged
-    ]
-    return replace(judged, groups=tuple(groups))
+    return judged.confirmed(dict(zip(map(str, forecasts.classes), found, strict=True)))
 
 
 def _evidences(forecasts: ClassForecasts, clusters: Any) -> dict[tuple[str, str], Evidence]:

@@ -1,0 +1,252 @@
+"""Many Joints judged at once: groups, classes, windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from calibrant.arrays import Floats
+from calibrant.inference.evidence import Evidence
+from calibrant.inference.interval import upper_quantile
+from calibrant.inference.settings import Settings
+from calibrant.inference.statistic import Statistic
+from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, default_tolerance, state_of
+from calibrant.joint import Joint
+from calibrant.words import count_text, distinct_texts
+
+# Groups with fewer rows, or fewer of either outcome, are marked as small.
+FEW_ROWS, FEW_EVENTS = 100, 10
+# Cells of the predictions for the draws, fewer with more groups; values are exact.
+CELLS, MANY_GROUPS = (2**7, 2**6, 2**5), (2**7, 2**10)
+DRAWS_FOR_A_FLOOR = 99
+# Between the names of columns, and of levels, of a group of several columns.
+AND = " & "
+
+Named = tuple[str, str, Joint]
+"""Columns, name and Joint of a group."""
+Evidences = Mapping[tuple[str, str], Evidence]
+"""Evidence of each group by column and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows that share a label, and what can be said about them."""
+
+    by: str
+    """Column that defines the group, or columns with " & " between them."""
+    name: str
+    rows: int
+    events: float
+    mean_prediction: float
+    base_rate: float
+    value: float
+    """Smooth error (or the measure asked for) of the group."""
+    low: float
+    high: float
+    """Simultaneous over all groups."""
+    noise_floor: float
+    """What a perfect forecaster would have scored on the group's rows."""
+    state: str
+    """"calibrated", "miscalibrated" or "undecided"."""
+    small: bool
+    """Few rows or few events: expect a wide interval."""
+
+    @property
+    def label(self) -> str:
+        """Name of the group with its columns."""
+        return label_of(self.by, self.name)
+
+    @property
+    def sentence(self) -> str:
+        """Say what the group was told and what happened."""
+        said, happened = distinct_texts(self.mean_prediction, self.base_rate)
+        return (
+            f"{self.label}: forecasts say {said} on average, {happened} happened "
+            f"({count_text(self.rows, 'row')})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """All groups, those with the strongest evidence of miscalibration first."""
+
+    groups: tuple[Group, ...]
+    tolerance: float
+    confidence: float
+    """Chance that all intervals hold at once."""
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @property
+    def failing(self) -> tuple[Group, ...]:
+        """Groups that are certainly beyond the tolerance."""
+        return tuple(group for group in self if group.state == MISCALIBRATED)
+
+    @property
+    def sentence(self) -> str:
+        """Name the groups that fail, or say that none does."""
+        failing = self.failing
+        if failing:
+            worst = "; ".join(group.sentence for group in failing[:3])
+            return (
+                f"{count_text(len(failing), 'group')} of {len(self)} beyond the tolerance of "
+                f"{self.tolerance:.3g}. Most clearly: {worst}."
+            )
+        held = sum(group.state == CALIBRATED for group in self)
+        return (
+            f"No group of {len(self)} is certainly beyond the tolerance of {self.tolerance:.3g}; "
+            f"{held} are certainly within it."
+        )
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return one column per property of the groups."""
+        fields = Group.__dataclass_fields__
+        return {name: [getattr(group, name) for group in self] for name in fields}
+
+    def confirmed(self, pvalue: Mapping[str, float]) -> Groups:
+        """Take back accusations of groups, by name, that redrawn outcomes make too often."""
+        level = 1 - self.confidence
+        groups = [
+            group
+            if group.low <= 0 or pvalue[group.name] <= level
+            else replace(group, low=0.0, state=state_of(0.0, group.high, self.tolerance))
+            for group in self
+        ]
+        return replace(self, groups=tuple(groups))
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Deviations of each group's error, and what a perfect forecaster would score."""
+
+    deviation: Floats
+    """One row per group, one column per draw."""
+    floor: Floats
+
+    @property
+    def scale(self) -> Floats:
+        """Mean deviation of each group."""
+        return np.asarray(self.deviation.mean(axis=1))
+
+    def reach(self, confidence: float) -> Floats:
+        """Half-widths of intervals that hold at once.
+
+        The largest deviation of a group, as a multiple of its mean, has nearly the same law in
+        every group; the quantile of its maximum over groups widens all intervals alike (a
+        studentised maximum).
+        """
+        scale = self.scale[:, np.newaxis]
+        relative = np.divide(
+            self.deviation, scale, out=np.zeros_like(self.deviation), where=scale > 0
+        )
+        return upper_quantile(relative.max(axis=0), confidence) * self.scale
+
+
+def judge_all(
+    named: Sequence[Named],
+    noise: Noise,
+    statistic: Statistic,
+    settings: Settings,
+    values: Sequence[float] | None = None,
+) -> Groups:
+    """Judge groups by intervals that hold at once.
+
+    Values of the groups that were measured before, on exact predictions, replace those of the
+    Joints.
+    """
+    if values is None:
+        values = [statistic.value(joint) for *_, joint in named]
+    tolerance = settings.tolerance
+    if tolerance is None:
+        tolerance = min(default_tolerance(joint) for *_, joint in named)
+    half_widths, scale = noise.reach(settings.confidence), noise.scale
+    judged = [
+        _group(key, value, float(half_width), float(floor), tolerance)
+        for key, value, half_width, floor in zip(
+            named, values, half_widths, noise.floor, strict=True
+        )
+    ]
+    evidence_of = [
+        (g.value - g.noise_floor) / s if s > 0 else 0.0 for g, s in zip(judged, scale, strict=True)
+    ]
+    fine = [group.state != MISCALIBRATED for group in judged]
+    order = sorted(range(len(judged)), key=lambda i: (fine[i], -evidence_of[i]))
+    return Groups(tuple(judged[i] for i in order), tolerance, settings.confidence)
+
+
+def judge_evidences(
+    evidences: Evidences,
+    statistic: Statistic,
+    settings: Settings,
+    values: Sequence[float] | None = None,
+) -> Groups:
+    """Judge groups that share no rows, or whose rows are not at hand: each has its own draws.
+
+    For normal draws and convex, symmetric errors, independent draws are on the safe side (the
+    Gaussian correlation inequality, Royen 2014).
+    """
+    statistic.refuse_without_interval()
+    named = [(*key, evidence.given) for key, evidence in evidences.items()]
+    noise = _noise_of_each(list(evidences.values()), statistic, settings)
+    return judge_all(named, noise, statistic, settings, values)
+
+
+def cells_for(groups: int) -> int:
+    """Choose the cells that noise is drawn on."""
+    return CELLS[int(np.searchsorted(MANY_GROUPS, groups))]
+
+
+def label_of(by: str, name: str) -> str:
+    """Name a group with its columns: "carrier 9E, month 12"."""
+    columns, names = by.split(AND), name.split(AND)
+    if len(columns) != len(names):
+        return f"{by} {name}"
+    return ", ".join(f"{column} {level}" for column, level in zip(columns, names, strict=True))
+
+
+def _noise_of_each(evidences: list[Evidence], statistic: Statistic, settings: Settings) -> Noise:
+    """Draw noise for each group by itself, with one number for each of its clusters.
+
+    Without clusters on cells, the fewer the more groups there are; values are exact.
+    """
+    cells = cells_for(len(evidences))
+    draws, rng = settings.draws, settings.rng
+    deviations, floors = [], []
+    for given in evidences:
+        evidence = given
+        if given.clusters is None and len(given.joint) > cells:
+            evidence = Evidence.of_joint(given.given.rounded(cells))
+        noise = evidence.multiplied_charges(draws, rng, settings.confidence)
+        null = evidence.null_charges(min(draws, DRAWS_FOR_A_FLOOR), rng)
+        deviations.append(np.concatenate([statistic.values(evidence.joint, c) for c in noise]))
+        floor = np.concatenate([statistic.values(evidence.joint, c) for c in null])
+        floors.append(float(floor.mean()))
+    return Noise(np.stack(deviations), np.array(floors))
+
+
+def _group(key: Named, value: float, half_width: float, floor: float, tolerance: float) -> Group:
+    by, name, joint = key
+    low, high = max(0.0, value - half_width), min(1.0, value + half_width)
+    events = float((joint.positives / joint.weight * joint.rows).sum())
+    few = min(events, joint.row_count - events) < FEW_EVENTS or joint.row_count < FEW_ROWS
+    return Group(
+        by=by,
+        name=name,
+        rows=joint.row_count,
+        events=events,
+        mean_prediction=joint.mean_prediction,
+        base_rate=joint.base_rate,
+        value=value,
+        low=low,
+        high=high,
+        noise_floor=floor,
+        state=state_of(low, high, tolerance),
+        small=bool(few),
+    )
