@@ -129,7 +129,7 @@ def as_number(value: object) -> float:
         return np.nan
     try:
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return np.nan
 
 

@@ -13,7 +13,7 @@ from calibrant.groups.columns import MOST_LEVELS, PARTS, columns_of, label_of
 from calibrant.groups.division import Division
 from calibrant.groups.noise import DRAWS_FOR_A_FLOOR, Noise, cells_for, shared_noise
 from calibrant.groups.summed import is_lazy, sum_up
-from calibrant.inference.evidence import Evidence, check_draws, check_share
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.verdict import MISCALIBRATED, default_tolerance, state_of
@@ -21,6 +21,7 @@ from calibrant.joint import Joint, Rows
 from calibrant.joint.columns import ColumnNames
 from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import as_generator, check_draws, check_share
 from calibrant.words import count_text, distinct_texts
 
 # Groups with fewer rows, or fewer of either outcome, are marked as small.
@@ -191,7 +192,7 @@ def audit_groups(
     """
     check_draws(draws)
     check_share("confidence", confidence)
-    statistic, generator = Statistic.of(measure), np.random.default_rng(rng)
+    statistic, generator = Statistic.of(measure), as_generator(rng)
     weight_named = sample_weight is None or isinstance(sample_weight, str)
     if y_proba is None and clusters is None and weight_named and is_lazy(y_true):
         given: ColumnNames = {"prediction": prediction, "outcome": outcome, "pos_label": pos_label}

@@ -20,6 +20,7 @@ from calibrant.inference.verdict import default_tolerance
 from calibrant.joint import Rows
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import as_generator
 from calibrant.repair import Choice, Judgement
 from calibrant.repair.choice import Gain
 from calibrant.repair.folds import Units
@@ -140,7 +141,7 @@ class GroupRepair:
             default_tolerance(units.joint(units.prediction)),
             self.confidence,
             self._draws,
-            np.random.default_rng(self._seed),
+            as_generator(self._seed),
         )
 
 

@@ -18,9 +18,9 @@ from calibrant.groups.group_repair import GroupRepair
 from calibrant.groups.patches import Patches
 from calibrant.groups.rounds import DividedRows, groupings_of
 from calibrant.groups.training import patch_powers
-from calibrant.inference.evidence import check_draws, check_share
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats, read_labels
+from calibrant.options import as_generator, check_draws, check_share
 from calibrant.repair import Choice, RecalibrationMap
 from calibrant.repair.base import rows_behind
 from calibrant.repair.choice import Gain, candidates_of, choose_among, gain_of, is_clear
@@ -126,7 +126,7 @@ def repair_by_group(
     if isinstance(y_proba, Joint):
         raise InvalidForecastsError("a repair by group needs rows", "a Joint")
     rule = as_score(score)
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     units, divided = _read(
         (y_true, y_proba, sample_weight, pos_label), by, pairs, (clusters, time), folds, generator
     )

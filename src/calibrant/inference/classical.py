@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.inference.evidence import Cases, Evidence, check_share
+from calibrant.inference.evidence import Cases, Evidence
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
@@ -15,6 +15,7 @@ from calibrant.measures.kernel_smoothed import (
     kernel_smoothed_calibration_error,
     smoothed_curve,
 )
+from calibrant.options import check_share
 from calibrant.pooling import quantile_bins
 
 GROUPS = 10

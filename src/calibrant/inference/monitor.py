@@ -14,10 +14,12 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference.betting import Bets, witness_of
 from calibrant.inference.coins import read_coins
 from calibrant.inference.waiting import Key, WaitingRoom
+from calibrant.options import check_share, check_within, real, shown
 from calibrant.words import count_text, region_sentence
 
 SCHEMA = 1
 DEFAULT_RUN_LENGTH = 1e5
+LONGEST_RUN = 1e300
 
 
 class CalibrationMonitor:
@@ -98,13 +100,11 @@ class CalibrationMonitor:
         *,
         run_length: float | None = None,
     ) -> None:
-        if tolerance is not None and not 0 <= tolerance < 1:
-            raise InvalidOptionError("tolerance must be at least 0 and below 1", repr(tolerance))
-        if not 0 < alpha < 1:
-            raise InvalidOptionError("alpha must be between 0 and 1", repr(alpha))
+        if tolerance is not None and not 0 <= real("tolerance", tolerance) < 1:
+            raise InvalidOptionError("tolerance must be at least 0 and below 1", shown(tolerance))
+        check_share("alpha", alpha)
         length = max(DEFAULT_RUN_LENGTH, 1 / alpha) if run_length is None else run_length
-        if not 1 <= length < np.inf:
-            raise InvalidOptionError("run_length must be a number of rows", repr(run_length))
+        check_within("run_length", length, 1, LONGEST_RUN)
         self.tolerance = None if tolerance is None else float(tolerance)
         self.alpha = float(alpha)
         self.run_length = float(length)

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.inference.evidence import Evidence, check_draws, check_share
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import ConfidenceInterval, find_interval
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.test import CalibrationTest, run_test
 from calibrant.joint import Joint
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import as_generator, check_draws, check_share
 from calibrant.words import chance_text, count_text, percent_text
 
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
@@ -171,7 +172,7 @@ def verdict(
     if tolerance is not None:
         check_share("tolerance", tolerance)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     return find_verdict(evidence, Statistic.of(measure), tolerance, confidence, draws, generator)
 
 

@@ -24,6 +24,7 @@ from calibrant.measures.expected import mean_distance, norm_witness
 from calibrant.measures.kernel import KernelFunction, kernel_calibration_error
 from calibrant.measures.low_degree import low_degree_calibration_error
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import as_generator, check_draws
 from calibrant.witness import FunctionWitness, LearnedWitness, StepWitness, Witness
 from calibrant.words import region_sentence
 
@@ -211,7 +212,8 @@ class LearnedFamily:
 
     def support(self, joint: Joint) -> tuple[float, LearnedWitness]:
         """Learn a test on one half of the rows and judge it on the other."""
-        generator = np.random.default_rng(self.rng)
+        check_draws(self.draws)
+        generator = as_generator(self.rng)
         learning, judging = _halves(joint, generator)
         learned = _learn(self.estimator, learning)
         scale = float(np.abs(learned(learning.prediction)).max()) or 1.0

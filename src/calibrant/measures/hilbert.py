@@ -228,12 +228,6 @@ class PairedKernel:
         return np.asarray(self.function(first[:, np.newaxis], second), dtype=np.float64)
 
 
-def check_degree(degree: float) -> None:
-    """Refuse a degree that is not a whole number."""
-    if not 0 <= degree < np.inf or degree != int(degree):
-        raise InvalidOptionError("degree must be a whole number, at least 0", repr(degree))
-
-
 def power_moments(joint: Joint, degree: int) -> Floats:
     """E[p^j (y - p)] for j = 0 .. degree."""
     moments = kernels.power_moments(joint.prediction, joint.weight, joint.positives, degree + 1)

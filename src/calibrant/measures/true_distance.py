@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError
 from calibrant.joint import Joint, Rows
-from calibrant.joint.checks import check_tolerance
 from calibrant.joint.gate import Floats, Indices, read_labels
 from calibrant.measurement import Measurement
 from calibrant.measures.lower_distance import lower_bracket
 from calibrant.measures.partitions import MOST_FOR_SUBSETS, Atoms, best_found
 from calibrant.measures.sequences import best_sequence_partition, few_enough, rounded_to_rows
+from calibrant.options import check_tolerance
 from calibrant.witness import AssignmentWitness
 from calibrant.words import count_text
 

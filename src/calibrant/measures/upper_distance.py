@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 
 from calibrant.joint import Joint
-from calibrant.joint.checks import check_tolerance
 from calibrant.joint.gate import Indices
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.lower_distance import lower_bracket
 from calibrant.measures.partitions import MOST_FOR_SUBSETS, Atoms, best_found
+from calibrant.options import check_tolerance
 from calibrant.witness import MapWitness
 from calibrant.words import count_text, region_sentence
 

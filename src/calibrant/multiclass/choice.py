@@ -15,6 +15,7 @@ from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.logistic import LEAST
 from calibrant.multiclass.maps import MAPS, MOST_CLASSES, ClassMap, Identity
 from calibrant.multiclass.reductions import ClassWise, class_wise
+from calibrant.options import MOST_FOLDS, as_generator, whole
 
 SCORES = ("log", "brier")
 # A gain below so many standard errors is taken for noise.
@@ -139,7 +140,7 @@ def choose(
         raise InvalidOptionError("score must be 'log' or 'brier'", repr(score))
     candidates = _candidates(maps, len(forecasts.classes))
     cluster = _clusters(forecasts, clusters)
-    fold = _folds(len(forecasts), cluster, folds, np.random.default_rng(rng))
+    fold = _folds(len(forecasts), cluster, folds, as_generator(rng))
     held = {name: _held(one, forecasts, fold, folds) for name, one in candidates.items()}
     lost = {name: _losses(table, forecasts, score) for name, table in held.items()}
     gains = {
@@ -220,10 +221,9 @@ def _clusters(forecasts: ClassForecasts, clusters: object) -> Indices | None:
 def _folds(rows: int, cluster: Indices | None, folds: int, rng: np.random.Generator) -> Indices:
     """Fold of each row, of about equal numbers of rows or of clusters."""
     units = rows if cluster is None else int(cluster.max()) + 1
-    if not 2 <= folds <= units or folds != int(folds):
+    if whole("folds", folds, 2, MOST_FOLDS) > units:
         raise InvalidOptionError(
-            "folds must be a whole number, at least 2 and at most the rows or clusters",
-            f"{folds} for {units}",
+            "folds must be at most the rows or clusters", f"{folds} for {units}"
         )
     fold = np.asarray(rng.permutation(np.arange(units) % folds))
     return fold if cluster is None else fold[cluster]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.errors import InvalidOptionError
 from calibrant.joint.gate import Floats
 from calibrant.multiclass.forecasts import ClassForecasts
+from calibrant.options import check_positive
 
 # Probabilities are kept this far from 0 before a logarithm is taken.
 LEAST = 2.0**-53
@@ -72,8 +72,7 @@ def fit_scores(
     """
     from scipy.optimize import minimize
 
-    if not 0 < penalty < np.inf:
-        raise InvalidOptionError("penalty must be positive and finite", repr(penalty))
+    check_positive("penalty", penalty)
     problem = _Regression(score, forecasts, penalty, diagonal=diagonal)
     start = np.zeros(problem.scale.size)
     # Log-probabilities of many classes are nearly dependent: a matrix needs its exact curvature.

@@ -199,9 +199,3 @@ def away_from_ends(value: Floats, joint: Joint, *, allow_certain: bool) -> Float
         return value
     least = 0.5 / (rows_behind(joint) + 1)
     return np.clip(value, least, 1 - least)
-
-
-def refuse_unknown(name: str, value: object, known: tuple[str, ...]) -> None:
-    """Refuse an option that is not one of the known ones."""
-    if value not in known:
-        raise InvalidOptionError(f"{name} must be one of {', '.join(known)}", repr(value))

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidOptionError
-from calibrant.inference.evidence import check_draws, check_share
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import as_generator, check_draws, check_share
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.folds import Units, read_units
 from calibrant.repair.forms import LEAST
@@ -212,7 +212,7 @@ def choose(
     check_draws(draws)
     check_share("confidence", confidence)
     candidates = candidates_of(maps)
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     units, labels = read_units(
         y_proba,
         y_true,

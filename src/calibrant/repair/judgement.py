@@ -14,6 +14,7 @@ from calibrant.inference.interval import ConfidenceInterval, find_interval
 from calibrant.inference.statistic import Statistic
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import as_generator
 from calibrant.repair.folds import Units
 from calibrant.repair.forms import LEAST
 
@@ -113,7 +114,7 @@ def _interval(
     units: Units, prediction: Floats, confidence: float, draws: int, seed: int
 ) -> ConfidenceInterval:
     statistic = Statistic.of(smooth_calibration_error)
-    rng = np.random.default_rng(seed)
+    rng = as_generator(seed)
     return find_interval(units.evidence(prediction), statistic, confidence, draws, rng)
 
 

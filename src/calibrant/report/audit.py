@@ -10,8 +10,8 @@ import numpy as np
 from calibrant.decisions import DecisionTask
 from calibrant.groups import Groups, Segment
 from calibrant.inference import Verdict
-from calibrant.inference.evidence import check_draws, check_share
 from calibrant.measurement import Measurement
+from calibrant.options import check_draws, check_share
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
 from calibrant.report.markdown import render_markdown

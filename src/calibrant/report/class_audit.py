@@ -12,11 +12,11 @@ import numpy as np
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups import Groups
 from calibrant.inference import Verdict
-from calibrant.inference.evidence import check_draws, check_share
 from calibrant.joint.files import fetch_columns, opened, without_missing
 from calibrant.joint.gate import read_full_column
 from calibrant.multiclass import ClassForecasts
 from calibrant.multiclass.forecasts import as_forecasts
+from calibrant.options import check_draws, check_share
 from calibrant.report.class_render import render_class_html, render_class_json, render_class_text
 from calibrant.report.class_summary import ClassSummary, summarise_classes
 from calibrant.report.stages import Tell, silent

@@ -26,6 +26,7 @@ from calibrant.multiclass import (
 )
 from calibrant.multiclass.choice import judge
 from calibrant.multiclass.projected import tries_all
+from calibrant.options import as_generator
 from calibrant.report.class_verdicts import class_tolerance, judge_classes
 from calibrant.report.stages import Tell
 from calibrant.words import chance_text, count_text, distinct_texts
@@ -153,7 +154,7 @@ def summarise_classes(
     tell: Tell,
 ) -> ClassSummary:
     """Judge confidence, every class, the worst set of classes and whole rows."""
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     headline = Statistic.of(smooth_calibration_error)
     tell("verdict")
     top = Evidence.of_rows(forecasts.top_label_rows(), clusters)

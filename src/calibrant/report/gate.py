@@ -13,7 +13,6 @@ from calibrant.groups import judge_groups
 from calibrant.groups.audit import Evidences
 from calibrant.groups.division import Division
 from calibrant.inference import compare
-from calibrant.inference.evidence import check_share
 from calibrant.inference.interval import find_interval
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import (
@@ -22,6 +21,7 @@ from calibrant.inference.verdict import (
     default_tolerance,
     find_verdict,
 )
+from calibrant.options import as_generator, check_share
 from calibrant.report.markdown import escaped, table
 from calibrant.report.source import Source
 from calibrant.report.stages import Tell, silent
@@ -124,7 +124,7 @@ def run_gate(
 ) -> Gate:
     """Check forecasts against a tolerance for each measure, their groups, and a baseline."""
     check_share("confidence", confidence)
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     tell("measures")
     checks = [*_measures(source, limits, confidence, draws, generator)]
     if source.groups is not None:

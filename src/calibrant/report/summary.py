@@ -24,6 +24,7 @@ from calibrant.inference.verdict import find_verdict
 from calibrant.joint import Joint, Rows
 from calibrant.measurement import Measurement
 from calibrant.measures import DistanceBracket
+from calibrant.options import as_generator
 from calibrant.repair import Choice
 from calibrant.report.advice import advise
 from calibrant.report.conventions import Convention, conventions
@@ -105,7 +106,7 @@ def summarise(
 ) -> Summary:
     """Measure with everything in the catalogue, beside what a perfect forecaster gets."""
     tell("verdict")
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     evidence = source.evidence
     joint = evidence.given
     headline = Statistic.of(HEADLINE)
