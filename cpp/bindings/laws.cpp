@@ -111,6 +111,11 @@ Array<std::int64_t> cheapest_runs(Input<double> prediction, Input<double> sum,
     same_length(sum.size(), rank.size());
     if (sum.size() > max_rows) throw std::length_error(too_many_rows);
     if (!(width >= 0.0)) throw std::invalid_argument("a width is not negative");
+    const auto on_board = [&](std::int64_t place) {
+        return place >= 0 && static_cast<std::size_t>(place) < rank.size();
+    };
+    if (!std::all_of(rank.data(), rank.data() + rank.size(), on_board))
+        throw std::invalid_argument("ranks count from 0 to the number of sums");
     std::vector<std::int64_t> starts;
     {
         const nb::gil_scoped_release unlocked;

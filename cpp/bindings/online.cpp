@@ -12,7 +12,7 @@ using namespace nb::literals;
 std::tuple<Output, std::vector<std::int64_t>, std::size_t> almost_one_step_ahead(
     std::vector<std::int64_t> tallies, std::size_t at, Input<std::uint8_t> outcome,
     bool midpoint) {
-    if (tallies.size() < 2 || at + 1 >= tallies.size())
+    if (tallies.size() < 2 || at >= tallies.size() - 1)
         throw std::invalid_argument("a grid has a step, and the place is on it");
     AlmostOneStep forecaster{std::move(tallies), at};
     Buffer<double> prediction = allocate<double>(outcome.size());

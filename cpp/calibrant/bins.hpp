@@ -18,7 +18,9 @@ namespace calibrant {
 // A finder tells the bin of a prediction in two steps: a slot, the whole part of `scale` times the
 // prediction, which vectorises, and `bin`, which makes it exact. What is summed is `part` of the
 // prediction; `whole` gives back the sum of predictions. Finders are views, passed by value so that
-// the compiler keeps them in registers. Converting to a signed 32-bit number is one instruction; to
+// the compiler keeps them in registers. Predictions that change under our hands find a wrong bin,
+// never one that does not exist: slots end at `last_slot`, and no value is beyond the last bin.
+// Converting to a signed 32-bit number is one instruction; to
 // an unsigned one it is many.
 using Slot = std::int32_t;
 inline constexpr std::size_t max_cells = std::size_t{1} << 26;
@@ -26,12 +28,13 @@ inline constexpr std::size_t max_cells = std::size_t{1} << 26;
 // Upper ends of the intervals between increasing edges from 0 to 1. With `closed_left` they are
 // [a, b) and the last one holds its end; otherwise (a, b] and the first one holds its start.
 // Comparison with the edges is exact: 0.3 is in [0.3, 0.4) when the edge is the double 0.3.
+// Nothing is at or above the end of the last one, not even infinity.
 inline std::vector<double> bin_ends(const double* edges, std::size_t count, bool closed_left) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     std::vector<double> ends(edges + 1, edges + count);
     if (!closed_left)
         for (double& end : ends) end = std::nextafter(end, infinity);
-    ends.back() = infinity;
+    ends.back() = std::numeric_limits<double>::quiet_NaN();
     return ends;
 }
 
@@ -46,11 +49,13 @@ struct UniformEdges : Whole {
     const double* ends;
     std::size_t bins;
     double scale;
+    double last_slot;
 
     explicit UniformEdges(const std::vector<double>& bin_ends)
         : ends(bin_ends.data()),
           bins(bin_ends.size()),
-          scale(static_cast<double>(bins) * (1.0 - 0x1p-50)) {}
+          scale(static_cast<double>(bins) * (1.0 - 0x1p-50)),
+          last_slot(static_cast<double>(bins - 1)) {}
     static bool fit(const double* edges, std::size_t count) {
         const std::size_t bins = count - 1;
         for (std::size_t j = 0; j < count; ++j)
@@ -70,6 +75,7 @@ struct AnyEdges : Whole {
     const std::uint32_t* first;
     std::size_t bins;
     double scale = slots;
+    double last_slot = slots;
 
     AnyEdges(const std::vector<double>& bin_ends, const std::vector<std::uint32_t>& first_bins)
         : ends(bin_ends.data()), first(first_bins.data()), bins(bin_ends.size()) {}
@@ -94,11 +100,13 @@ struct AnyEdges : Whole {
 struct Cells {
     std::size_t bins;
     double scale;
+    double last_slot;
 
-    explicit Cells(std::size_t count) : bins(count), scale(static_cast<double>(count)) {}
-    std::size_t bin(Slot slot, double) const {
-        return std::min<std::size_t>(static_cast<std::uint32_t>(slot), bins - 1);
-    }
+    explicit Cells(std::size_t count)
+        : bins(count),
+          scale(static_cast<double>(count)),
+          last_slot(static_cast<double>(count - 1)) {}
+    static std::size_t bin(Slot slot, double) { return static_cast<std::uint32_t>(slot); }
     double part(double prediction, std::size_t bin) const {
         return prediction * scale - static_cast<double>(static_cast<Slot>(bin));
     }
@@ -118,8 +126,9 @@ struct BinSums {
 };
 
 // Sixteen bytes a bin, so that 2^16 of them stay in the second-level cache, and two numbers that
-// one vector instruction adds: both counts share a double, exactly for up to 2^26 rows.
+// one vector instruction adds: both counts share a double, exactly for fewer than 2^26 rows.
 struct alignas(16) CoinTally {
+    static constexpr std::size_t most_rows = (std::size_t{1} << 26) - 1;
     static constexpr double positive = 0x1p26;
     double prediction = 0.0;
     double counts = 0.0;
@@ -128,7 +137,7 @@ struct alignas(16) CoinTally {
     void add(const Rows<Outcome>& from, std::size_t i, double part) {
         static constexpr double count_of[] = {1.0, 1.0 + positive};
         prediction += part;
-        counts += count_of[static_cast<std::size_t>(from.outcome[i])];
+        counts += count_of[coin(from.outcome[i])];
     }
     double positives() const { return std::floor(counts / positive); }
     double rows() const { return counts - positives() * positive; }
@@ -173,7 +182,7 @@ private:
     template <class Outcome>
     static double number(Outcome outcome) {
         static constexpr double numbers[] = {0.0, 1.0};
-        if constexpr (std::is_integral_v<Outcome>) return numbers[static_cast<std::size_t>(outcome)];
+        if constexpr (std::is_integral_v<Outcome>) return numbers[coin(outcome)];
         else return outcome;
     }
 };
@@ -187,9 +196,13 @@ void prefetch([[maybe_unused]] const T* base, [[maybe_unused]] std::size_t index
 #endif
 }
 
-inline void find_slots(double scale, const double* prediction, std::size_t count,
-                       Slot* __restrict slots) {
-    for (std::size_t i = 0; i < count; ++i) slots[i] = static_cast<Slot>(prediction[i] * scale);
+template <class Find>
+void find_slots(const Find find, const double* prediction, std::size_t count,
+                Slot* __restrict slots) {
+    for (std::size_t i = 0; i < count; ++i) {
+        const double place = std::max(0.0, prediction[i] * find.scale);  // 0 for NaN
+        slots[i] = static_cast<Slot>(std::min(find.last_slot, place));
+    }
 }
 
 // `restrict` lets the compiler keep everything else in registers between two additions.
@@ -216,7 +229,8 @@ void tally_block(const Rows<Outcome> rows, const Find find, const Slot* slots, s
 template <class Tally, std::size_t lanes, class Find, class Outcome, class Flush>
 std::size_t tally_lanes(const Rows<Outcome>& rows, Find find, Flush flush) {
     constexpr std::size_t block = std::size_t{1} << 10;
-    constexpr std::size_t rows_per_flush = lanes > 1 ? std::size_t{1} << 16 : std::size_t{1} << 26;
+    constexpr std::size_t rows_per_flush = lanes > 1 ? std::size_t{1} << 16 : std::size_t{1} << 25;
+    if constexpr (requires { Tally::most_rows; }) static_assert(rows_per_flush <= Tally::most_rows);
     std::vector<Tally> tallies(find.bins * lanes);
     std::array<Slot, block> slots;
     std::size_t bad = 0;
@@ -224,7 +238,7 @@ std::size_t tally_lanes(const Rows<Outcome>& rows, Find find, Flush flush) {
         const std::size_t end = std::min(rows.count, start + block);
         bad += count_bad(rows, start, end);
         if (bad > 0) continue;  // the sums will not be used: go on counting
-        find_slots(find.scale, rows.prediction + start, end - start, slots.data());
+        find_slots(find, rows.prediction + start, end - start, slots.data());
         tally_block<lanes>(rows, find, slots.data(), start, end, tallies.data());
         if (end < rows.count && end % rows_per_flush != 0) continue;
         for (std::size_t cell = 0; cell < tallies.size(); ++cell) flush(cell / lanes, tallies[cell]);

@@ -60,15 +60,12 @@ private:
 class SortedPools {
 public:
     explicit SortedPools(const Pools& pools) : pools_(pools) {
-        for (std::size_t i = 0; i < pools.count; ++i)
-            count_ += static_cast<std::size_t>(between(i));
-        items_ = allocate<Keyed>(count_);
-        const Buffer<Keyed> scratch = allocate<Keyed>(count_);
-        std::size_t next = 0;
+        items_ = allocate<Keyed>(pools.count);
         for (std::size_t i = 0; i < pools.count; ++i)
             if (between(i))
-                items_[next++] = {std::bit_cast<std::uint64_t>(pools.mean(i)),
-                                  static_cast<std::uint32_t>(i)};
+                items_[count_++] = {std::bit_cast<std::uint64_t>(pools.mean(i)),
+                                    static_cast<std::uint32_t>(i)};
+        const Buffer<Keyed> scratch = allocate<Keyed>(count_);
         radix_sort<false>(items_.get(), scratch.get(), count_);
     }
     std::size_t count() const { return count_; }

@@ -58,6 +58,8 @@ Digits digits_from_sample(const Rows<Outcome>& rows) {
 
 // Scatters one item per row with weight into the buckets of its prediction, sorts every bucket,
 // and returns the number of items. `item_of(bits, row)` has the key `bits << 1`, plus perhaps one.
+// Rows are read once: buckets counted and filled from rows that another thread writes to in
+// between would not fit.
 template <class Item, class Outcome, class ItemOf>
 std::size_t sorted_items(const Rows<Outcome>& rows, ItemOf item_of, Buffer<Item>& items,
                          Levels& levels) {
@@ -65,32 +67,28 @@ std::size_t sorted_items(const Rows<Outcome>& rows, ItemOf item_of, Buffer<Item>
     BucketStarts starts{};
     std::size_t bad = 0;
     std::size_t fractions = 0;
-    const auto has_weight = [&rows](std::size_t i) {
-        return rows.weight == nullptr || rows.weight[i] != 0.0;
-    };
+    const Buffer<Item> read = allocate<Item>(rows.count);
+    std::size_t kept = 0;
     for (std::size_t i = 0; i < rows.count; ++i) {
         const std::uint64_t bits = bits_of(rows.prediction[i]);
         bad += static_cast<std::size_t>(!good_row(rows, i));
         fractions += static_cast<std::size_t>(!whole_outcome(rows.outcome[i]));
-        if (has_weight(i)) ++starts[digits.bucket(bits << 1) + 1];
+        if (rows.weight != nullptr && rows.weight[i] == 0.0) continue;
+        const Item item = item_of(bits, i);
+        ++starts[digits.bucket(key_of(item)) + 1];
+        read[kept++] = item;
     }
     levels.bad_rows = bad;
     levels.binary = fractions == 0;
     if (bad > 0) return 0;
     const std::size_t buckets = digits.buckets();
     counts_to_starts(starts, buckets);
-    const std::size_t kept = starts[buckets];
 
     items = allocate<Item>(kept);
     BucketStarts next = starts;
-    for (std::size_t i = 0; i < rows.count; ++i) {
-        if (!has_weight(i)) continue;
-        const std::uint64_t bits = bits_of(rows.prediction[i]);
-        items[next[digits.bucket(bits << 1)]++] = item_of(bits, i);
-    }
-    const Buffer<Item> scratch = allocate<Item>(kept);
+    for (std::size_t i = 0; i < kept; ++i) items[next[digits.bucket(key_of(read[i]))]++] = read[i];
     for (std::size_t b = 0; b < buckets; ++b)
-        radix_sort<false>(items.get() + starts[b], scratch.get() + starts[b],
+        radix_sort<false>(items.get() + starts[b], read.get() + starts[b],
                           starts[b + 1] - starts[b]);
     return kept;
 }
@@ -110,7 +108,7 @@ Levels levels_of_coins(const Rows<Outcome>& rows) {
     Levels levels;
     Buffer<std::uint64_t> keys;
     const auto key = [&rows](std::uint64_t bits, std::size_t i) {
-        return bits << 1 | static_cast<std::uint64_t>(rows.outcome[i]);
+        return bits << 1 | coin(rows.outcome[i]);
     };
     const std::size_t kept = sorted_items<std::uint64_t>(rows, key, keys, levels);
     levels.resize(count_levels(keys.get(), kept), false);

@@ -56,6 +56,13 @@ bool all_whole(const Rows<Outcome>& rows) {
     return true;
 }
 
+// An outcome that was found to be 0 or 1, as an index. The rows belong to the caller, and another
+// thread may write to them after they were checked: an index stays within bounds all the same.
+template <class Outcome>
+std::size_t coin(Outcome outcome) {
+    return static_cast<std::size_t>(static_cast<std::int64_t>(outcome)) & 1;
+}
+
 inline bool good_weight(double weight) {
     return weight >= 0.0 && weight <= std::numeric_limits<double>::max();
 }

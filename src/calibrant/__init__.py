@@ -1,6 +1,7 @@
 """How far predicted probabilities can be trusted."""
 
 from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
@@ -138,59 +139,21 @@ __all__ = [
     "weighted_calibration_error",
 ]
 
-# What is not needed to measure is imported when it is asked for, to keep the import light.
-_ROOMS = (
-    "decisions",
-    "families",
-    "groups",
-    "integrations",
-    "multiclass",
-    "online",
-    "plots",
-    "repair",
-)
-_LATER = {
-    "catalogue": ("CATALOGUE",),
-    "decisions": (
-        "DecisionTask",
-        "calibration_decision_loss",
-        "decision_loss_curve",
-        "fixed_decision_loss",
-        "murphy_curve",
-        "net_benefit",
-        "post_processing_gap",
-        "promised_and_received",
-        "randomised_response",
-        "score_decomposition",
-        "u_calibration_error",
-    ),
-    "inference": (
-        "CalibrationMonitor",
-        "CalibrationTest",
-        "ClassicalNumbers",
-        "Comparison",
-        "ConfidenceInterval",
-        "Verdict",
-        "calibration_test",
-        "classical_numbers",
-        "compare",
-        "confidence_band",
-        "confidence_interval",
-        "consistency_band",
-        "rows_needed",
-        "verdict",
-        "verdict_chances",
-    ),
-    "report": ("Audit", "ClassAudit", "audit", "audit_classes"),
-}
-_ROOM_OF = {name: room for room, names in _LATER.items() for name in names}
+# What is not needed to measure is imported when it is asked for, to keep the import light: rooms
+# by their own name, other names from these, of which each stands on those before it.
+_LATER = ("decisions", "catalogue", "inference", "report")
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _ROOMS:
+    if name not in __all__:
+        raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
+    if _find_spec(f"calibrant.{name}") is not None:
         return _import_module(f"calibrant.{name}")
-    if name in _ROOM_OF:
-        value = getattr(_import_module(f"calibrant.{_ROOM_OF[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
+    rooms = (vars(_import_module(f"calibrant.{room}")) for room in _LATER)
+    value = next(names[name] for names in rooms if name in names)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from calibrant.arrays import Floats
 from calibrant.decisions.losses import calibration_decision_loss, u_calibration_error
 from calibrant.decisions.post_processing import post_processing_gap
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement
 from calibrant.measures.binned import binned_calibration_error, binned_support
 from calibrant.measures.cutoff import cutoff_calibration_error, cutoff_support

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Self
 
+from calibrant.arrays import Floats
 from calibrant.errors import CalibrantWarning, InvalidForecastsError
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import Floats
 from calibrant.witness import Witness
 from calibrant.words import percent_text
 

@@ -12,8 +12,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats, Indices
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats, Indices
 from calibrant.words import region_sentence
 
 

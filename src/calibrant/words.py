@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 
 # An interval is looked for between this many cuts of a run of levels.
 MOST_CUTS = 256

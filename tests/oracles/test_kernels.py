@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -141,3 +143,60 @@ def test_kernels_run_in_threads_with_the_same_answers():
     for thread in threads:
         thread.join()
     assert found == [expected] * 4
+
+
+RACE = """
+import sys, threading
+import numpy as np
+import calibrant._kernels as kernels
+
+rng = np.random.default_rng(0)
+p = rng.random(200_000)
+y = (rng.random(p.size) < p).astype(np.int64)
+w = np.ones(p.size)
+good_p, good_y = p.copy(), y.copy()
+done = threading.Event()
+
+
+def write():
+    while not done.is_set():
+        y[:] = 2**61 + 12345
+        y[:] = good_y
+        p[:] = 0.999
+        w[:] = 0.0
+        p[:] = np.inf
+        w[:] = 1.0
+        p[:] = good_p
+
+
+writer = threading.Thread(target=write)
+writer.start()
+edges = np.linspace(0, 1, 16)
+for _ in range(30):
+    kernels.levels(p, y, None)
+    kernels.levels(p, y, w)
+    kernels.bins(p, y, None, edges, True)
+    kernels.bins(p, y, None, edges**2, False)
+    kernels.cells(p, y, None, 2**16)
+    kernels.node_charges(p, y, None, 2**16)
+done.set()
+writer.join()
+"""
+
+
+def test_rows_that_change_under_a_kernel_do_no_harm():
+    """Nobody knows the answer then, but no memory is touched that is not the kernel's own."""
+    run = subprocess.run([sys.executable, "-c", RACE], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
+def test_ranks_that_are_on_no_board_are_an_error():
+    for rank in ([0, 1, 2, 4], [0, 1, 2, -1], [2**62, 1, 2, 3]):
+        with pytest.raises(ValueError, match="ranks"):
+            kernels.cheapest_runs(P, np.zeros(4), np.array(rank), 0.5)
+
+
+def test_memory_that_nobody_has_is_an_error():
+    for count in (2**61, 2**64 - 1):
+        with pytest.raises(MemoryError):
+            kernels.power_moments(P, W, W, count)

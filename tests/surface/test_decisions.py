@@ -83,7 +83,7 @@ def test_bad_options_are_refused():
         cal.fixed_decision_loss(JOINT, task={"a": (0, 1)})
     with pytest.raises(InvalidOptionError, match="loss must be 'squared'"):
         cal.post_processing_gap(JOINT, loss="absolute")
-    with pytest.raises(InvalidOptionError, match="width must be between 0 and 1"):
+    with pytest.raises(InvalidOptionError, match=r"width must be in \[0, 1\]"):
         cal.randomised_response(JOINT, width=-1)
     with pytest.raises(InvalidOptionError, match="shift must be"):
         cal.randomised_response(JOINT).map(1.0)

@@ -76,3 +76,11 @@ def test_every_public_name_stands_in_the_docs():
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     missing = [name for name in cal.__all__ if name not in text]
     assert not missing
+
+
+def test_every_public_name_is_offered_before_its_first_use():
+    program = "import calibrant as cal; print(*(n for n in cal.__all__ if n not in dir(cal)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import numpy as np
 import pytest
@@ -278,3 +279,19 @@ def test_a_long_stream_of_errors_stays_finite():
     monitor.update_many(np.ones(20_000), np.full(20_000, 0.01))
     assert 1e200 < monitor.evidence < np.inf
     assert cal.CalibrationMonitor.from_json(monitor.to_json()) == monitor
+
+
+def test_looking_behind_a_stuck_row_takes_no_time():
+    monitor = cal.CalibrationMonitor()
+    monitor.expect("stuck", 0.5, due=0)
+    for k in range(20_000):
+        monitor.expect(k, 0.5, due=k + 1)
+        monitor.resolve(k, k % 2)
+    start = time.perf_counter()
+    for now in range(20_000):
+        assert monitor.advance(now) == 0
+    assert time.perf_counter() - start < 5
+    monitor.resolve("stuck", None)
+    monitor.expect("stuck", 0.5, due=30_000)
+    assert monitor.advance(now=20_000) == 20_000
+    assert monitor.waiting == ["stuck"]

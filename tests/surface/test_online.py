@@ -157,7 +157,7 @@ def test_a_recorded_sequence_with_nonsense_leaves_the_forecaster_unharmed(name):
 
 def test_the_kernel_refuses_a_place_that_is_not_on_the_grid():
     outcomes = np.zeros(3, dtype=np.uint8)
-    for tallies, at in (([0], 0), ([0, 0], 1), ([0, 0, 0], 5)):
+    for tallies, at in (([0], 0), ([0, 0], 1), ([0, 0, 0], 5), ([0, 0, 0], 2**64 - 1)):
         with pytest.raises(ValueError, match="a grid has a step"):
             kernels.almost_one_step_ahead(tallies, at, outcomes, False)
     hostile = kernels.almost_one_step_ahead([5, -3, 7, -1], 0, outcomes, True)

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
+from calibrant.arrays import Floats
 from calibrant.decisions.recalibration import AnyPooling, recalibrate, warn_of_levels
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measurement import as_joint
 
 SIDES = ("worst", "best", "act", "wait")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.gate import Floats
 
 # Forecasts of 0 and 1 have infinite log-odds; beyond this they are as good as certain.
 LARGEST_LOGIT = 30.0

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.gate import Floats
 
 OUTCOMES = {"0": 0, "1": 1, "False": 0, "True": 1, "0.0": 0, "1.0": 1}
 OTHER_FORMS = ("costs", "threshold", "cost_ratio")
@@ -129,7 +129,7 @@ def as_number(value: object) -> float:
         return np.nan
     try:
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return np.nan
 
 

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 import calibrant._kernels as kernels
+from calibrant.arrays import Floats
 from calibrant.decisions.dual_losses import SQUARED, DualLoss, as_dual_loss
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement, as_joint, rounding_bounds, rounding_settings
 from calibrant.words import region_sentence
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.gate import Floats
 from calibrant.measurement import as_joint
 from calibrant.measures.smooth import earth_mover_distance
+from calibrant.options import as_generator, check_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class RandomisedResponse:
 
     def __call__(self, prediction: object, rng: np.random.Generator | int | None = None) -> Floats:
         """Round predictions, all with one random shift."""
-        shift = float(np.random.default_rng(rng).random())
+        shift = float(as_generator(rng).random())
         return self.map(shift)(np.asarray(prediction, dtype=np.float64))
 
 
@@ -112,6 +113,5 @@ def randomised_response(
     distance = float(earth_mover_distance(joint).bounds[1])
     if width is None:
         width = min(1.0, (8 * distance) ** 0.5)
-    if not 0 <= width <= 1:
-        raise InvalidOptionError("width must be between 0 and 1", repr(width))
+    check_within("width", width)
     return RandomisedResponse(float(width), distance)

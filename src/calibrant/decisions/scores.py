@@ -9,10 +9,10 @@ from functools import partial
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measurement import as_joint
 from calibrant.words import count_text
 

@@ -9,10 +9,11 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.decisions.envelope import Envelope, envelope_of
 from calibrant.decisions.payoffs import as_number, read_payoffs, read_task_file
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.gate import Floats
+from calibrant.options import MOST_ACTIONS, check_within, whole
 
 # How close to a threshold, relative to it, a prediction counts as being on it: what rounding can
 # do to a threshold that somebody computed, and far less than two forecasts ever differ by.
@@ -62,8 +63,7 @@ class DecisionTask:
         *,
         tolerance: float = TIE_TOLERANCE,
     ) -> None:
-        if not 0 <= tolerance < 0.1:
-            raise InvalidOptionError("tolerance must be at least 0 and small", repr(tolerance))
+        check_within("tolerance", tolerance, 0.0, 0.1)
         self.actions, self.payoffs = read_payoffs(payoffs, actions)
         self.envelope, self._never_best = envelope_of(self.payoffs, tolerance)
 
@@ -228,8 +228,7 @@ class DecisionTask:
         >>> DecisionTask.quadratic(5).best_response(0.3)
         '0.25'
         """
-        if actions < 2 or actions != int(actions):
-            raise InvalidOptionError("actions must be a whole number, at least 2", repr(actions))
+        actions = whole("actions", actions, 2, MOST_ACTIONS)
         named = np.arange(actions) / (actions - 1)
         table = 1 - (named[:, np.newaxis] - np.array([0.0, 1.0])) ** 2
         return cls(table, [f"{a:.6g}" for a in named])

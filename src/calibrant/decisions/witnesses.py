@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.decisions.recalibration import (
     AnyPooling,
     Recalibration,
@@ -16,7 +17,6 @@ from calibrant.decisions.regret import payoff_text, promises, regret_of
 from calibrant.decisions.scores import Score
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.witness import StepWitness
 from calibrant.words import probability_text, strongest_region
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import MissingPackageError
-from calibrant.joint.gate import Floats
+from calibrant.options import as_generator
 from calibrant.regression import MOST_SLOPE, fit_logistic, log_odds
 
 # Trees see no prediction nearer to 0 or 1 than this.
@@ -129,7 +130,7 @@ def _cuts(table: Floats, labels: list[bool], seed: int) -> tuple[Floats | None, 
     """Quantiles of the columns of numbers."""
     chosen = table
     if len(table) > ROWS_FOR_CUTS:
-        chosen = table[np.random.default_rng(seed).integers(0, len(table), ROWS_FOR_CUTS)]
+        chosen = table[as_generator(seed).integers(0, len(table), ROWS_FOR_CUTS)]
     shares = np.arange(1, PARTS) / PARTS
     return tuple(
         None if label else np.unique(np.nanquantile(column, shares, method="lower"))

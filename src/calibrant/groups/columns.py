@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference.simultaneous import AND
-from calibrant.joint.gate import Floats, is_missing, read_column
+from calibrant.joint.gate import is_missing, read_column
 
 Codes = npt.NDArray[np.int64]
 

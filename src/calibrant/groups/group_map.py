@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.groups.patches import Patches, codes_of, patches_text, unseen
-from calibrant.joint.gate import Floats
 from calibrant.repair import RecalibrationMap
 from calibrant.repair import load as load_map
 from calibrant.repair.base import SCHEMA, read_predictions, read_text

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.groups.audit import judge_groups
 from calibrant.groups.columns import Partition
 from calibrant.groups.division import Division
@@ -20,7 +21,6 @@ from calibrant.inference.simultaneous import Groups
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import default_tolerance
 from calibrant.joint import Rows
-from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair import Choice, Judgement
 from calibrant.repair.choice import Gain

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Rows
-from calibrant.joint.gate import Floats
 
 Distinguisher = Callable[[Any, Floats, Floats], object]
 

@@ -16,6 +16,7 @@ from calibrant.groups.columns import columns_of
 from calibrant.inference.evidence import MOST_COINS_DRAWN
 from calibrant.joint import Rows
 from calibrant.joint.gate import read_column
+from calibrant.options import as_generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def learned_advantage(
     table = np.column_stack([feature_table(features, size), rows.prediction])
     order = canonical_order(table, rows.outcome)
     rows, table = rows.where(order), table[order]
-    generator = np.random.default_rng(family.rng)
+    generator = as_generator(family.rng)
     learning = hold_out(0.5, generator, np.arange(size))
     judging = ~learning
     learner = _fitted(family.estimator, table[learning], rows.where(learning))

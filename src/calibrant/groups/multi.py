@@ -9,15 +9,16 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.groups.columns import columns_of, partitions
 from calibrant.groups.indistinguishability import shares
 from calibrant.groups.witnesses import GroupWitness
 from calibrant.inference.simultaneous import label_of
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import Floats, read_column
+from calibrant.joint.gate import read_column
 from calibrant.measurement import Measurement
-from calibrant.measures.hilbert import check_degree
+from calibrant.options import MOST_BINS, check_degree, whole
 from calibrant.witness import SeriesWitness, StepWitness, Witness
 from calibrant.words import count_text, distinct_texts, region_sentence
 
@@ -289,8 +290,8 @@ def multicalibration_error(
     """
     if norm not in NORMS:
         raise InvalidOptionError("norm must be 'l1' or 'sup'", repr(norm))
-    if n_bins is not None and n_bins < 1:
-        raise InvalidOptionError("n_bins must be at least 1, or None", repr(n_bins))
+    if n_bins is not None:
+        n_bins = whole("n_bins", n_bins, 1, MOST_BINS)
     tests = Class.read(y_true, y_proba, by, functions, sample_weight, pos_label, pairs=pairs)
     p = tests.rows.prediction
     if n_bins is None:

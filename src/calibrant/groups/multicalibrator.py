@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.data import canonical_order
 from calibrant.errors import InvalidOptionError
 from calibrant.groups.boosting import Boosted, boost
@@ -17,9 +18,17 @@ from calibrant.groups.fits import Fit, briers, fit_of, held_rows
 from calibrant.groups.patches import Patches, codes_of, unseen
 from calibrant.groups.rounds import DividedRows, groupings_of
 from calibrant.groups.training import patch_cells, patch_powers
-from calibrant.inference.evidence import check_share
 from calibrant.joint import Rows
-from calibrant.joint.gate import Floats, read_column
+from calibrant.joint.gate import read_column
+from calibrant.options import (
+    MOST_CELLS,
+    as_generator,
+    check_degree,
+    check_share,
+    check_within,
+    refuse_unknown,
+    whole,
+)
 from calibrant.repair.estimator import Estimator
 
 METHODS = ("hkrr", "low_degree", "boosted")
@@ -153,7 +162,7 @@ class Multicalibrator(Estimator):
         rows, columns = rows.where(order), {name: c[order] for name, c in columns.items()}
         outcome = np.asarray(rows.outcome, dtype=np.float64)
         weight = np.ones(size) if rows.weight is None else rows.weight
-        held = held_rows(weight, self.held_out, np.random.default_rng(self.rng))
+        held = held_rows(weight, self.held_out, as_generator(self.rng))
         if self.method == "boosted":
             return self._fit_trees(rows.prediction, outcome, weight, held, columns)
         parts = partitions(columns, size, pairs=self.pairs, weight=rows.weight)
@@ -311,17 +320,13 @@ class Multicalibrator(Estimator):
         return np.column_stack(columns)
 
     def _check(self) -> None:
-        if self.method not in METHODS:
-            raise InvalidOptionError(
-                f"method must be one of {', '.join(METHODS)}", repr(self.method)
-            )
+        refuse_unknown("method", self.method, METHODS)
         check_share("tolerance", self.tolerance)
         check_share("held_out", self.held_out)
-        if self.cells < 1 or self.most < 1 or self.degree < 0 or not 0 <= self.min_mass < 1:
-            raise InvalidOptionError(
-                "cells and most must be at least 1, degree at least 0, min_mass in [0, 1)",
-                f"{self.cells}, {self.most}, {self.degree}, {self.min_mass}",
-            )
+        whole("cells", self.cells, 1, MOST_CELLS)
+        whole("most", self.most)
+        check_degree(self.degree)
+        check_within("min_mass", self.min_mass)
 
     def _refuse_trees(self) -> None:
         if self.method == "boosted":

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.decisions.envelope import envelope_of
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage, shares
 from calibrant.joint import Rows
-from calibrant.joint.gate import Floats, read_column
+from calibrant.joint.gate import read_column
+from calibrant.options import check_share
 
 Loss = Callable[[Floats, Floats], Floats]
 """l(outcome, action), for arrays of both."""
@@ -40,8 +42,7 @@ def quantile_loss(level: float) -> Loss:
     >>> quantile_loss(0.8)(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     array([0.8, 0.2])
     """
-    if not 0 < level < 1:
-        raise InvalidOptionError("level must lie between 0 and 1", repr(level))
+    check_share("level", level)
 
     def loss(outcome: Floats, action: Floats) -> Floats:
         above = outcome - action

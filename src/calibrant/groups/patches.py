@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.groups.columns import UNSEEN, Codes, Grouping, columns_of
-from calibrant.joint.gate import Floats
 from calibrant.repair.texts import Dialect, dialect_of, number_text
 from calibrant.words import count_text
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.data import canonical_order
 from calibrant.decisions import DecisionTask, as_score
 from calibrant.decisions.scores import AnyScore
@@ -21,7 +22,7 @@ from calibrant.groups.rounds import DividedRows, groupings_of
 from calibrant.groups.training import patch_powers
 from calibrant.inference.settings import Settings
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import Floats, read_labels
+from calibrant.joint.gate import read_labels
 from calibrant.regression import rows_behind
 from calibrant.repair import Choice, RecalibrationMap
 from calibrant.repair.choice import Gain, candidates_of, choose_among, gain_of, is_clear

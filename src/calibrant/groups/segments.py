@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.data import hold_out
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError
 from calibrant.groups.columns import PARTS, Partition, columns_of, grouped, partitions
-from calibrant.inference.evidence import check_share
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import Floats
+from calibrant.options import MOST_SEGMENTS, as_generator, check_share, whole
 from calibrant.words import chance_text, count_text, distinct_texts
 
 Members = npt.NDArray[np.bool_]
@@ -131,16 +131,14 @@ def find_segments(
     True
     """
     check_share("level", level)
-    if min(depth, width, count) < 1:
-        raise InvalidOptionError(
-            "depth, width and count must be at least 1", f"{depth}, {width}, {count}"
-        )
+    for name, size in (("depth", depth), ("width", width), ("count", count)):
+        whole(name, size, 1, MOST_SEGMENTS)
     rows = Rows.read(y_true, y_proba, sample_weight, pos_label).cure()
     size = rows.prediction.size
     if not np.isin(rows.outcome, (0, 1)).all():
         raise InvalidForecastsError("a search needs outcomes 0 and 1", "mean outcomes")
     parted = partitions(columns_of(by), size, parts=parts, weight=rows.weight)
-    return search_segments(rows, parted, depth, width, count, level, np.random.default_rng(rng))
+    return search_segments(rows, parted, depth, width, count, level, as_generator(rng))
 
 
 def search_segments(

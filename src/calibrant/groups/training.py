@@ -8,11 +8,11 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.groups.columns import Codes
 from calibrant.groups.division import narrow
 from calibrant.groups.patches import Patch
 from calibrant.groups.rounds import DividedRows, Groups, Step, more_than_noise
-from calibrant.joint.gate import Floats
 
 LEFT_OUT = "no patch helps rows held out"
 UNCLEAR = "no bias that is left is clear of noise"

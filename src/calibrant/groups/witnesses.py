@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.witness import Witness
 
 

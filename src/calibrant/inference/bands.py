@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.errors import InferenceRefusedError, InvalidOptionError
-from calibrant.inference.evidence import Evidence, check_draws, check_share
+from calibrant.arrays import Floats
+from calibrant.errors import InferenceRefusedError
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
+from calibrant.options import as_generator, check_draws, check_share
 from calibrant.pooling import quantile_bins
 
 # All runs of so many pools are looked at for a confidence band.
@@ -97,7 +98,7 @@ def consistency_band(
     check_share("confidence", confidence)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     return find_consistency_band(
-        evidence, confidence, draws, np.random.default_rng(rng), simultaneous=simultaneous
+        evidence, confidence, draws, as_generator(rng), simultaneous=simultaneous
     )
 
 
@@ -224,8 +225,7 @@ def clopper_pearson(positives: Floats, rows: Floats, level: float) -> tuple[Floa
     """Exact limits for chances, each missed with at most the level given."""
     from scipy.special import betaincinv
 
-    if not 0 < level < 1:
-        raise InvalidOptionError("level must lie between 0 and 1", repr(level))
+    check_share("level", level)
     negatives = rows - positives
     with np.errstate(invalid="ignore"):
         low = np.where(positives > 0, betaincinv(positives, negatives + 1, level), 0.0)

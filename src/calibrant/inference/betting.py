@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError
 from calibrant.inference.verdict import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.pooling import isotonic
 
 CELLS = 64

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.errors import ConvergenceError
-from calibrant.inference.evidence import Cases, Evidence, check_share
+from calibrant.inference.evidence import Cases, Evidence
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.joint import Joint
 from calibrant.measures.kernel_smoothed import (
@@ -15,6 +15,7 @@ from calibrant.measures.kernel_smoothed import (
     kernel_smoothed_calibration_error,
     smoothed_curve,
 )
+from calibrant.options import check_share
 from calibrant.pooling import quantile_bins
 from calibrant.regression import Model, log_odds, one_class, separated, solve
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InferenceRefusedError
 from calibrant.joint import Rows
-from calibrant.joint.gate import Floats, refuse_swap
+from calibrant.joint.gate import refuse_swap
 
 
 def read_coins(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats, in_parts
 from calibrant.decisions import DecisionTask, Score, row_losses
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
-from calibrant.inference.evidence import RESOLUTION, Cases, check_draws, check_share
+from calibrant.inference.evidence import RESOLUTION, Cases
 from calibrant.inference.interval import upper_quantile
 from calibrant.inference.scores import mean_and_reach, score_of
 from calibrant.inference.statistic import AnyMeasure, Statistic
@@ -20,6 +20,7 @@ from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.joint.gate import read_labels
 from calibrant.joint.law import cell_index
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import as_generator, check_draws, check_share
 
 # With more rows than this predictions are rounded for the multipliers (not for the values), so
 # that rows which agree in both predictions and in the outcome are drawn as one.
@@ -160,7 +161,7 @@ def compare(
         return _scores(pair, labels, score, confidence, margin)
     statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
     statistic.refuse_without_interval()
-    reach = _shared_reach(pair, labels, statistic, confidence, draws, np.random.default_rng(rng))
+    reach = _shared_reach(pair, labels, statistic, confidence, draws, as_generator(rng))
     first, second = (statistic.value(joint) for joint in joints)
     difference = second - first
     return Comparison(

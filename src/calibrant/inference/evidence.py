@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Flags, Floats, in_parts
-from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InferenceRefusedError, InvalidForecastsError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import (
     draw_binomials,
@@ -349,18 +349,6 @@ class Evidence:
             self.coins.sums(squares * (ones * (1 - v) - zeros * v)),
             float(squares @ self.coins.rows),
         )
-
-
-def check_draws(draws: int) -> None:
-    """Refuse fewer than one draw."""
-    if draws < 1:
-        raise InvalidOptionError("draws must be at least 1", repr(draws))
-
-
-def check_share(name: str, value: float) -> None:
-    """Refuse a confidence, level or tolerance outside (0, 1)."""
-    if not 0 < value < 1:
-        raise InvalidOptionError(f"{name} must lie between 0 and 1", repr(value))
 
 
 def _coins_of_levels(given: Joint, joint: Joint) -> Coins | None:

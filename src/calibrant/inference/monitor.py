@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Self
@@ -13,14 +14,18 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference.betting import Bets, witness_of
 from calibrant.inference.coins import read_coins
 from calibrant.inference.waiting import Key, WaitingRoom
+from calibrant.options import check_share, check_within, real, shown
 from calibrant.words import count_text, region_sentence
 
 SCHEMA = 1
 DEFAULT_RUN_LENGTH = 1e5
+LONGEST_RUN = 1e300
 
 
 class CalibrationMonitor:
     r"""Watch a stream of forecasts; look after every row, as long as you like.
+
+    Threads may share a monitor: rows of one call enter together.
 
     Parameters
     ----------
@@ -95,18 +100,17 @@ class CalibrationMonitor:
         *,
         run_length: float | None = None,
     ) -> None:
-        if tolerance is not None and not 0 <= tolerance < 1:
-            raise InvalidOptionError("tolerance must be at least 0 and below 1", repr(tolerance))
-        if not 0 < alpha < 1:
-            raise InvalidOptionError("alpha must be between 0 and 1", repr(alpha))
+        if tolerance is not None and not 0 <= real("tolerance", tolerance) < 1:
+            raise InvalidOptionError("tolerance must be at least 0 and below 1", shown(tolerance))
+        check_share("alpha", alpha)
         length = max(DEFAULT_RUN_LENGTH, 1 / alpha) if run_length is None else run_length
-        if not 1 <= length < np.inf:
-            raise InvalidOptionError("run_length must be a number of rows", repr(run_length))
+        check_within("run_length", length, 1, LONGEST_RUN)
         self.tolerance = None if tolerance is None else float(tolerance)
         self.alpha = float(alpha)
         self.run_length = float(length)
         self._bets = Bets(self.tolerance, 1 / self.alpha, self.run_length)
         self._waiting = WaitingRoom()
+        self._lock = threading.RLock()  # no part of what is stored
 
     def update(self, y_true: object, y_proba: object) -> bool:
         """Take one row: its outcome, 0 or 1, and its prediction.
@@ -140,8 +144,10 @@ class CalibrationMonitor:
         bool
             Whether there is, or was, an alarm.
         """
-        self._bets.play(*read_coins(y_true, y_proba, pos_label))
-        return self.alarm
+        coins = read_coins(y_true, y_proba, pos_label)
+        with self._lock:
+            self._bets.play(*coins)
+            return self.alarm
 
     def expect(self, key: Key, y_proba: object, due: float) -> None:
         """Announce a forecast whose outcome is due at a time fixed now.
@@ -169,12 +175,14 @@ class CalibrationMonitor:
         ['a strike by Friday']
         """
         prediction, _ = read_coins([0], [y_proba])
-        self._waiting.add(key, float(prediction[0]), due)
+        with self._lock:
+            self._waiting.add(key, float(prediction[0]), due)
 
     def resolve(self, key: Key, y_true: object) -> None:
         """Note the outcome of an announced forecast; None withdraws it (question annulled)."""
         outcome = None if y_true is None else int(read_coins([y_true], [0.5])[1][0])
-        self._waiting.resolve(key, outcome)
+        with self._lock:
+            self._waiting.resolve(key, outcome)
 
     def advance(self, now: float) -> int:
         """Take the announced rows that are due, by due time; how many were taken.
@@ -182,15 +190,17 @@ class CalibrationMonitor:
         A row that is due but has no outcome yet holds up the rows after it, so that outcomes that
         are reported late cannot bias the order. `waiting` names it first.
         """
-        released = list(self._waiting.release(now))
-        if released:
-            self.update_many([r.outcome for r in released], [r.prediction for r in released])
-        return len(released)
+        with self._lock:
+            released = list(self._waiting.release(now))
+            if released:
+                self.update_many([r.outcome for r in released], [r.prediction for r in released])
+            return len(released)
 
     @property
     def waiting(self) -> list[Key]:
         """Keys of the announced rows that have not entered, by due time."""
-        return self._waiting.in_order()
+        with self._lock:
+            return self._waiting.in_order()
 
     @property
     def rows(self) -> int:
@@ -210,7 +220,8 @@ class CalibrationMonitor:
         all the time or lately. `isotonic`: along a monotone recalibration. `smooth`: along the best
         smooth test of the past.
         """
-        return self._bets.evidence
+        with self._lock:
+            return self._bets.evidence
 
     @property
     def pvalue(self) -> float:
@@ -240,11 +251,16 @@ class CalibrationMonitor:
     @property
     def change_evidence(self) -> float:
         """Value of the detector of changes; under the null hypothesis at most `rows` on average."""
-        return self._bets.detector
+        with self._lock:
+            return self._bets.detector
 
     @property
     def sentence(self) -> str:
         """What the monitor says, in words."""
+        with self._lock:
+            return self._sentence()
+
+    def _sentence(self) -> str:
         needed = f"{1 / self.alpha:g}"
         if not self.alarm:
             seen = f"No alarm after {count_text(self.rows, 'row')}"
@@ -262,16 +278,17 @@ class CalibrationMonitor:
 
     def to_json(self) -> str:
         """Write the whole state; `from_json` carries on from it bit for bit."""
-        state = {
-            "schema": SCHEMA,
-            "tolerance": self.tolerance,
-            "alpha": self.alpha,
-            "run_length": self.run_length,
-            "bets": self._bets.state(),
-            "waiting": [
-                [key, asdict(forecast)] for key, forecast in self._waiting.forecasts.items()
-            ],
-        }
+        with self._lock:
+            state = {
+                "schema": SCHEMA,
+                "tolerance": self.tolerance,
+                "alpha": self.alpha,
+                "run_length": self.run_length,
+                "bets": self._bets.state(),
+                "waiting": [
+                    [key, asdict(forecast)] for key, forecast in self._waiting.forecasts.items()
+                ],
+            }
         return json.dumps(state, allow_nan=False)
 
     @classmethod
@@ -317,8 +334,9 @@ class CalibrationMonitor:
     __hash__ = None  # type: ignore[assignment]  # it changes with every row
 
     def __repr__(self) -> str:
-        state = "alarm" if self.alarm else "no alarm"
-        return f"CalibrationMonitor({self.rows} rows, evidence {self.evidence:.3g}, {state})"
+        with self._lock:
+            state = "alarm" if self.alarm else "no alarm"
+            return f"CalibrationMonitor({self.rows} rows, evidence {self.evidence:.3g}, {state})"
 
 
 def _what(tolerance: float | None) -> str:

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
-from calibrant.inference.evidence import Evidence, check_share
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import find_interval
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, TOO_CLOSE, UNDECIDED, two_digits
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measurement import as_joint
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import as_generator, check_share, whole
 
 # Simulated samples use predictions rounded to this many cells.
 RESOLUTION = 2**9
@@ -83,7 +84,7 @@ def rows_needed(
     """
     check_share("power", power)
     plan = _Plan.read(tolerance, predictions, truth, measure, confidence)
-    rng = np.random.default_rng(rng)
+    rng = as_generator(rng)
     if abs(plan.error - tolerance) < TOO_CLOSE * tolerance:
         raise InvalidOptionError(
             "the error must not lie at the tolerance: no number of rows would tell them apart",
@@ -138,10 +139,9 @@ def verdict_chances(
     >>> chances["undecided"] > 0.9
     True
     """
-    if rows < 1:
-        raise InvalidOptionError("rows must be at least 1", repr(rows))
+    rows = whole("rows", rows, 1, int(MOST_ROWS))
     plan = _Plan.read(tolerance, predictions, truth, measure, confidence)
-    return plan.chances(int(rows), np.random.default_rng(rng))
+    return plan.chances(rows, as_generator(rng))
 
 
 @dataclass(frozen=True, slots=True)

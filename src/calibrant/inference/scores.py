@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.decisions import DecisionTask, Score, as_score, row_losses
 from calibrant.decisions.scores import SCORES
 from calibrant.errors import InferenceRefusedError
 from calibrant.inference.evidence import Cases, Evidence
-from calibrant.joint.gate import Floats
 
 
 def score_of(measure: object) -> Score | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calibrant.inference.evidence import check_draws, check_share
+from calibrant.options import as_generator, check_draws, check_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Settings:
         rng: np.random.Generator | int | None = None,
     ) -> Settings:
         """Check what a caller chose."""
-        check_draws(draws)
+        draws = check_draws(draws)
         check_share("confidence", confidence)
         if tolerance is not None:
             check_share("tolerance", tolerance)
         seed = rng if isinstance(rng, int) else None
-        return cls(confidence, draws, tolerance, np.random.default_rng(rng), seed)
+        return cls(confidence, draws, tolerance, as_generator(rng), seed)
 
     def again(self, seed: int) -> Settings:
         """Judge with a source of randomness that starts at a seed."""

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.catalogue import CATALOGUE, Measure, find_measure
 from calibrant.errors import InferenceRefusedError
 from calibrant.joint import Joint
 from calibrant.joint.draws import exact_levels
-from calibrant.joint.gate import Floats
 
 AnyMeasure = str | Callable[..., float]
 

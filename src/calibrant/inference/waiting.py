@@ -7,6 +7,8 @@ were fixed with the forecast, and a row that is due but unknown holds up the row
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,6 +32,9 @@ class WaitingRoom:
     """Forecasts by key, in the order in which they were announced."""
 
     forecasts: dict[Key, Forecast] = field(default_factory=dict)
+    _line: list[tuple[float, int, Key, Forecast]] = field(default_factory=list)
+    """A heap by due time and announcement, in which those withdrawn may still stand."""
+    _announced: Iterator[int] = field(default_factory=itertools.count)
 
     def add(self, key: Key, prediction: float, due: float) -> None:
         """Announce a forecast."""
@@ -37,7 +42,9 @@ class WaitingRoom:
             raise InvalidForecastsError("a key must be a string or a whole number", repr(key))
         if key in self.forecasts:
             raise InvalidForecastsError("a key must not be waiting already", repr(key))
-        self.forecasts[key] = Forecast(prediction, finite(due, "due"))
+        forecast = Forecast(prediction, finite(due, "due"))
+        self.forecasts[key] = forecast
+        heapq.heappush(self._line, (forecast.due, next(self._announced), key, forecast))
 
     def resolve(self, key: Key, outcome: int | None) -> None:
         """Note an outcome, or withdraw the forecast."""
@@ -58,18 +65,21 @@ class WaitingRoom:
     def release(self, now: float) -> Iterator[Forecast]:
         """Let go what is due and resolved, up to the first row that is due but unresolved."""
         moment = finite(now, "now")
-        for key in self.in_order():
-            forecast = self.forecasts[key]
-            if forecast.due > moment or forecast.outcome is None:
+        while self._line:
+            due, _, key, forecast = self._line[0]
+            waits = self.forecasts.get(key) is forecast
+            if waits and (due > moment or forecast.outcome is None):
                 return
-            yield self.forecasts.pop(key)
+            heapq.heappop(self._line)
+            if waits:
+                yield self.forecasts.pop(key)
 
 
 def finite(time: float, name: str) -> float:
     """Return a time on the caller's clock."""
     try:
         moment = float(time)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         moment = math.nan
     if not math.isfinite(moment):
         raise InvalidForecastsError(

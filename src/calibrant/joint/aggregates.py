@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.joint.gate import Floats
+from calibrant.arrays import Floats
 from calibrant.joint.law import cell_index
 from calibrant.joint.sums import Sums
 

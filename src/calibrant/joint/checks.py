@@ -4,24 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.gate import Floats
+from calibrant.arrays import Floats
+from calibrant.errors import InvalidForecastsError
 from calibrant.joint.sums import Sums
-
-
-def power_of_two(resolution: int) -> int:
-    """Return the resolution if it is one that cells can have."""
-    if resolution < 1 or resolution & (resolution - 1) or resolution > 2**26:
-        raise InvalidOptionError(
-            "resolution must be a power of two, at most 2**26", f"{resolution}", "try 2**16"
-        )
-    return resolution
-
-
-def check_tolerance(tolerance: float) -> None:
-    """Refuse a tolerance that is not positive and finite."""
-    if not 0 < tolerance < np.inf:
-        raise InvalidOptionError("tolerance must be positive and finite", repr(tolerance))
 
 
 def check_counts(prediction: Floats, counts: Floats, positives: Floats) -> None:

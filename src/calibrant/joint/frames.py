@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.aggregates import Tally
-from calibrant.joint.checks import power_of_two
 from calibrant.joint.columns import Columns, check_types
 from calibrant.joint.engines import Frame, as_floats, as_frame, fetched
 from calibrant.joint.names import require
 from calibrant.joint.refusals import refuse_counted, refuse_unlikely
 from calibrant.joint.sums import Sums
 from calibrant.joint.terms import Terms, terms_of
+from calibrant.options import power_of_two
 
 Resolution = int | None | Literal["auto"]
 Names = list[tuple[Any, ...]]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError
+from calibrant.options import shown
 
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 Outcomes = npt.NDArray[np.uint8] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 # How far outside [0, 1] a prediction may lie and still be taken for a rounding error.
@@ -92,7 +92,7 @@ def _as_array(values: object, name: str) -> npt.NDArray[Any]:
         with_none[np.ma.getmaskarray(values)] = None
         return with_none
     if isinstance(values, np.ndarray):
-        return values
+        return np.asarray(values)  # a matrix would stay a matrix whatever is taken of it
     if isinstance(values, str | bytes | dict | set) or values is None:
         raise InvalidForecastsError(
             f"{name} must be an array, a list, a series or a tensor", type(values).__name__
@@ -161,8 +161,21 @@ def read_labels(values: object, name: str, rows: Rows) -> npt.NDArray[Any]:
     labels = read_column(values, name, rows.prediction.size)
     _refuse_missing(labels, name, "give those rows a label, or drop them")
     if labels.dtype.kind == "O":
+        refuse_unhashable(labels, name)
         labels = labels.astype(str)
     return labels
+
+
+def refuse_unhashable(labels: npt.NDArray[Any], name: str) -> None:
+    """Refuse entries that are no labels: lists, tables, numbers too long to be written."""
+    for row, label in enumerate(labels.tolist()):
+        try:
+            hash(label), str(label)
+        except (TypeError, ValueError) as error:
+            raise InvalidForecastsError(
+                f"{name} must hold labels, such as words or numbers",
+                f"{shown(label)} in row {row}",
+            ) from error
 
 
 def read_table(values: object, name: str) -> npt.NDArray[Any]:
@@ -200,9 +213,13 @@ def _one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
 
 def _as_floats(values: npt.NDArray[Any]) -> Floats:
     """Contiguous native float64; None becomes NaN."""
+    if values.dtype.kind in "cmMV":  # numpy would drop the imaginary part, or count the days
+        raise InvalidForecastsError(
+            "predictions and weights must be numbers", f"type {values.dtype}"
+        )
     try:
         return np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise InvalidForecastsError(
             "predictions and weights must be numbers", _examples(values), str(error)
         ) from error
@@ -225,6 +242,8 @@ def _as_predictions(scores: npt.NDArray[Any]) -> tuple[Floats, float]:
 
 def _second_column(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """P(1) of a (n, 2) array, after checking that the rows are distributions."""
+    if scores.dtype.kind not in "biuf":
+        scores = _as_floats(scores)
     sums = _as_floats(scores.sum(axis=1))
     off = ~(np.abs(sums - 1) <= ROW_SUM_TOLERANCE) & ~np.isnan(sums)
     if off.any():
@@ -250,8 +269,9 @@ def _as_outcomes(labels: npt.NDArray[Any], pos_label: object, prediction: Floats
         return np.ascontiguousarray(labels, dtype=np.float64)
     if kind == "O":
         _refuse_missing(labels, "y_true")
-        if all(isinstance(v, bool | int | float | np.bool_ | np.number) for v in labels.tolist()):
-            return np.ascontiguousarray(labels, dtype=np.float64)
+        real = bool | int | float | np.bool_ | np.integer | np.floating
+        if all(isinstance(v, real) for v in labels.tolist()):
+            return _as_floats(labels)
     raise InvalidForecastsError(
         "y_true must be 0 and 1, or come with pos_label",
         f"labels {_examples(labels)}",
@@ -379,6 +399,5 @@ def _first_rows(bad: npt.NDArray[np.bool_]) -> str:
 
 
 def _examples(labels: npt.NDArray[Any]) -> str:
-    distinct = list(dict.fromkeys(labels.tolist()))
-    shown = ", ".join(map(repr, distinct[:4]))
-    return shown + (f" and {len(distinct) - 4} more" if len(distinct) > 4 else "")
+    distinct = list(dict.fromkeys(map(shown, labels.tolist())))
+    return ", ".join(distinct[:4]) + (f" and {len(distinct) - 4} more" if len(distinct) > 4 else "")

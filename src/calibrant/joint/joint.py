@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.checks import power_of_two
 from calibrant.joint.draws import draw_positives
-from calibrant.joint.gate import Floats
 from calibrant.joint.law import in_cells
 from calibrant.joint.sources import Sources
 from calibrant.joint.storage import Storage
+from calibrant.options import as_generator, power_of_two
 
 
 class Joint(Sources, Storage):
@@ -114,7 +114,7 @@ class Joint(Sources, Storage):
         >>> joint.simulated(rng=0).outcome
         array([0., 1.])
         """
-        return self.with_positives(draw_positives(self, np.random.default_rng(rng), 1)[0])
+        return self.with_positives(draw_positives(self, as_generator(rng), 1)[0])
 
     def with_positives(self, positives: Floats) -> Joint:
         """Keep predictions and weights, with other outcomes."""

@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError
-from calibrant.joint.gate import Floats
 from calibrant.joint.sums import LAW, Sums
 
 

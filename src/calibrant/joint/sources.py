@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 import numpy as np
 
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError
 from calibrant.joint import sums
 from calibrant.joint.aggregates import Tally
-from calibrant.joint.checks import check_counts, power_of_two
+from calibrant.joint.checks import check_counts
 from calibrant.joint.gate import Rows
 from calibrant.joint.law import Law
 from calibrant.joint.sums import Sums
+from calibrant.options import check_within, power_of_two
 
 if TYPE_CHECKING:
     from calibrant.joint.columns import ColumnNames, Columns
@@ -104,8 +105,7 @@ class Sources(Law):
             np.array(column, dtype=np.float64, ndmin=1) for column in (prediction, count, positives)
         )
         check_counts(level, counts, ones)
-        if not 0 <= width <= 1:
-            raise InvalidOptionError("width must be between 0 and 1", f"{width}")
+        check_within("width", width)
         kept = Sums(level + 0.0, counts, ones, counts, counts).where(counts > 0)
         if kept.weight.size == 0:
             raise InvalidForecastsError("there must be at least one row", "counts of zero")

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
-from calibrant.joint.gate import Floats, Rows, refuse_swap
+from calibrant.arrays import Floats
+from calibrant.joint.gate import Rows, refuse_swap
 
 # What the law itself is made of; the rest says how it was come by.
 LAW = ("prediction", "weight", "positives", "rows", "weight_squares")

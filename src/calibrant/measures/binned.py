@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement, read_source, rounding_settings
 from calibrant.measures.expected import expected_support, mean_distance, norm_witness
+from calibrant.options import check_within
 from calibrant.pooling import Pooling, bins_between, quantile_bins, uniform_bins
 
 
@@ -88,8 +89,7 @@ def binned_calibration_error(
     array([2., 2.])
     """
     source = read_source(y_true, y_proba, sample_weight, pos_label)
-    if not order >= 1:
-        raise InvalidOptionError("order must be at least 1", repr(order))
+    check_within("order", order, 1, np.inf)
     pooling, bins = _pool(source, n_bins, strategy, closed)
     joint = _rounded_to_middle(pooling, form)
     settings: dict[str, Any] = {"order": order, **bins, "form": form, "debias": debias}

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from calibrant.errors import CalibrantError
-from calibrant.joint.checks import check_tolerance
 from calibrant.measurement import Measurement, as_joint
 from calibrant.measures import interval, lower_distance, upper_distance
 from calibrant.measures.partitions import Atoms, best_found, best_of_neighbours
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.measures.true_distance import distance_to_calibration
+from calibrant.options import check_tolerance
 
 INTERVAL_TOLERANCE = 1e-4
 # Rounding errors of sums do not break an inequality.

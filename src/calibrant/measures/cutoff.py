@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 import calibrant._kernels as kernels
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.witness import StepWitness
 from calibrant.words import region_between

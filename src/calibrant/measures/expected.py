@@ -6,15 +6,15 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.errors import InvalidOptionError
+from calibrant.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measurement import (
     Measurement,
     as_joint,
     rounding_settings,
     warn_of_single_rows,
 )
+from calibrant.options import check_within
 from calibrant.witness import StepWitness
 from calibrant.words import region_sentence
 
@@ -67,8 +67,7 @@ def expected_calibration_error(
     0.15
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
-    if not order >= 1:
-        raise InvalidOptionError("order must be at least 1", repr(order))
+    check_within("order", order, 1, np.inf)
     warn_of_single_rows(
         joint,
         "this error says nothing about calibration; use smooth_calibration_error, or "

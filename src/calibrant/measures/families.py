@@ -14,16 +14,17 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.draws import draw_positives, refuse_mean_outcomes
-from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement
 from calibrant.measures.cutoff import cutoff_calibration_error
 from calibrant.measures.expected import mean_distance, norm_witness
 from calibrant.measures.kernel import KernelFunction, kernel_calibration_error
 from calibrant.measures.low_degree import low_degree_calibration_error
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import as_generator, check_draws
 from calibrant.witness import FunctionWitness, LearnedWitness, StepWitness, Witness
 from calibrant.words import region_sentence
 
@@ -211,7 +212,8 @@ class LearnedFamily:
 
     def support(self, joint: Joint) -> tuple[float, LearnedWitness]:
         """Learn a test on one half of the rows and judge it on the other."""
-        generator = np.random.default_rng(self.rng)
+        check_draws(self.draws)
+        generator = as_generator(self.rng)
         learning, judging = _halves(joint, generator)
         learned = _learn(self.estimator, learning)
         scale = float(np.abs(learned(learning.prediction)).max()) or 1.0

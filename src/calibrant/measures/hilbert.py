@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 
 import calibrant._kernels as kernels
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.witness import DecayWitness, PairedWitness, SeriesWitness, Witness
 from calibrant.words import region_sentence
 
@@ -226,12 +226,6 @@ class PairedKernel:
 
     def _between(self, first: Floats, second: Floats) -> Floats:
         return np.asarray(self.function(first[:, np.newaxis], second), dtype=np.float64)
-
-
-def check_degree(degree: float) -> None:
-    """Refuse a degree that is not a whole number."""
-    if not 0 <= degree < np.inf or degree != int(degree):
-        raise InvalidOptionError("degree must be a whole number, at least 0", repr(degree))
 
 
 def power_moments(joint: Joint, degree: int) -> Floats:

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
+from calibrant.arrays import Floats, Indices
 from calibrant.joint import Joint, Rows
-from calibrant.joint.checks import check_tolerance
-from calibrant.joint.gate import Floats, Indices
 from calibrant.measurement import Measurement, read_source, rounding_settings
+from calibrant.options import check_tolerance
 from calibrant.pooling import Pooling, bins_between
 from calibrant.witness import PartitionWitness
 from calibrant.words import count_text, region_sentence

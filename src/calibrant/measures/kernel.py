@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.errors import InferenceRefusedError, InvalidOptionError
+from calibrant.arrays import Floats
+from calibrant.errors import InferenceRefusedError
 from calibrant.joint import Joint
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
-from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.hilbert import (
     GaussianKernel,
@@ -18,8 +18,8 @@ from calibrant.measures.hilbert import (
     LaplaceKernel,
     PairedKernel,
     PolynomialKernel,
-    check_degree,
 )
+from calibrant.options import check_degree, check_positive, refuse_unknown
 
 KernelFunction = Callable[[Floats, Floats], Floats]
 
@@ -130,18 +130,14 @@ def _find_kernel(
         name = getattr(kernel, "__name__", "callable")
         return PairedKernel(kernel), {"kernel": name}
     if kernel == "polynomial":
-        check_degree(degree)
-        return PolynomialKernel(int(degree)), {"kernel": kernel, "degree": degree}
+        degree = check_degree(degree)
+        return PolynomialKernel(degree), {"kernel": kernel, "degree": degree}
     spaces: dict[str, type[LaplaceKernel | GaussianKernel]] = {
         "laplace": LaplaceKernel,
         "gaussian": GaussianKernel,
     }
-    if kernel not in spaces:
-        raise InvalidOptionError(
-            "kernel must be 'laplace', 'gaussian', 'polynomial' or a function", repr(kernel)
-        )
-    if not 0 < bandwidth < np.inf:
-        raise InvalidOptionError("bandwidth must be positive and finite", repr(bandwidth))
+    refuse_unknown("kernel", kernel, (*spaces, "polynomial"))
+    check_positive("bandwidth", bandwidth)
     return spaces[kernel](float(bandwidth)), {"kernel": kernel, "bandwidth": bandwidth}
 
 

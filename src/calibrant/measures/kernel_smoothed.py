@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import Floats
 from calibrant.joint.sums import node_charges
 from calibrant.measurement import Measurement, read_source, rounding_settings
+from calibrant.options import real
 from calibrant.witness import LinearWitness
 from calibrant.words import region_sentence
 
@@ -128,7 +129,7 @@ def smoothed_curve(
     0.2511
     """
     smoothing = _read(y_true, y_proba, sample_weight, pos_label)
-    width = smoothing.fixed_point()[0] if bandwidth is None else bandwidth
+    width = smoothing.fixed_point()[0] if bandwidth is None else real("bandwidth", bandwidth)
     if not NARROWEST_CURVE <= width < np.inf:
         raise InvalidOptionError(
             "bandwidth must be at least 0.001 and finite",

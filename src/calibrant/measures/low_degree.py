@@ -6,16 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.errors import InvalidOptionError
+from calibrant.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement, as_joint, rounding_settings
-from calibrant.measures.hilbert import (
-    PolynomialKernel,
-    chebyshev_moments,
-    check_degree,
-    power_moments,
-)
+from calibrant.measures.hilbert import PolynomialKernel, chebyshev_moments, power_moments
+from calibrant.options import check_degree, refuse_unknown
 from calibrant.witness import SeriesWitness
 
 # The exchange of grid points settles in a few rounds; the bracket is proven whenever it stops.
@@ -83,11 +78,10 @@ def low_degree_calibration_error(
     0.04
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
-    check_degree(degree)
-    solve = {"sup": _bounded, "l1": _largest_moment, "l2": _all_moments}.get(norm)
-    if solve is None:
-        raise InvalidOptionError("norm must be 'sup', 'l1' or 'l2'", repr(norm))
-    value, upper, slope, coefficient, basis = solve(joint, int(degree))
+    degree = check_degree(degree)
+    solvers = {"sup": _bounded, "l1": _largest_moment, "l2": _all_moments}
+    refuse_unknown("norm", norm, solvers)
+    value, upper, slope, coefficient, basis = solvers[norm](joint, degree)
     reach = slope * joint.rounding
     return Measurement(
         value,

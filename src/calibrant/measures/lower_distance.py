@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 
+from calibrant.arrays import Floats, Indices
 from calibrant.joint import Joint
-from calibrant.joint.checks import check_tolerance
-from calibrant.joint.gate import Floats, Indices
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.plans import Plan
 from calibrant.measures.potentials import Nodes, Potentials, drawn, solve
+from calibrant.options import check_tolerance
 from calibrant.witness import PotentialWitness
 from calibrant.words import region_sentence
 

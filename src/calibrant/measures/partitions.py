@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.arrays import Floats, Indices
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats, Indices
 
 # Up to this many atoms all partitions are tried, in 3^n steps.
 MOST_FOR_SUBSETS = 12

@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
+from calibrant.arrays import Floats, Indices
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats, Indices
 from calibrant.measures.potentials import Masses, Nodes, Potentials, Shared
 
 

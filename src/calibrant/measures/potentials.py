@@ -23,9 +23,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats, Indices
 from calibrant.errors import CalibrantError
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats, Indices
 
 # The solver's tolerances are absolute, at best 1e-10: masses and costs are made larger for it.
 SCALE = 1e3

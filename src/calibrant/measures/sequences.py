@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats, Indices
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats, Indices
 
 Flags = npt.NDArray[np.bool_]
 

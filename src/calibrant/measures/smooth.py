@@ -7,15 +7,15 @@ from functools import partial
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.errors import InvalidOptionError
+from calibrant.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measurement import (
     Measurement,
     as_joint,
     rounding_bounds,
     rounding_settings,
 )
+from calibrant.options import check_positive
 from calibrant.witness import LinearWitness
 from calibrant.words import region_sentence
 
@@ -74,8 +74,7 @@ def smooth_calibration_error(
     average and 0.75 happened (4 rows)
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
-    if not 0 < lipschitz < np.inf:
-        raise InvalidOptionError("lipschitz must be positive and finite", repr(lipschitz))
+    check_positive("lipschitz", lipschitz)
     return _smooth(joint, "smooth_calibration_error", float(lipschitz), {"lipschitz": lipschitz})
 
 

@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.witness import GridWitness
 from calibrant.words import region_sentence

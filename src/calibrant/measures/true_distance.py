@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats, Indices
 from calibrant.data import canonical_order
 from calibrant.errors import InvalidForecastsError
 from calibrant.joint import Joint, Rows
-from calibrant.joint.checks import check_tolerance
-from calibrant.joint.gate import Floats, Indices, read_labels
+from calibrant.joint.gate import read_labels
 from calibrant.measurement import Measurement
 from calibrant.measures.lower_distance import lower_bracket
 from calibrant.measures.partitions import MOST_FOR_SUBSETS, Atoms, best_found
 from calibrant.measures.sequences import best_sequence_partition, few_enough, rounded_to_rows
+from calibrant.options import check_tolerance
 from calibrant.witness import AssignmentWitness
 from calibrant.words import count_text
 

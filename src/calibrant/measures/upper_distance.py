@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 
+from calibrant.arrays import Indices
 from calibrant.joint import Joint
-from calibrant.joint.checks import check_tolerance
-from calibrant.joint.gate import Indices
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.lower_distance import lower_bracket
 from calibrant.measures.partitions import MOST_FOR_SUBSETS, Atoms, best_found
+from calibrant.options import check_tolerance
 from calibrant.witness import MapWitness
 from calibrant.words import count_text, region_sentence
 

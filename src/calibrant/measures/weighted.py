@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.families import Family, Lipschitz
 from calibrant.witness import Witness

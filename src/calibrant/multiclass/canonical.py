@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
-from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.kernels import (
@@ -20,6 +20,7 @@ from calibrant.multiclass.kernels import (
     exact_square,
     feature_squares,
 )
+from calibrant.options import MOST_FEATURES, as_generator, check_degree, check_positive, whole
 from calibrant.words import count_text, distinct_texts
 
 # Up to so many rows all pairs are added up.
@@ -139,9 +140,8 @@ def canonical_calibration_error(
         square = exact_square(space, forecasts.probability, charge) / 2
         low, high = square, square
     else:
-        if features < 2:
-            raise InvalidOptionError("features must be at least 2", repr(features))
-        drawn = space.frequencies(features, len(forecasts.classes), np.random.default_rng(rng))
+        features = whole("features", features, 2, MOST_FEATURES)
+        drawn = space.frequencies(features, len(forecasts.classes), as_generator(rng))
         squares = feature_squares(drawn, forecasts.probability, charge) / 2
         square = float(squares.mean())
         low, high = _bernstein(squares, float(np.linalg.norm(charge, axis=1).sum()) ** 2 / 2)
@@ -168,13 +168,11 @@ def find_kernel(
 ) -> tuple[LaplaceClassKernel | MultinomialKernel, dict[str, object]]:
     """Read the options of a kernel."""
     if kernel == "laplace":
-        if not 0 < bandwidth < np.inf:
-            raise InvalidOptionError("bandwidth must be positive and finite", repr(bandwidth))
+        check_positive("bandwidth", bandwidth)
         return LaplaceClassKernel(float(bandwidth)), {"kernel": kernel, "bandwidth": bandwidth}
     if kernel == "multinomial":
-        if degree < 0 or degree != int(degree):
-            raise InvalidOptionError("degree must be a whole number, at least 0", repr(degree))
-        return MultinomialKernel(int(degree)), {"kernel": kernel, "degree": degree}
+        degree = check_degree(degree)
+        return MultinomialKernel(degree), {"kernel": kernel, "degree": degree}
     raise InvalidOptionError("kernel must be 'laplace' or 'multinomial'", repr(kernel))
 
 

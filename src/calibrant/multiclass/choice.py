@@ -16,6 +16,7 @@ from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.maps import MAPS, MOST_CLASSES, ClassMap, Identity
 from calibrant.multiclass.reductions import ClassWise, class_wise
+from calibrant.options import MOST_FOLDS, as_generator, whole
 from calibrant.regression import LEAST
 
 SCORES = ("log", "brier")
@@ -141,7 +142,7 @@ def choose(
         raise InvalidOptionError("score must be 'log' or 'brier'", repr(score))
     candidates = _candidates(maps, len(forecasts.classes))
     cluster = _clusters(forecasts, clusters)
-    fold = _folds(forecasts, cluster, folds, np.random.default_rng(rng))
+    fold = _folds(forecasts, cluster, folds, as_generator(rng))
     held = {name: _held(one, forecasts, fold, folds) for name, one in candidates.items()}
     lost = {name: _losses(table, forecasts, score) for name, table in held.items()}
     gains = {
@@ -224,10 +225,9 @@ def _folds(
 ) -> Indices:
     """Fold of each row, of about equal numbers of rows or of clusters."""
     units = len(forecasts) if cluster is None else int(cluster.max()) + 1
-    if not 2 <= folds <= units or folds != int(folds):
+    if whole("folds", folds, 2, MOST_FOLDS) > units:
         raise InvalidOptionError(
-            "folds must be a whole number, at least 2 and at most the rows or clusters",
-            f"{folds} for {units}",
+            "folds must be at most the rows or clusters", f"{folds} for {units}"
         )
     if cluster is not None:
         return deal_clusters(cluster, folds, rng)

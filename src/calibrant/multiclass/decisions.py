@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from calibrant import pooling
+from calibrant.arrays import Floats, Indices
 from calibrant.decisions.regret import PromisedReceived, check_ties
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import Floats, Indices
 from calibrant.measurement import Measurement
 from calibrant.multiclass.canonical import charges_of
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts

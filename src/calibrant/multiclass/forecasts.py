@@ -8,15 +8,16 @@ from typing import Any, Self
 
 import numpy as np
 
+from calibrant.arrays import Floats, Indices
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import Floats, Indices
 from calibrant.multiclass.gate import (
     read_classes,
     read_positions,
     read_probabilities,
     read_row_weights,
 )
+from calibrant.options import whole
 
 # Sums of the same probabilities differ in their last bits with the order of adding: they are
 # rounded to multiples of 2^-40 before equal ones are put together.
@@ -198,10 +199,7 @@ class ClassForecasts:
 
     def top_k_rows(self, k: int) -> Rows:
         """Chance of the k most likely classes together, and whether the label is among them."""
-        if not 1 <= k < len(self.classes) or k != int(k):
-            raise InvalidOptionError(
-                "k must be a whole number, at least 1 and less than the number of classes", repr(k)
-            )
+        k = whole("k", k, 1, len(self.classes) - 1)
         if k == 1:
             return self.top_label_rows()
         best = np.argsort(-self.probability, axis=1, kind="stable")[:, :k]

@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats, Indices
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.gate import (
-    CLIP_FLOAT32,
-    CLIP_FLOAT64,
-    Floats,
-    Indices,
-    read_full_column,
-    read_table,
-)
+from calibrant.joint.gate import CLIP_FLOAT32, CLIP_FLOAT64, read_full_column, read_table
+from calibrant.options import check_within
 
 # How far from one a row may sum, by the bytes of a number: what rounding does to a softmax.
 SUM_TOLERANCE = {2: 1e-2, 4: 1e-4, 8: 1e-6}
@@ -162,8 +157,7 @@ def _refuse_range(table: Floats, clip: float) -> None:
 
 
 def _checked_sums(table: Floats, tolerance: float) -> float:
-    if not 0 <= tolerance < 0.5:
-        raise InvalidOptionError("sum_tolerance must be at least 0 and small", repr(tolerance))
+    check_within("sum_tolerance", tolerance, 0.0, 0.5)
     gap = np.abs(table.sum(axis=1) - 1)
     worst = float(gap.max())
     if worst > tolerance:

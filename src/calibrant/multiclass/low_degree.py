@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement
 from calibrant.multiclass.canonical import charges_of
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
@@ -20,6 +20,7 @@ from calibrant.multiclass.kernels import (
     monomials,
     multiplicity,
 )
+from calibrant.options import check_degree
 from calibrant.words import distinct_texts
 
 # More monomials than this are refused: the time grows with their number.
@@ -109,11 +110,10 @@ def low_degree_calibration_error(
     with 0.30 on average and 0 happened
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
-    if degree < 0 or degree != int(degree):
-        raise InvalidOptionError("degree must be a whole number, at least 0", repr(degree))
+    degree = check_degree(degree)
     if norm not in {"l1", "l2"}:
         raise InvalidOptionError("norm must be 'l1' or 'l2'", repr(norm))
-    kernel = MultinomialKernel(int(degree))
+    kernel = MultinomialKernel(degree)
     count = kernel.feature_count(len(forecasts.classes))
     by_pairs = norm == "l2" and count > len(forecasts)
     if count > MOST_MONOMIALS and not by_pairs:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant import pooling
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.gate import read_probabilities
 from calibrant.regression import fit_scores, log_of, softmax_of, temperature_slope

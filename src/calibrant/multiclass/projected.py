@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 import calibrant._kernels as kernels
+from calibrant.arrays import Indices
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.checks import power_of_two
-from calibrant.joint.gate import Indices
 from calibrant.measurement import Measurement
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.redraws import redraws
 from calibrant.multiclass.subsets import best_found, best_of_all, found_in_cells
+from calibrant.options import MOST_DRAWS, MOST_THREADS, as_generator, power_of_two, whole
 from calibrant.witness import LinearWitness
 from calibrant.words import region_sentence
 
@@ -113,15 +113,15 @@ def projected_smooth_calibration_error(
     0.30 are too high: they say 0.30 on average and 0 happened (2 rows)
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
-    if threads < 1:
-        raise InvalidOptionError("threads must be at least 1", repr(threads))
+    whole("threads", threads, 1, MOST_THREADS)
+    whole("floor_draws", floor_draws, 0, MOST_DRAWS)
     count = len(forecasts.classes)
     everything = tries_all(count, search)
     if everything and count > 20:
         raise InvalidOptionError(
             "all subsets can be tried of at most 20 classes", f"{count}", "use search='greedy'"
         )
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     others: list[tuple[Indices, float]] = []
     if resolution is not None:
         power_of_two(resolution)
@@ -132,7 +132,7 @@ def projected_smooth_calibration_error(
         members, value, error = found_in_cells(forecasts, resolution or 1, threads)
         bounds = (max(0.0, value - error), value + error)
     else:
-        redrawn = redraws(forecasts, max(0, floor_draws), generator)
+        redrawn = redraws(forecasts, floor_draws, generator)
         (members, value), *others = best_found(forecasts, chain([forecasts.label], redrawn))
         bounds = (value, 1.0)
     settings: dict[str, object] = {

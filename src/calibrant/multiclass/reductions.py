@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
+from calibrant.arrays import Floats, Indices
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import Floats, Indices
 from calibrant.joint.law import cell_index
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts

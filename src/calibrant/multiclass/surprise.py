@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibrant.arrays import Floats, Indices
 from calibrant.inference.statistic import Statistic
-from calibrant.joint.gate import Floats, Indices
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts
 from calibrant.multiclass.redraws import redraws_in_parts

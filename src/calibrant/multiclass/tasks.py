@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats, Indices
 from calibrant.decisions.payoffs import as_number
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.gate import Floats, Indices
 from calibrant.multiclass.forecasts import ClassForecasts
 
 # Expected payoffs this close, relative to the largest difference of payoffs, are equal.

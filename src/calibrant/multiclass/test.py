@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.inference.evidence import check_draws
+from calibrant.arrays import Floats, Indices
 from calibrant.inference.test import CalibrationTest
-from calibrant.joint.gate import Floats, Indices
 from calibrant.multiclass.canonical import canonical_calibration_error, charges_of, find_kernel
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.kernels import LaplaceClassKernel
 from calibrant.multiclass.projected import projected_smooth_calibration_error, tries_all
 from calibrant.multiclass.redraws import redraws
 from calibrant.multiclass.subsets import best_found, worst_in_cells
+from calibrant.options import as_generator, check_draws
 
 ClassMeasure = Callable[..., float]
 
@@ -85,7 +85,7 @@ def calibration_test(
     """
     check_draws(draws)
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     function, options = _parts(measure)
     name = getattr(function, "__name__", "measure")
     labels = chain([forecasts.label], redraws(forecasts, draws, generator))

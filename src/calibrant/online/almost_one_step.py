@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.joint.gate import Floats
+from calibrant.arrays import Floats
 from calibrant.online.distribution import Distribution, certain
 from calibrant.online.epochs import GridForecaster
 from calibrant.online.forecaster import Guarantee

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from calibrant.errors import InvalidOptionError
 from calibrant.online.distribution import Distribution, certain
 from calibrant.online.forecaster import Forecaster
+from calibrant.options import check_within
 
 
 class ConstantForecaster(Forecaster):
@@ -25,8 +25,7 @@ class ConstantForecaster(Forecaster):
     """
 
     def __init__(self, prediction: float = 0.5) -> None:
-        if not 0 <= prediction <= 1:
-            raise InvalidOptionError("prediction must be in [0, 1]", repr(prediction))
+        check_within("prediction", prediction)
         super().__init__({"prediction": float(prediction)})
         self._prediction = float(prediction)
 

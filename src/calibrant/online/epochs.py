@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibrant.online.forecaster import Forecaster, whole
+from calibrant.online.forecaster import Forecaster
+from calibrant.options import MOST_GRID, whole
 
 FIRST_EPOCH = 64
 
@@ -36,7 +37,7 @@ class GridForecaster(Forecaster):
         **further: object,
     ) -> None:
         horizon = None if horizon is None else whole("horizon", horizon)
-        grid = None if grid is None else whole("grid", grid, least_grid)
+        grid = None if grid is None else whole("grid", grid, least_grid, MOST_GRID)
         options = {"horizon": horizon, "grid": grid, **further}
         super().__init__(options, horizon=horizon, rng=rng)
         self._given_grid = grid

@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.gate import Floats
 from calibrant.online.distribution import Forecast, Prediction
+from calibrant.options import as_generator
 
 SCHEMA = 1
 
@@ -70,7 +71,7 @@ class Forecaster(ABC):
     ) -> None:
         self.horizon, self.classes, self.rounds = horizon, classes, 0
         self._options = options
-        self._coin = np.random.default_rng(rng)
+        self._coin = as_generator(rng)
         self._announced: Forecast | None = None
         self._pending: Prediction | None = None
         self._epoch_end = -1
@@ -270,13 +271,6 @@ def read_sequence(outcomes: object, classes: int | None = None) -> npt.NDArray[n
             "an unresolved outcome is not a 0: drop its row",
         )
     return sequence
-
-
-def whole(name: str, value: object, least: int = 1) -> int:
-    """Return an option that must be a whole number."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise InvalidOptionError(f"{name} must be a whole number of at least {least}", repr(value))
-    return int(value)
 
 
 def generator_state(coin: np.random.Generator) -> dict[str, Any]:

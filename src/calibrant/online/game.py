@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.catalogue import CATALOGUE, find_measure
 from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measures.distance import distance_to_calibration
 from calibrant.online.almost_one_step import AlmostOneStepAhead
-from calibrant.online.forecaster import Forecaster, read_sequence, whole
+from calibrant.online.forecaster import Forecaster, read_sequence
 from calibrant.online.natures import (
     AnyNature,
     History,
@@ -26,6 +26,7 @@ from calibrant.online.natures import (
     as_nature,
     read_answer,
 )
+from calibrant.options import MOST_POINTS, as_generator, whole
 from calibrant.words import count_text
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class Game:
         ErrorsOverTime
         """
         start = min(10, self.rounds)
-        spread = np.geomspace(start, self.rounds, whole("points", points)).round()
+        spread = np.geomspace(start, self.rounds, whole("points", points, 1, MOST_POINTS)).round()
         at = np.unique(np.append(spread.astype(np.int64), self.rounds))
         found = [self.errors(measures, int(rounds), label) for rounds in at]
         columns = {name: np.array([errors[name] for errors in found]) for name in found[0]}
@@ -267,7 +268,7 @@ def play(
             "rounds must not pass the forecaster's horizon",
             f"{forecaster.rounds + rounds} for a horizon of {forecaster.horizon}",
         )
-    coin, luck = np.random.default_rng(rng).spawn(2)
+    coin, luck = as_generator(rng).spawn(2)
     if isinstance(chooser, ObliviousNature):
         said, happened = _replay(forecaster, chooser.sequence(rounds, luck), coin, progress)
         return Game(forecaster, repr(chooser), said, happened)

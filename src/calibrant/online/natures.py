@@ -13,11 +13,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.online.distribution import Forecast
 from calibrant.online.forecaster import read_outcome, read_sequence
+from calibrant.options import check_within
 
 Outcomes = npt.NDArray[np.int64]
 
@@ -305,6 +306,4 @@ def read_answer(nature: Nature, answer: object, classes: int, number: int) -> in
 
 
 def _probability(name: str, value: float) -> float:
-    if not 0 <= value <= 1:
-        raise InvalidOptionError(f"{name} must be in [0, 1]", repr(value))
-    return float(value)
+    return check_within(name, value)

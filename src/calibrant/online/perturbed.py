@@ -7,9 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from calibrant.joint.gate import Floats
+from calibrant.arrays import Floats
 from calibrant.online.distribution import Prediction
-from calibrant.online.forecaster import Forecaster, Guarantee, whole
+from calibrant.online.forecaster import Forecaster, Guarantee
+from calibrant.options import MOST_CLASSES, whole
 
 
 class PerturbedCounts:
@@ -113,7 +114,7 @@ class UCalibratedForecaster(Forecaster):
         rng: np.random.Generator | int | None = None,
     ) -> None:
         horizon = None if horizon is None else whole("horizon", horizon)
-        classes = whole("classes", classes, 2)
+        classes = whole("classes", classes, 2, MOST_CLASSES)
         options = {"horizon": horizon, "classes": classes}
         super().__init__(options, horizon=horizon, classes=classes, rng=rng)
         self._counts = [0] * classes

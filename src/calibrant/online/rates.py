@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.catalogue import CATALOGUE, find_measure
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
-from calibrant.online.forecaster import Guarantee, whole
+from calibrant.online.forecaster import Guarantee
 from calibrant.online.game import measured, play
 from calibrant.online.players import (
     FORECASTERS,
@@ -21,6 +21,7 @@ from calibrant.online.players import (
     Player,
     choose,
 )
+from calibrant.options import MOST_REPEATS, as_generator, whole
 
 HORIZONS = tuple(2**k for k in range(8, 15))
 CONFIDENCE = 0.95
@@ -161,10 +162,10 @@ def rates(
     lengths = tuple(whole("horizons", length) for length in horizons)
     if len(set(lengths)) < 3:
         raise InvalidOptionError("a rate needs at least three horizons", repr(horizons))
-    whole("repeats", repeats)
+    whole("repeats", repeats, 1, MOST_REPEATS)
     makers = _promising() if forecasters is None else _named(forecasters, FORECASTERS, "forecaster")
     chosen = NATURES if natures is None else _named(natures, NATURES, "nature")
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     rows: list[Rate] = []
     for forecaster, make in makers.items():
         promise = make(lengths[0]).guarantee

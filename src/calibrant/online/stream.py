@@ -8,10 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.gate import CLIP_FLOAT64, Floats, Rows
-from calibrant.online.forecaster import read_outcome, read_sequence, read_stored, whole
+from calibrant.joint.gate import CLIP_FLOAT64, Rows
+from calibrant.online.forecaster import read_outcome, read_sequence, read_stored
 from calibrant.online.laplace_tree import LaplaceTree
+from calibrant.options import MOST_CELLS, check_positive, whole
 
 Key = str | int | None
 
@@ -150,9 +152,9 @@ class StreamRecalibrator:
             raise InvalidOptionError(
                 "base must have predict_proba_one, be a callable, or be left out", repr(base)[:60]
             )
-        if not 0 < trust < math.inf:
-            raise InvalidOptionError("trust must be positive and finite", repr(trust))
-        self.base, self.cells, self.trust = base, whole("cells", cells), float(trust)
+        check_positive("trust", trust)
+        self.base, self.trust = base, float(trust)
+        self.cells = whole("cells", cells, 1, MOST_CELLS)
         self._cells: dict[int, _Cell] = {}
         self._waiting: dict[Key, tuple[int, float]] = {}
 

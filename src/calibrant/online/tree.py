@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.online.distribution import Distribution, Prediction
-from calibrant.online.forecaster import Forecaster, whole
+from calibrant.online.forecaster import Forecaster
+from calibrant.options import MOST_CLASSES, whole
 
 
 class TreeForecaster(Forecaster):
@@ -64,7 +65,7 @@ class TreeForecaster(Forecaster):
         branching: int = 8,
         rng: np.random.Generator | int | None = None,
     ) -> None:
-        horizon, classes = whole("horizon", horizon), whole("classes", classes, 2)
+        horizon, classes = whole("horizon", horizon), whole("classes", classes, 2, MOST_CLASSES)
         branching = whole("branching", branching, 2)
         options = {"horizon": horizon, "classes": classes, "branching": branching}
         super().__init__(options, horizon=horizon, classes=classes, rng=rng)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.inference import Verdict, verdict
-from calibrant.joint.gate import Floats
 from calibrant.plots.display import Columns, Display
 from calibrant.plots.style import ACCENT, BAND, INK, MUTED, QUIET, WARNING, percent
 

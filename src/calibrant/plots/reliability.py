@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.inference.bands import Band, find_consistency_band, isotonic_curve
-from calibrant.inference.evidence import Evidence, check_draws, check_share
+from calibrant.inference.evidence import Evidence
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measurement import as_joint
 from calibrant.measures.kernel_smoothed import smoothed_curve
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import as_generator, check_draws, check_share
 from calibrant.plots.axes import Span, choose_scale, legend, panel_below, span_of, width_of, wrapped
 from calibrant.plots.counts import FEW_VALUES, draw_histogram, frequency_limits, histogram
 from calibrant.plots.display import Columns, Display, chosen
@@ -143,7 +144,7 @@ class ReliabilityDisplay(Display):
         if smoother == "isotonic" and joint.binary:
             rows_matter = sample_weight is not None or clusters is not None
             evidence = Evidence.read(*given, clusters) if rows_matter else Evidence.read(joint)
-            generator = np.random.default_rng(rng)
+            generator = as_generator(rng)
             band = find_consistency_band(evidence, confidence, draws, generator)
             beyond = _beyond(isotonic_curve(evidence.joint), band)
         dots, notes = _dots(joint, confidence, clustered=clusters is not None)

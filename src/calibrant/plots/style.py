@@ -57,17 +57,14 @@ SETTINGS: Any = {
 
 @contextmanager
 def drawing(*, from_defaults: bool = False) -> Iterator[None]:
-    """Draw with our settings, and leave those of the user as they were.
+    """Draw with our settings in this thread; those of the user stay as they are.
 
     With `from_defaults` the user's own settings have no say, so that a picture is the same
     everywhere.
     """
-    import matplotlib as mpl
+    from calibrant.plots.settings import settings
 
-    with mpl.rc_context():
-        if from_defaults:
-            mpl.rcdefaults()
-        mpl.rcParams.update(SETTINGS)
+    with settings(SETTINGS, from_defaults=from_defaults):
         yield
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.joint.gate import Floats
+from calibrant.arrays import Floats
 from calibrant.plots.style import PALETTE
 
 if TYPE_CHECKING:
@@ -51,11 +51,11 @@ def figure_svg(
     >>> figure_svg(detached_figure(4, 3), "an empty picture")[:26]
     '<svg width="288pt" height='
     """
-    import matplotlib as mpl
+    from calibrant.plots.settings import settings
 
     held = io.StringIO()
     unnamed = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+    with settings({"svg.fonttype": "none", "svg.hashsalt": name}):
         figure.savefig(held, format="svg", transparent=True, metadata=unnamed)
     return _for_a_page(held.getvalue(), title, variables=variables)
 

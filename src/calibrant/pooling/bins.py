@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint import sums as row_sums
-from calibrant.joint.gate import Floats
+from calibrant.options import MOST_BINS, whole
 from calibrant.pooling.pools import Pooling, pooling_of
 
 
@@ -20,7 +21,7 @@ def uniform_bins(source: Joint | Rows, n_bins: int = 15, *, closed: str = "left"
     source : Joint or Rows
         What to pool; rows from the gate are summed in one pass, without a sort.
     n_bins : int, default=15
-        Number of bins.
+        Number of bins, at most 2**20.
     closed : {"left", "right"}, default="left"
         Which end belongs to a bin: [a, b) with 1 in the last bin, or (a, b] with 0 in the first.
         Edges are the doubles nearest to j / n_bins, so that 0.3 is on the edge of ten bins.
@@ -35,7 +36,7 @@ def uniform_bins(source: Joint | Rows, n_bins: int = 15, *, closed: str = "left"
     >>> uniform_bins(joint, 10).table["rows"]
     array([1., 0., 0., 1., 0., 0., 0., 0., 0., 1.])
     """
-    return bins_between(source, np.arange(_count(n_bins) + 1) / n_bins, closed=closed)
+    return bins_between(source, np.arange(_count(n_bins) + 1) / _count(n_bins), closed=closed)
 
 
 def bins_between(source: Joint | Rows, edges: npt.ArrayLike, *, closed: str = "left") -> Pooling:
@@ -83,7 +84,7 @@ def quantile_bins(source: Joint, n_bins: int = 15) -> Pooling:
     source : Joint
         What to pool.
     n_bins : int, default=15
-        Number of bins, at most.
+        Number of bins, at most; itself at most 2**20.
 
     Returns
     -------
@@ -110,9 +111,7 @@ def pooling_at(source: Joint, first: npt.NDArray[np.intp]) -> Pooling:
 
 
 def _count(n_bins: int) -> int:
-    if n_bins < 1 or n_bins != int(n_bins):
-        raise InvalidOptionError("n_bins must be a whole number, at least 1", repr(n_bins))
-    return int(n_bins)
+    return whole("n_bins", n_bins, 1, MOST_BINS)
 
 
 def _edges(edges: npt.ArrayLike) -> Floats:

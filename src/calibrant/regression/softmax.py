@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
-from calibrant.errors import InvalidOptionError
+from calibrant.options import check_positive
 from calibrant.regression.binary import LEAST, MOST_SLOPE
 
 # A fit ends when no entry of the gradient of the mean loss is larger.
@@ -53,8 +53,7 @@ def fit_scores(
     """
     from scipy.optimize import minimize
 
-    if not 0 < penalty < np.inf:
-        raise InvalidOptionError("penalty must be positive and finite", repr(penalty))
+    check_positive("penalty", penalty)
     problem = _Regression(score, label, mass, penalty, diagonal=diagonal)
     start = np.zeros(problem.scale.size)
     # Log-probabilities of many classes are nearly dependent: a matrix needs its exact curvature.

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import Floats
 from calibrant.regression import rows_behind
 from calibrant.repair.estimator import Estimator
 from calibrant.repair.forms import Form, form_from
@@ -195,9 +195,3 @@ def away_from_ends(value: Floats, joint: Joint, *, allow_certain: bool) -> Float
         return value
     least = 0.5 / (rows_behind(joint) + 1)
     return np.clip(value, least, 1 - least)
-
-
-def refuse_unknown(name: str, value: object, known: tuple[str, ...]) -> None:
-    """Refuse an option that is not one of the known ones."""
-    if value not in known:
-        raise InvalidOptionError(f"{name} must be one of {', '.join(known)}", repr(value))

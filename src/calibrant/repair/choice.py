@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.settings import Settings
-from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.regression import LEAST
 from calibrant.repair.base import RecalibrationMap

@@ -7,23 +7,19 @@ from typing import Any, Self
 import numpy as np
 
 import calibrant._kernels as kernels
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measures.interval import best_partition
 from calibrant.measures.kernel_smoothed import (
     NARROWEST_CURVE,
     kernel_smoothed_calibration_error,
     smoothed_curve,
 )
+from calibrant.options import refuse_unknown
 from calibrant.pooling import Pooling, isotonic, quantile_bins, uniform_bins
 from calibrant.pooling.bins import pooling_at
-from calibrant.repair.base import (
-    RecalibrationMap,
-    away_from_ends,
-    read_predictions,
-    refuse_unknown,
-)
+from calibrant.repair.base import RecalibrationMap, away_from_ends, read_predictions
 from calibrant.repair.forms import Form, Lines, Steps, form_from
 from calibrant.words import count_text, distinct_texts
 

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data import EARLIEST, deal_clusters, deal_folds, deal_in_time, dealt
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError
 from calibrant.inference.evidence import Cases, Evidence
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
 from calibrant.joint.gate import read_labels
 from calibrant.joint.sums import Sums
+from calibrant.options import MOST_FOLDS, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +187,7 @@ def read_units(
     rng: np.random.Generator,
 ) -> tuple[Units, dict[str, npt.NDArray[Any]]]:
     """Read what the caller holds and split it; labels lose the rows without weight."""
-    if folds < 2 or folds != int(folds):
-        raise InvalidOptionError("folds must be a whole number, at least 2", repr(folds))
+    folds = whole("folds", folds, 2, MOST_FOLDS)
     if isinstance(y_proba, Joint):
         return _of_joint(y_proba, (y_true, sample_weight, clusters, time), labels, folds, rng), {}
     rows = Rows.read(y_true, y_proba, sample_weight, pos_label)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.gate import Floats
 from calibrant.regression import LEAST
 
 # Log-odds stay within these ends: beyond them a double is exactly 0 or 1, or a database refuses.

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.inference.interval import ConfidenceInterval, find_interval
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
-from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.regression import LEAST
 from calibrant.repair.folds import Units

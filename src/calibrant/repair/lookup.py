@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant.joint.gate import Floats
+from calibrant.arrays import Floats
 from calibrant.repair.forms import Lines, Steps
 
 if TYPE_CHECKING:

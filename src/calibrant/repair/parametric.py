@@ -6,8 +6,9 @@ import numpy as np
 
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
+from calibrant.options import check_share, real, refuse_unknown
 from calibrant.regression import MOST_SLOPE, Model, one_class, platt_targets, separated, solve
-from calibrant.repair.base import RecalibrationMap, refuse_unknown
+from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.forms import Form, Lines, Logistic
 
 INTERCEPT = Model(("one",), (0.0,), (-np.inf,), (np.inf,), "log_odds")
@@ -90,7 +91,7 @@ class PriorShift(RecalibrationMap):
                 "give a sampling rate or a base rate", "both", "one of them says it all"
             )
         if self.sampling_rate is not None:
-            if not 0 < self.sampling_rate <= 1:
+            if not 0 < real("sampling_rate", self.sampling_rate) <= 1:
                 raise InvalidOptionError(
                     "sampling_rate must be in (0, 1]", repr(self.sampling_rate)
                 )
@@ -105,8 +106,7 @@ class PriorShift(RecalibrationMap):
         return Logistic(log_ratio, 1.0, 1.0)
 
     def _towards(self, base_rate: float, joint: Joint) -> float:
-        if not 0 < base_rate < 1:
-            raise InvalidOptionError("base_rate must be between 0 and 1", repr(base_rate))
+        check_share("base_rate", base_rate)
         rate = joint.base_rate
         if one_class(joint):
             raise InvalidOptionError(

@@ -11,8 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
-from calibrant.joint.gate import CLIP_FLOAT64, Floats
+from calibrant.joint.gate import CLIP_FLOAT64
 from calibrant.regression import LEAST
 from calibrant.repair.forms import MOST_LOG_ODDS, Form, Lines, Logistic, Steps
 

@@ -9,6 +9,7 @@ import numpy as np
 from calibrant.data import hold_out
 from calibrant.joint import Rows
 from calibrant.joint.draws import exact_levels
+from calibrant.options import as_generator
 from calibrant.repair import Choice, choose
 from calibrant.report.source import Source
 
@@ -26,7 +27,7 @@ def advise(
     Rows without weights, clusters and times are taken as counts of at most 4096 cells, so that the
     time does not grow with their number.
     """
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     evidence = source.evidence
     if evidence.given.row_count < 2:
         return None

@@ -10,7 +10,6 @@ from calibrant.errors import InvalidOptionError
 from calibrant.groups import judge_groups
 from calibrant.groups.division import Division
 from calibrant.inference import compare
-from calibrant.inference.evidence import check_share
 from calibrant.inference.interval import find_interval
 from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous import Evidences
@@ -21,6 +20,7 @@ from calibrant.inference.verdict import (
     default_tolerance,
     find_verdict,
 )
+from calibrant.options import check_share
 from calibrant.report.markdown import escaped, table
 from calibrant.report.source import Source
 from calibrant.report.stages import Tell, silent

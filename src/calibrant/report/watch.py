@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.inference import CalibrationMonitor
 from calibrant.inference.coins import read_coins
-from calibrant.joint.gate import Floats
 from calibrant.report.windows import (
     Times,
     Window,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.joint.gate import Floats
 from calibrant.measures import smooth_calibration_error
 
 MOST_WINDOWS = 10_000

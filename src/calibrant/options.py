@@ -1,0 +1,121 @@
+"""What options may be: checked here, once, before any memory is taken.
+
+Every size has a maximum. It is far beyond what anybody needs, and small enough that a slip of the
+finger costs an error message rather than the memory of the machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from calibrant.errors import InvalidOptionError
+
+MOST_ACTIONS = 10**4
+MOST_BINS = 2**20
+MOST_CELLS = 2**20
+MOST_CLASSES = 2**20
+MOST_DEGREE = 64
+MOST_DRAWS = 10**6
+MOST_FEATURES = 2**20
+MOST_FOLDS = 1000
+MOST_GRID = 2**24
+MOST_POINTS = 10**6
+MOST_REPEATS = 10**6
+MOST_ROUNDS = 10**9
+MOST_SEGMENTS = 10**4
+MOST_THREADS = 1024
+LONGEST = 80
+"""Letters of a value that an error message repeats."""
+
+
+def shown(value: object) -> str:
+    """Write what was given, however long it is and whatever its `repr` does."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  # integers of many digits refuse to be written, others may too
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def real(name: str, value: object) -> float:
+    """Return an option that must be a number; one beyond all doubles is infinite."""
+    if not isinstance(value, int | float | np.integer | np.floating) or value is True:
+        raise InvalidOptionError(f"{name} must be a number", shown(value))
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def whole(name: str, value: object, least: int = 1, most: int = MOST_ROUNDS) -> int:
+    """Return an option that must be a whole number between two others."""
+    number = real(name, value)
+    if least <= number <= most and number % 1 == 0:
+        return int(number)
+    raise InvalidOptionError(
+        f"{name} must be a whole number of at least {least} and at most {most}", shown(value)
+    )
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse a confidence, level or tolerance outside (0, 1)."""
+    if not 0 < real(name, value) < 1:
+        raise InvalidOptionError(f"{name} must lie between 0 and 1", shown(value))
+
+
+def check_within(name: str, value: float, low: float = 0.0, high: float = 1.0) -> float:
+    """Return an option that must be a number between two others, or one of them."""
+    if not low <= (number := real(name, value)) <= high:
+        raise InvalidOptionError(f"{name} must be in [{low:g}, {high:g}]", shown(value))
+    return number
+
+
+def check_positive(name: str, value: float) -> None:
+    """Refuse a number that is not positive and finite."""
+    if not 0 < real(name, value) < math.inf:
+        raise InvalidOptionError(f"{name} must be positive and finite", shown(value))
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Refuse a tolerance that is not positive and finite."""
+    check_positive("tolerance", tolerance)
+
+
+def check_draws(draws: int) -> int:
+    """Return a number of draws."""
+    return whole("draws", draws, 1, MOST_DRAWS)
+
+
+def check_degree(degree: int) -> int:
+    """Return a degree of a polynomial."""
+    return whole("degree", degree, 0, MOST_DEGREE)
+
+
+def power_of_two(resolution: int) -> int:
+    """Return a number of cells that can be halved and halved again."""
+    cells = whole("resolution", resolution, 1, MOST_CELLS)
+    if cells & (cells - 1):
+        raise InvalidOptionError(
+            f"resolution must be a power of two, at most {MOST_CELLS}", f"{cells}", "try 2**16"
+        )
+    return cells
+
+
+def refuse_unknown(name: str, value: object, known: Collection[str]) -> None:
+    """Refuse an option that is not one of the known ones."""
+    if not isinstance(value, str) or value not in known:
+        raise InvalidOptionError(f"{name} must be one of {', '.join(known)}", shown(value))
+
+
+def as_generator(rng: Any) -> np.random.Generator:
+    """Return the generator that a seed stands for, or the one that was given."""
+    try:
+        return np.random.default_rng(rng)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InvalidOptionError(
+            "rng must be a seed, a whole number of at least 0, or a Generator of numpy", shown(rng)
+        ) from error
