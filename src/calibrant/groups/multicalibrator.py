@@ -20,6 +20,7 @@ from calibrant.inference.evidence import check_share
 from calibrant.joint import Rows
 from calibrant.joint.gate import Floats, read_column
 from calibrant.repair.estimator import Estimator
+from calibrant.stored import load_json, restoring
 
 METHODS = ("hkrr", "low_degree", "boosted")
 SCHEMA = 1
@@ -215,20 +216,14 @@ class Multicalibrator(Estimator):
     @classmethod
     def load(cls, source: str | Path | Mapping[str, Any]) -> Multicalibrator:
         """Load fitted patches from a file, JSON or plain data."""
-        if isinstance(source, Mapping):
-            data: Mapping[str, Any] = source
-        else:
-            text = str(source)
-            if not text.lstrip().startswith("{"):
-                text = Path(source).read_text(encoding="utf-8")
-            data = json.loads(text)
-        if data.get("schema") != SCHEMA or data.get("map") != "Multicalibrator":
-            raise InvalidOptionError(
-                f"stored patches must be of a Multicalibrator with schema {SCHEMA}",
-                f"{data.get('map')} with schema {data.get('schema')}",
-            )
-        loaded = cls(**data["parameters"])
-        loaded.patches_ = Patches.from_dict(data)
+        data = load_json(source, "a stored Multicalibrator")
+        data.require_schema(SCHEMA)
+        data.choice("map", ("Multicalibrator",))
+        with restoring(data.what):
+            loaded = cls(**data.part("parameters").data)
+            loaded._check()
+        loaded._refuse_trees()
+        loaded.patches_ = Patches.from_stored(data)
         loaded.groupings_ = loaded.patches_.groupings
         return loaded
 
@@ -257,7 +252,7 @@ class Multicalibrator(Estimator):
         -------
         str
             A query with the columns and `recalibrated`, which is NULL where the prediction is no
-            probability. Missing values must be NULL, not NaN.
+            probability. Missing values are NULL or NaN.
         """
         self._require_fitted()
         self._refuse_trees()

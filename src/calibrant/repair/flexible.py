@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidStateError
 from calibrant.joint import Joint
 from calibrant.joint.gate import Floats
 from calibrant.measures.interval import best_partition
@@ -25,6 +25,7 @@ from calibrant.repair.base import (
     refuse_unknown,
 )
 from calibrant.repair.forms import Form, Lines, Steps, form_from
+from calibrant.stored import Stored
 from calibrant.words import count_text, distinct_texts
 
 STRATEGIES = ("quantile", "uniform", "interval")
@@ -280,7 +281,7 @@ class VennAbers(RecalibrationMap):
             Fitted values if the outcome were 0, and if it were 1.
         """
         self._require_fitted()
-        prediction = read_predictions(y_proba)
+        prediction = read_predictions(y_proba, self.scale_)
         return self.low_(prediction), self.high_(prediction)
 
     def to_dict(self) -> dict[str, Any]:
@@ -289,11 +290,15 @@ class VennAbers(RecalibrationMap):
         ends = {"low": self.low_.as_dict(), "high": self.high_.as_dict()}
         return super().to_dict() | {"interval": ends}
 
-    def restored(self, data: dict[str, Any]) -> Self:
+    def restored(self, data: Stored) -> Self:
         """Take over what was fitted from plain data."""
-        low, high = (form_from(data["interval"][end]) for end in ("low", "high"))
+        ends = data.part("interval")
+        low, high = (form_from(ends.part(end)) for end in ("low", "high"))
         if not (isinstance(low, Steps) and isinstance(high, Steps)):
-            raise InvalidOptionError("the ends of an interval must be steps", low.kind)
+            raise InvalidStateError("the ends of an interval must be steps", low.kind)
+        at = np.concatenate([low.start, high.start])
+        if bool((low(at) > high(at)).any()):
+            raise InvalidStateError("the lower end of an interval must not exceed the upper one")
         self.low_, self.high_ = low, high
         return super().restored(data)
 
