@@ -163,7 +163,7 @@ VALUES = {
         "timestamp",
         "duckdb",
     ),
-    "decimals": ([Decimal("1.10"), Decimal("-3"), None], "decimal(9, 2)", "duckdb sqlite"),
+    "decimals": ([Decimal("1.10"), Decimal(-3), None], "decimal(9, 2)", "duckdb sqlite"),
     "identifiers": ([UUID(int=7), UUID(int=2**127), None], "uuid", "duckdb"),
 }
 
@@ -271,10 +271,9 @@ def test_a_column_that_is_not_there_is_an_error_in_sqlite():
     """In double quotes it would be a text, which counts as 0."""
     connection = sqlite3.connect(":memory:")
     connection.execute("create table rows (p double)")
+    expression = Identity().fit([0.5], [1]).to_sql("q", dialect="sqlite")
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
-        connection.execute(
-            f"select {Identity().fit([0.5], [1]).to_sql('q', dialect='sqlite')} from rows"
-        )
+        connection.execute(f"select {expression} from rows")  # noqa: S608
     connection.close()
 
 
