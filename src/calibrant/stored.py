@@ -21,9 +21,8 @@ import numpy.typing as npt
 
 from calibrant.errors import CalibrantError, InvalidStateError
 
-# Nothing that is written here is larger or deeper.
+# Nothing that is written here is larger.
 MOST_CHARACTERS = 2**28
-MOST_DEPTH = 32
 # Counts beyond this are not exact in doubles.
 MOST_COUNTED = 2**53
 # Values of JSON that JSON itself cannot write, by the name that stands before them.
@@ -122,12 +121,12 @@ class Stored:
         return value
 
 
-def parse(text: object, what: str) -> Stored:
-    """Read JSON, not too large, not too deep, without NaN and infinities."""
+def parse(text: object, what: str, *, infinite: bool = False) -> Stored:
+    """Read JSON, not too large, not too deep, without NaN, and without infinities unless asked."""
     if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
         raise InvalidStateError(f"{what} must be JSON of at most 2**28 characters", _shown(text))
     try:
-        data = json.loads(text, parse_constant=_refuse_constant)
+        data = json.loads(text, parse_constant=_infinity if infinite else _refuse_constant)
     except RecursionError as error:
         raise InvalidStateError(f"{what} must not be nested so deeply") from error
     except ValueError as error:
@@ -163,7 +162,9 @@ def restoring(what: str) -> Iterator[None]:
         yield
     except InvalidStateError:
         raise
-    except (CalibrantError, TypeError, ValueError, OverflowError) as error:
+    except (
+        CalibrantError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError
+    ) as error:  # fmt: skip
         raise InvalidStateError(f"{what} must be what was written", str(error)) from error
 
 
@@ -248,6 +249,10 @@ def _between(low: float, high: float) -> str:
     if high == math.inf:
         return f" of at least {low:g}"
     return f" from {low:g} to {high:g}"
+
+
+def _infinity(name: str) -> float:
+    return _refuse_constant(name) if name == "NaN" else float(name)
 
 
 def _refuse_constant(name: str) -> float:

@@ -59,7 +59,9 @@ class Multicalibrator(Estimator):
     Attributes
     ----------
     fit_ : Fit
-        What was done, why it stopped, and what it brought on rows held out.
+        What was done, why it stopped, and what it brought on rows held out; not stored.
+    sentence_ : str
+        The same in words.
 
     Notes
     -----
@@ -88,6 +90,7 @@ class Multicalibrator(Estimator):
     fitted_by = "groupings_"
     to_fit = "call fit(y_proba, y_true, by)"
     fit_: Fit
+    sentence_: str
     groupings_: tuple[Grouping, ...]
     patches_: Patches
     boosted_: Boosted
@@ -160,6 +163,7 @@ class Multicalibrator(Estimator):
         else:
             found = patch_powers(divided, self.tolerance, self.degree, self.most)
         self.fit_ = fit_of(divided, found)
+        self.sentence_ = self.fit_.sentence
         self.groupings_ = groupings_of(parts)
         self.patches_ = Patches(self.groupings_, tuple(step.patch for step in self.fit_.steps))
         return self
@@ -205,7 +209,7 @@ class Multicalibrator(Estimator):
             "schema": SCHEMA,
             "map": "Multicalibrator",
             "parameters": parameters,
-            "sentence": self.fit_.sentence,
+            "sentence": self.sentence_,
             **self.patches_.as_dict(),
         }
 
@@ -222,7 +226,8 @@ class Multicalibrator(Estimator):
         with restoring(data.what):
             loaded = cls(**data.part("parameters").data)
             loaded._check()
-        loaded._refuse_trees()
+            loaded._refuse_trees()
+        loaded.sentence_ = data.text("sentence")
         loaded.patches_ = Patches.from_stored(data)
         loaded.groupings_ = loaded.patches_.groupings
         return loaded
@@ -283,6 +288,7 @@ class Multicalibrator(Estimator):
             None,
             kept,
         )
+        self.sentence_ = self.fit_.sentence
         return self
 
     def _table(self, by: object, size: int) -> Floats:
