@@ -34,6 +34,10 @@ class InvalidOptionError(CalibrantError, ValueError):
     """An option outside what a function understands."""
 
 
+class InvalidStateError(InvalidForecastsError, InvalidOptionError):
+    """A stored map, Joint, monitor or forecaster that nothing here can have written."""
+
+
 class InferenceRefusedError(CalibrantError, ValueError):
     """A p-value, noise floor or interval that the data at hand cannot support."""
 

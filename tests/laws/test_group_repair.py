@@ -166,7 +166,7 @@ def test_json_takes_the_map_there_and_back(repaired, tmp_path):
         GroupMap.load("{")
     with pytest.raises(InvalidOptionError, match="schema 1"):
         GroupMap.load({"map": "GroupMap", "schema": 3})
-    with pytest.raises(InvalidOptionError, match="complete"):
+    with pytest.raises(InvalidOptionError, match="field 'least'"):
         GroupMap.load({"map": "GroupMap", "schema": 1})
 
 

@@ -57,7 +57,7 @@ def test_missing_predictions_stay_missing_and_others_are_refused(fitted, tmp_pat
     rows, out = tmp_path / "rows.parquet", tmp_path / "out.parquet"
     write = "copy (select unnest([{}]::double[]) as prediction) to '{}' (format parquet)"
     duckdb.execute(write.format("20, null, 70", rows))
-    apply_to_files(fitted, [rows], out, percent=True)
+    apply_to_files(fitted, [rows], out, scale="percent")
     found = [row[0] for row in duckdb.sql(f"select recalibrated from '{out}'").fetchall()]  # noqa: S608
     assert found[1] is None
     assert [found[0], found[2]] == pytest.approx(fitted.transform([0.2, 0.7]).tolist())

@@ -27,7 +27,7 @@ from calibrant.repair import (
     VennAbers,
     load,
 )
-from calibrant.repair.texts import DIALECTS
+from calibrant.repair.quoting import DIALECTS
 
 RNG = np.random.default_rng(11)
 P = np.concatenate([RNG.beta(1, 2, 400), RNG.random(200).round(2), [0.0, 1.0, 1e-12, 1 - 1e-12]])
@@ -189,10 +189,10 @@ def test_maps_say_what_they_do():
         (lambda: FITTED["Platt"].to_python("2x"), "name"),
         (lambda: load({"schema": 2}), "schema"),
         (lambda: load({"schema": 1, "map": "Magic"}), "one of"),
-        (lambda: load({"schema": 1, "map": "Platt"}), "complete"),
+        (lambda: load({"schema": 1, "map": "Platt"}), "field 'parameters'"),
         (lambda: load("no such file"), "readable"),
         (lambda: load("{"), "JSON"),
-        (lambda: load(FITTED["uniform"].to_dict() | {"form": {"kind": "steps"}}), "'steps' must"),
+        (lambda: load(FITTED["uniform"].to_dict() | {"form": {"kind": "steps"}}), "field 'start'"),
         (
             lambda: load(
                 FITTED["uniform"].to_dict()

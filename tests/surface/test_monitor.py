@@ -262,7 +262,7 @@ def test_a_stored_monitor_that_somebody_changed_is_refused():
         changed(state, ["waiting"], [["a", {"prediction": 2, "due": 1, "outcome": None}]]),
     ]
     for text in broken:
-        with pytest.raises(InvalidForecastsError, match="what to_json wrote"):
+        with pytest.raises(InvalidForecastsError, match="stored monitor"):
             cal.CalibrationMonitor.from_json(text)
 
 

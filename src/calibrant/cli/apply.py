@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from calibrant.cli.options import FilesArgument, PredictionOption, Scale, ScaleOption
+from calibrant.cli.options import FilesArgument, PredictionOption, Scale
 from calibrant.cli.write import drafted, refuse_to_overwrite
 
 OutOption = Annotated[
@@ -22,7 +22,9 @@ def apply(
     out: OutOption,
     prediction: PredictionOption = "prediction",
     column: ColumnOption = "recalibrated",
-    scale: ScaleOption = Scale.UNIT,
+    scale: Annotated[
+        Scale | None, typer.Option(help="Units of the predictions; those of the map by default.")
+    ] = None,
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
     """Copy files with a column of recalibrated predictions."""
@@ -40,7 +42,7 @@ def apply(
             draft,
             prediction=prediction,
             column=column,
-            percent=scale is Scale.PERCENT,
+            scale=scale,
         )
     typer.echo(f"{count_text(done.rows, 'row')} with {column}: {out}")
     if done.strange:

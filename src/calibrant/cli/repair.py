@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +27,11 @@ from calibrant.cli.options import (
     names_of,
 )
 from calibrant.cli.write import drafted, refuse_to_overwrite, write_text
+
+if TYPE_CHECKING:
+    from calibrant.groups import GroupMap
+    from calibrant.repair import RecalibrationMap
+    from calibrant.repair.quoting import Dialect
 
 
 def repair(
@@ -79,8 +85,8 @@ def repair(
     from calibrant.joint.files import read_columns
     from calibrant.repair import choose
     from calibrant.repair.files import apply_to_files, check_output
+    from calibrant.repair.quoting import dialect_of
     from calibrant.repair.text import choice_text
-    from calibrant.repair.texts import dialect_of
     from calibrant.report.source import prepare
 
     written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,
@@ -121,24 +127,31 @@ def repair(
         typer.echo(choice_text(choice))
         if forecasts.dropped:
             typer.echo(f"note: {forecasts.dropped} rows with a missing value were dropped")
+    # All texts come first: a map that cannot be written must not leave some files behind.
+    fitted = choice.map.with_scale(scale.value)
+
+    def judged() -> str:
+        shown = {"schema": 1, **choice.as_dict(), "map": fitted.to_dict()}
+        return json.dumps(shown | {"dropped": forecasts.dropped}, allow_nan=False)
+
+    texts: dict[str, tuple[str | None, Callable[[], str]]] = {
+        "--map": (map_file, fitted.to_json),
+        "--sql": (sql, lambda: _commented(fitted, prediction, dialect_of(dialect))),
+        "--python": (python, fitted.to_python),
+        "--json": (json_path, judged),
+    }
+    written_texts = [
+        (text(), path, option) for option, (path, text) in texts.items() if path is not None
+    ]
     if out is not None:
         with drafted(out, "--out") as draft:
-            apply_to_files(
-                choice.map,
-                files,
-                draft,
-                prediction=prediction,
-                column=column,
-                percent=scale is Scale.PERCENT,
-            )
-    if map_file is not None:
-        write_text(choice.map.to_json(), map_file, "--map")
-    if sql is not None:
-        said = " ".join(choice.map.sentence.split())
-        text = f"-- {said}\n{choice.map.to_sql(prediction, dialect=dialect)}"
-        write_text(text, sql, "--sql")
-    if python is not None:
-        write_text(choice.map.to_python(), python, "--python")
-    if json_path is not None:
-        shown = {"schema": 1, **choice.as_dict(), "dropped": forecasts.dropped}
-        write_text(json.dumps(shown, allow_nan=False), json_path, "--json")
+            apply_to_files(fitted, files, draft, prediction=prediction, column=column)
+    for text, path, option in written_texts:
+        write_text(text, path, option)
+
+
+def _commented(fitted: RecalibrationMap | GroupMap, prediction: str, kind: Dialect) -> str:
+    """Write a map as SQL below its sentence, with what it takes and returns."""
+    takes = {"unit": "probabilities in [0, 1]", "percent": "per cent"}[fitted.scale_]
+    said = kind.comment(f"{fitted.sentence} Takes {takes}, returns a probability in [0, 1].")
+    return f"{said}\n{fitted.to_sql(prediction, dialect=kind.name)}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -24,6 +26,8 @@ PARTS = 5
 MOST_LEVELS = 250
 MISSING = "missing"
 UNSEEN = -1
+# Whole numbers beyond this are not exact in doubles.
+MOST_EXACT = 2**53
 # Distinct numbers are looked for among these rows first.
 FIRST_ROWS = 100_000
 
@@ -39,6 +43,8 @@ class Grouping:
     """Group of each value; empty for numbers that are cut."""
     cuts: npt.NDArray[Any] | None = None
     """Where numbers are cut; a number on a cut belongs above it."""
+    has_missing: bool = False
+    """Whether the last group is that of missing values."""
 
     def __len__(self) -> int:
         return len(self.levels)
@@ -46,22 +52,26 @@ class Grouping:
     @property
     def missing(self) -> int:
         """Group of missing values, if the column had any."""
-        return len(self) - 1 if self.levels[-1] == MISSING else UNSEEN
+        return len(self) - 1 if self.has_missing else UNSEEN
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column holds numbers, of which NaN is none."""
+        if self.cuts is not None:
+            return self.cuts.dtype.kind != "M"
+        return bool(self.labels) and all(_is_number(value) for value in self.labels)
 
     def codes(self, values: object, size: int) -> Codes:
         """Find the group of each value; values that were not seen before are in none (-1)."""
         column = read_column(values, self.column, size)
         if self.cuts is None:
-            known = dict(self.labels)
-            if column.dtype.kind == "f":
-                gone = np.isnan(column)
-                return np.where(gone, self.missing, _look_up(column, known, UNSEEN))
-            if column.dtype.kind == "b":
-                groups = np.array([known.get(False, UNSEEN), known.get(True, UNSEEN)])
-                return np.asarray(groups[column * 1])
-            return _looked_up(column, known, self.missing)
+            if column.dtype.kind in "biuf":
+                distinct, at = np.unique(column, return_inverse=True)
+                return _looked_up(distinct, self.labels, self.missing)[at]
+            with _hashed(self.column):
+                return _looked_up(column, self.labels, self.missing)
         numbers = _numbers(column, self.column)
-        if numbers is None:
+        if numbers is None or (numbers.dtype.kind == "M") != (self.cuts.dtype.kind == "M"):
             raise InvalidForecastsError(
                 f"{self.column} must hold numbers as it did before", f"type {column.dtype}"
             )
@@ -151,14 +161,15 @@ def grouped(
         distinct = _few_values(numbers)
         if distinct is None:
             return _cut(numbers, column, parts, weight)
-        codes = _look_up(numbers, {}, UNSEEN, distinct)
+        codes = np.minimum(np.searchsorted(distinct, numbers), distinct.size - 1)
         return _labelled(codes, list(distinct), _gone(numbers), column, most_levels)
     if entries.dtype.kind == "b":
         return _labelled(
             entries.astype(np.int64), [False, True], np.zeros(size, dtype=bool), column, 2
         )
     seen: dict[Any, int] = {}
-    codes = _counted(entries, seen)
+    with _hashed(column):
+        codes = _counted(entries, seen)
     gone = np.array([is_missing(value) for value in seen], dtype=bool)[codes]
     return _labelled(codes, list(seen), gone, column, most_levels)
 
@@ -197,17 +208,18 @@ def _labelled(
     frequent = sorted(present, key=lambda i: (-counts[i], level_text(values[i])))[:most_levels]
     kept = sorted(frequent, key=lambda i: _order(values[i]))
     rest = sorted(set(present) - set(kept))
-    levels = [level_text(values[i]) for i in kept]
+    levels = distinct_names([values[i] for i in kept])
     group = np.full(len(values) + 1, len(kept), dtype=np.int64)
     group[kept] = np.arange(len(kept))
     if rest:
-        levels.append(f"other ({len(rest)} values)")
+        levels.append(free_name(f"other ({len(rest)} values)", "gathered", levels))
     labels = {_plain(values[i]): int(group[i]) for i in kept + rest}
     numbered = group[codes]
     if gone.any():
         numbered = np.where(gone, len(levels), numbered)
-        levels.append(MISSING)
-    return Partition((Grouping(column, tuple(levels), labels),), numbered)
+        levels.append(free_name(MISSING, "no value", levels))
+    grouping = Grouping(column, tuple(levels), labels, has_missing=bool(gone.any()))
+    return Partition((grouping,), numbered)
 
 
 def _cut(numbers: npt.NDArray[Any], column: str, parts: int, weight: Floats | None) -> Partition:
@@ -219,12 +231,32 @@ def _cut(numbers: npt.NDArray[Any], column: str, parts: int, weight: Floats | No
     if gone.any():
         codes = np.where(gone, len(levels), codes)
         levels.append(MISSING)
-    return Partition((Grouping(column, tuple(levels), {}, cuts),), codes)
+    return Partition((Grouping(column, tuple(levels), {}, cuts, bool(gone.any())),), codes)
+
+
+def distinct_names(values: Sequence[Any]) -> list[str]:
+    """Name values so that no two names are alike."""
+    names = [level_text(value) for value in values]
+    counts = Counter(names)
+    if len(counts) == len(names):
+        return names
+    return [
+        name if counts[name] == 1 else f"{value!r}"
+        for name, value in zip(names, values, strict=True)
+    ]
+
+
+def free_name(name: str, remark: str, taken: Iterable[str]) -> str:
+    """Return a name for what is no label, with a remark where a label has that name."""
+    used = set(taken)
+    while name in used:
+        name = f"{name} ({remark})"
+    return name
 
 
 def level_names(cuts: Sequence[Any] | npt.NDArray[Any]) -> list[str]:
     """Name the parts between cuts."""
-    texts = [level_text(cut) for cut in cuts]
+    texts = distinct_names(list(cuts))
     if not texts:
         return ["all values"]
     between = [f"{a} to < {b}" for a, b in pairwise(texts)]
@@ -255,8 +287,10 @@ def _numbers(column: npt.NDArray[Any], name: str) -> npt.NDArray[Any] | None:
     some = [value for value in column[:100].tolist() if not is_missing(value)]
     if not some or not all(_is_number(value) for value in some):
         return None
+    values = [np.nan if is_missing(value) else value for value in column.tolist()]
+    if any(isinstance(value, int) and abs(value) > MOST_EXACT for value in values):
+        return None  # as doubles different ones would be one
     try:
-        values = [np.nan if is_missing(value) else value for value in column.tolist()]
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidForecastsError(
@@ -296,6 +330,17 @@ def _counted(entries: npt.NDArray[Any], seen: dict[Any, int]) -> Codes:
     return np.fromiter(map(known.__getitem__, entries.tolist()), np.int64, entries.size)
 
 
+@contextmanager
+def _hashed(column: str) -> Iterator[None]:
+    """Refuse labels that cannot be told apart quickly: lists, dictionaries, arrays."""
+    try:
+        yield
+    except TypeError as error:
+        raise InvalidForecastsError(
+            f"{column} must hold labels, numbers or dates", str(error), "group by text instead"
+        ) from error
+
+
 class _Counter(dict[Any, int]):
     """A dictionary that gives every new key the next number, and remembers it elsewhere."""
 
@@ -309,30 +354,11 @@ class _Counter(dict[Any, int]):
         return number
 
 
-def _looked_up(entries: npt.NDArray[Any], labels: dict[Any, int], missing: int) -> Codes:
+def _looked_up(entries: npt.NDArray[Any], labels: Mapping[Any, int], missing: int) -> Codes:
     codes = [
-        labels[value] if value in labels else missing if is_missing(value) else UNSEEN
-        for value in entries.tolist()
+        missing if is_missing(value) else labels.get(value, UNSEEN) for value in entries.tolist()
     ]
     return np.array(codes, dtype=np.int64)
-
-
-def _look_up(
-    numbers: npt.NDArray[Any],
-    labels: dict[Any, int],
-    unseen: int,
-    distinct: npt.NDArray[Any] | None = None,
-) -> Codes:
-    """Place of each number among distinct ones, or the group that its label has."""
-    if distinct is None:
-        distinct = np.array(sorted(labels), dtype=np.float64)
-        groups = np.array([labels[value] for value in sorted(labels)], dtype=np.int64)
-    else:
-        groups = np.arange(distinct.size, dtype=np.int64)
-    if not distinct.size:
-        return np.full(numbers.size, unseen, dtype=np.int64)
-    at = np.minimum(np.searchsorted(distinct, numbers), distinct.size - 1)
-    return np.where(distinct[at] == numbers, groups[at], unseen)
 
 
 def _plain(value: Any) -> Any:
@@ -346,9 +372,9 @@ def level_text(value: Any) -> str:
     if isinstance(value, np.datetime64):
         return str(np.datetime_as_string(value, unit="auto"))
     if isinstance(value, float | np.floating):
-        return f"{value:.6g}"
+        return f"{value + 0.0:.6g}"  # -0.0 is 0
     return str(value)
 
 
-def _order(value: Any) -> tuple[int, float, str]:
-    return (0, float(value), "") if _is_number(value) else (1, 0.0, str(value))
+def _order(value: Any) -> tuple[int, Any, str]:
+    return (0, value, "") if _is_number(value) else (1, 0, str(value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,17 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
+from calibrant.groups.columns import Grouping
 from calibrant.groups.patches import Patches, codes_of, patches_text, unseen
 from calibrant.repair import RecalibrationMap
 from calibrant.repair import load as load_map
-from calibrant.repair.base import SCHEMA, read_predictions, read_text
+from calibrant.repair.base import SCHEMA, read_predictions
 from calibrant.repair.forms import Form
-from calibrant.repair.texts import dialect_of, python_source, sql_expression
+from calibrant.repair.quoting import dialect_of, docstring, python_literal
+from calibrant.repair.texts import free_name, python_source, sql_expression
+from calibrant.stored import load_json
 
-PROGRAM = '''\
+PROGRAM = """\
 from bisect import bisect_right as _right
 
 # Name, group of each label, cuts, and group of missing values of each column.
@@ -30,10 +33,7 @@ PATCHES = {patches}
 
 
 def {name}(p, groups):
-    """{doc}
-
-    Takes a probability, and a dictionary with the values of the columns.
-    """
+    {doc}
     base = moved = _base(p)
     found = []
     for column, labels, cuts, missing in COLUMNS:
@@ -51,7 +51,7 @@ def {name}(p, groups):
         if all(found[column] == level for column, level in wanted):
             moved = min(max(moved + (amount * moved if stretch else amount), 0.0), 1.0)
     return min(max(moved, {least!r}), {most!r})
-'''
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +71,15 @@ class GroupMap:
     def form_(self) -> Form:
         """The map for all rows as one of a few functions."""
         return self.base.form_
+
+    @property
+    def scale_(self) -> str:
+        """Units of the predictions that it takes: "unit" or "percent"."""
+        return self.base.scale_
+
+    def with_scale(self, scale: str) -> GroupMap:
+        """Return the same map for predictions in other units, "unit" or "percent"."""
+        return replace(self, base=self.base.with_scale(scale))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -97,7 +106,7 @@ class GroupMap:
         Parameters
         ----------
         y_proba : array-like of shape (n,) or (n, 2)
-            Predicted probabilities of outcome 1.
+            Predicted probabilities of outcome 1, in the units of `scale_`.
         by : mapping of str to array-like, frame, or array of shape (n, k)
             The columns of the groups.
 
@@ -107,7 +116,7 @@ class GroupMap:
             As the predictions were given. Rows with a value that was not seen in the fit have
             the prediction of the map for all rows; a warning counts them.
         """
-        prediction = read_predictions(y_proba)
+        prediction = read_predictions(y_proba, self.scale_)
         codes = codes_of(self.patches.groupings, by, prediction.size)
         moved = self.patched(self.form_(prediction), codes)
         return np.column_stack([1 - moved, moved]) if np.asarray(y_proba).ndim == 2 else moved
@@ -151,20 +160,12 @@ class GroupMap:
         GroupMap
             Without patches and columns, if none were stored.
         """
-        try:
-            data = source if isinstance(source, Mapping) else json.loads(read_text(source))
-        except json.JSONDecodeError as error:
-            raise InvalidOptionError("a stored map must be JSON", str(error)) from error
-        if not isinstance(data, Mapping) or data.get("map") != "GroupMap":
-            return cls(load_map(data if isinstance(data, Mapping) else {}), Patches((), ()))
-        if data.get("schema") != SCHEMA:
-            raise InvalidOptionError(
-                f"a stored map must have schema {SCHEMA}", repr(data.get("schema"))
-            )
-        try:
-            return cls(load_map(data["base"]), Patches.from_dict(data), float(data["least"]))
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise InvalidOptionError("a stored map must be complete", str(error)) from error
+        data = load_json(source, "a stored map")
+        if not data.has("map") or data.get("map") != "GroupMap":
+            return cls(load_map(data.data), Patches((), ()))
+        data.require_schema(SCHEMA)
+        least = data.number("least", 0.0, 0.5)
+        return cls(load_map(data.part("base").data), Patches.from_stored(data), least)
 
     def to_sql(self, column: str = "prediction", *, dialect: str = "duckdb") -> str:
         """Return an expression of SQL.
@@ -172,18 +173,19 @@ class GroupMap:
         Parameters
         ----------
         column : str, default="prediction"
-            Column of predictions; the columns of the groups have their own names.
+            Column of predictions, in the units of `scale_`; the columns of the groups have their
+            own names.
         dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
             Kind of SQL.
 
         Returns
         -------
         str
-            NULL where the column holds no probability. Missing values of the columns of groups
-            must be NULL, not NaN.
+            A probability in [0, 1]; NULL where the column holds no prediction. In columns of
+            groups NULL is missing, and so is NaN.
         """
         corrected = partial(self.corrected, dialect=dialect)
-        return sql_expression(self.form_, column, dialect, corrected)
+        return sql_expression(self.form_, column, dialect, self.scale_, corrected)
 
     def corrected(self, value: str, dialect: str) -> str:
         """Return SQL for the patched prediction, from that of the map, which is not NULL."""
@@ -198,29 +200,35 @@ class GroupMap:
         return f"not ({self.patches.seen(dialect)})"
 
     def to_python(self, name: str = "recalibrate") -> str:
-        """Return the source of a Python function of a probability and a dictionary of columns."""
+        """Return the source of a Python function of a prediction and a dictionary of columns.
+
+        It takes the units of `scale_` and returns a probability in [0, 1].
+        """
         if not self.patches.patches:
             return self.base.to_python(name)
         self.patches.refuse_steps()
-        columns = []
-        for grouping in self.patches.groupings:
-            cuts = grouping.cuts
-            if cuts is not None and cuts.dtype.kind == "M":
-                raise InvalidOptionError(
-                    "groups of dates cannot be written as Python",
-                    grouping.column,
-                    "write SQL or JSON",
-                )
-            cut = None if cuts is None else tuple(cuts.tolist())
-            columns.append((grouping.column, dict(grouping.labels), cut, grouping.missing))
-        patches = [(p.groups, bool(p.power), p.amount) for p in self.patches.patches]
+        columns = tuple(
+            (g.column, dict(g.labels), _python_cuts(g), g.missing) for g in self.patches.groupings
+        )
+        patches = tuple((p.groups, bool(p.power), p.amount) for p in self.patches.patches)
+        takes = "Takes a prediction, and a dictionary with the values of the columns."
         program = PROGRAM.format(
-            name=name,
-            doc=self.sentence.replace("\\", "\\\\").replace('"', '\\"'),
-            columns=repr(tuple(columns)),
-            patches=repr(tuple(patches)),
+            name=free_name(name),
+            doc=docstring(f"{self.sentence} {takes}"),
+            columns=python_literal(columns),
+            patches=python_literal(patches),
             least=self.least,
             most=1 - self.least,
         )
-        python_source(self.form_, name, "")  # refuses what is no name
-        return f"{python_source(self.form_, '_base', self.base.sentence)}\n\n{program}"
+        base = python_source(self.form_, "_base", self.base.sentence, self.scale_)
+        return f"{base}\n\n{program}"
+
+
+def _python_cuts(grouping: Grouping) -> tuple[float, ...] | None:
+    if grouping.cuts is None:
+        return None
+    if grouping.cuts.dtype.kind == "M":
+        raise InvalidOptionError(
+            "groups of dates cannot be written as Python", grouping.column, "write SQL or JSON"
+        )
+    return tuple(grouping.cuts.tolist())

@@ -30,6 +30,7 @@ from calibrant.options import (
     whole,
 )
 from calibrant.repair.estimator import Estimator
+from calibrant.stored import load_json, restoring
 
 METHODS = ("hkrr", "low_degree", "boosted")
 SCHEMA = 1
@@ -68,7 +69,9 @@ class Multicalibrator(Estimator):
     Attributes
     ----------
     fit_ : Fit
-        What was done, why it stopped, and what it brought on rows held out.
+        What was done, why it stopped, and what it brought on rows held out; not stored.
+    sentence_ : str
+        The same in words.
 
     Notes
     -----
@@ -97,6 +100,7 @@ class Multicalibrator(Estimator):
     fitted_by = "groupings_"
     to_fit = "call fit(y_proba, y_true, by)"
     fit_: Fit
+    sentence_: str
     groupings_: tuple[Grouping, ...]
     patches_: Patches
     boosted_: Boosted
@@ -172,6 +176,7 @@ class Multicalibrator(Estimator):
         else:
             found = patch_powers(divided, self.tolerance, self.degree, self.most)
         self.fit_ = fit_of(divided, found)
+        self.sentence_ = self.fit_.sentence
         self.groupings_ = groupings_of(parts)
         self.patches_ = Patches(self.groupings_, tuple(step.patch for step in self.fit_.steps))
         return self
@@ -217,7 +222,7 @@ class Multicalibrator(Estimator):
             "schema": SCHEMA,
             "map": "Multicalibrator",
             "parameters": parameters,
-            "sentence": self.fit_.sentence,
+            "sentence": self.sentence_,
             **self.patches_.as_dict(),
         }
 
@@ -228,20 +233,15 @@ class Multicalibrator(Estimator):
     @classmethod
     def load(cls, source: str | Path | Mapping[str, Any]) -> Multicalibrator:
         """Load fitted patches from a file, JSON or plain data."""
-        if isinstance(source, Mapping):
-            data: Mapping[str, Any] = source
-        else:
-            text = str(source)
-            if not text.lstrip().startswith("{"):
-                text = Path(source).read_text(encoding="utf-8")
-            data = json.loads(text)
-        if data.get("schema") != SCHEMA or data.get("map") != "Multicalibrator":
-            raise InvalidOptionError(
-                f"stored patches must be of a Multicalibrator with schema {SCHEMA}",
-                f"{data.get('map')} with schema {data.get('schema')}",
-            )
-        loaded = cls(**data["parameters"])
-        loaded.patches_ = Patches.from_dict(data)
+        data = load_json(source, "a stored Multicalibrator")
+        data.require_schema(SCHEMA)
+        data.choice("map", ("Multicalibrator",))
+        with restoring(data.what):
+            loaded = cls(**data.part("parameters").data)
+            loaded._check()
+            loaded._refuse_trees()
+        loaded.sentence_ = data.text("sentence")
+        loaded.patches_ = Patches.from_stored(data)
         loaded.groupings_ = loaded.patches_.groupings
         return loaded
 
@@ -270,7 +270,7 @@ class Multicalibrator(Estimator):
         -------
         str
             A query with the columns and `recalibrated`, which is NULL where the prediction is no
-            probability. Missing values must be NULL, not NaN.
+            probability. Missing values are NULL or NaN.
         """
         self._require_fitted()
         self._refuse_trees()
@@ -305,6 +305,7 @@ class Multicalibrator(Estimator):
             None,
             kept,
         )
+        self.sentence_ = self.fit_.sentence
         return self
 
     def _table(self, by: object, size: int) -> Floats:

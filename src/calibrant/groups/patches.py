@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,24 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
+from calibrant.errors import (
+    CalibrantWarning,
+    InvalidForecastsError,
+    InvalidOptionError,
+    InvalidStateError,
+)
 from calibrant.groups.columns import UNSEEN, Codes, Grouping, columns_of
-from calibrant.repair.texts import Dialect, dialect_of, number_text
+from calibrant.groups.stored_columns import grouping_dict, grouping_from
+from calibrant.repair.quoting import Dialect, dialect_of, number_text
+from calibrant.stored import Stored, whole
 from calibrant.words import count_text
+
+# SQLite's parser overflows where nine steps are nested; this leaves room for what is around them.
+SHALLOW = 4
+# Patches that DuckDB and PostgreSQL take as one nested expression.
+MOST_NESTED = 100
+# Powers of predictions that a stored patch may have.
+MOST_POWER = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +75,7 @@ class Patches:
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
-            "columns": [_grouping_dict(grouping) for grouping in self.groupings],
+            "columns": [grouping_dict(grouping) for grouping in self.groupings],
             "patches": [
                 {
                     "groups": [list(group) for group in patch.groups],
@@ -75,20 +89,10 @@ class Patches:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Patches:
+    def from_stored(cls, data: Stored) -> Patches:
         """Take plain data back."""
-        groupings = tuple(_grouping_from(entry) for entry in data["columns"])
-        patches = tuple(
-            Patch(
-                tuple((int(column), int(level)) for column, level in entry["groups"]),
-                float(entry["low"]),
-                float(entry["high"]),
-                int(entry["power"]),
-                float(entry["amount"]),
-            )
-            for entry in data["patches"]
-        )
-        return cls(groupings, patches)
+        groupings = tuple(grouping_from(entry) for entry in data.parts("columns"))
+        return cls(groupings, tuple(_patch_from(p, groupings) for p in data.parts("patches")))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -104,18 +108,47 @@ class Patches:
         """Write the corrected prediction as one expression, from an expression of a prediction.
 
         Each step holds the one before it once, so that the text grows by a line with each patch.
+        Parsers that take but few nested steps get them side by side: SQLite as a chain of
+        subqueries of a few steps each, Spark as a list that it folds.
         """
         self.refuse_steps()
         kind = dialect_of(dialect)
-        moved = prediction
-        for patch in self.patches:
-            where = " and ".join(self._conditions(patch, kind))
-            rest, amount = (0.0, patch.amount) if patch.power == 0 else (1.0, 1 + patch.amount)
-            by = number_text(amount)
-            if where:
-                by = f"case when {where} then {by} else {number_text(rest)} end"
-            moved = kind.within(f"({moved}) {'*' if patch.power else '+'} {by}", 0.0, 1.0)
-        return moved
+        steps = [self._step(patch, kind) for patch in self.patches]
+        if dialect == "spark":
+            return _folded(prediction, steps, kind)
+        if dialect == "sqlite":
+            return self._chained(prediction, steps, kind)
+        if len(steps) > MOST_NESTED:
+            raise InvalidOptionError(
+                f"one expression for {dialect} takes at most {MOST_NESTED} patches",
+                f"{len(steps)}",
+            )
+        return _nested(prediction, steps, kind)
+
+    def _step(self, patch: Patch, kind: Dialect) -> tuple[str, str]:
+        """Write what predictions are multiplied by, and what is added to them."""
+        where = " and ".join(self._conditions(patch, kind))
+        one, none = number_text(1.0), number_text(0.0)
+        rest, amount = (one, 1 + patch.amount) if patch.power else (none, patch.amount)
+        by = number_text(amount)
+        if where:
+            by = f"case when {where} then {by} else {rest} end"
+        return (by, none) if patch.power else (one, by)
+
+    def _chained(self, prediction: str, steps: Sequence[tuple[str, str]], kind: Dialect) -> str:
+        if len(steps) <= SHALLOW:
+            return _nested(prediction, steps, kind)
+        mark = "v"
+        while any(name.lower().startswith(mark) for name in self.columns):
+            mark += "v"
+        value, links = kind.quoted(mark), []
+        starts = range(0, len(steps), SHALLOW)
+        for number, start in enumerate(starts):
+            moved = _nested(value, steps[start : start + SHALLOW], kind)
+            step = f"select {moved} from {mark}{number}"  # noqa: S608
+            links.append(f"{mark}{number + 1}({value}) as ({step})")
+        chain = ", ".join([f"{mark}0({value}) as (select {prediction})", *links])
+        return f"(with {chain} select {value} from {mark}{len(starts)})"  # noqa: S608
 
     def seen(self, dialect: str) -> str:
         """Write a condition for rows whose values were all seen before; never NULL."""
@@ -136,6 +169,11 @@ class Patches:
         kind = dialect_of(dialect)
         base = kind.quoted(prediction)
         named = [*keep, *(grouping.column for grouping in self.groupings), prediction]
+        if any(name.lower() in {"recalibrated", "seen"} for name in named):
+            raise InvalidOptionError(
+                "columns must not be named recalibrated or seen, as those of the query are",
+                ", ".join(named),
+            )
         columns = ", ".join(map(kind.quoted, dict.fromkeys(named)))
         sound = f"{base} BETWEEN 0 AND 1"
         known = " AND ".join([sound, *(_seen(g, kind) for g in self.groupings)])
@@ -195,66 +233,74 @@ def codes_of(groupings: Sequence[Grouping], by: object, size: int) -> list[Codes
     return codes
 
 
+def _nested(prediction: str, steps: Sequence[tuple[str, str]], kind: Dialect) -> str:
+    """Write each step around the one before it."""
+    moved = prediction
+    for times, plus in steps:
+        how = f"* {times}" if plus == number_text(0.0) else f"+ {plus}"
+        moved = kind.within(f"({moved}) {how}", 0.0, 1.0)
+    return moved
+
+
+def _folded(prediction: str, steps: Sequence[tuple[str, str]], kind: Dialect) -> str:
+    """Write the steps as a list, folded by one function."""
+    if not steps:
+        return prediction
+    listed = ", ".join(f"struct({times} as m, {plus} as a)" for times, plus in steps)
+    moved = kind.within("v * s.m + s.a", 0.0, 1.0)
+    return f"aggregate(array({listed}), cast({prediction} as double), (v, s) -> {moved})"
+
+
 def _condition(grouping: Grouping, level: int, kind: Dialect) -> str:
     """Say in SQL that a row belongs to a level of a column."""
-    column = kind.quoted(grouping.column)
+    missing = kind.missing(grouping.column, numeric=grouping.numeric)
     if level == grouping.missing:
-        return f"{column} IS NULL"
+        return missing
     if grouping.cuts is None:
         values = [value for value, group in grouping.labels.items() if group == level]
-        return f"{column} IN ({', '.join(map(_literal, values))})"
-    ends = []
+        return _among(grouping, values, kind)
+    column, ends = kind.quoted(grouping.column), []
     if level > 0:
-        ends.append(f"{column} >= {_literal(grouping.cuts[level - 1])}")
+        ends.append(f"{column} >= {kind.literal(grouping.cuts[level - 1])}")
     if level < grouping.cuts.size:
-        ends.append(f"{column} < {_literal(grouping.cuts[level])}")
-    return " AND ".join(ends or [f"{column} IS NOT NULL"])
+        ends.append(f"{column} < {kind.literal(grouping.cuts[level])}")
+    else:
+        ends.append(f"not {missing}")  # databases hold NaN to be larger than all numbers
+    return " and ".join(ends)
 
 
 def _seen(grouping: Grouping, kind: Dialect) -> str:
-    """Say in SQL that a row has a value that was seen before."""
+    """Say in SQL that a row has a value that was seen before; never NULL."""
+    missing = kind.missing(grouping.column, numeric=grouping.numeric)
+    if grouping.cuts is not None:
+        return "1 = 1" if grouping.has_missing else f"not {missing}"
+    known = "1 = 0"
+    if grouping.labels:
+        known = f"coalesce({_among(grouping, list(grouping.labels), kind)}, 1 = 0)"
+    return f"({known} or {missing})" if grouping.has_missing else known
+
+
+def _among(grouping: Grouping, values: Sequence[Any], kind: Dialect) -> str:
+    """Say in SQL that a column has one of some values."""
     column = kind.quoted(grouping.column)
-    if grouping.cuts is None and not grouping.labels:
-        known = "1 = 0"
-    elif grouping.cuts is None:
-        known = f"coalesce({column} IN ({', '.join(map(_literal, grouping.labels))}), 1 = 0)"
-    else:
-        known = f"{column} IS NOT NULL"
-    return f"({known} OR {column} IS NULL)" if grouping.missing != UNSEEN else known
+    if all(isinstance(value, str) for value in grouping.labels):
+        column = f"cast({column} as {kind.text_type})"
+    return f"{column} in ({', '.join(map(kind.literal, values))})"
 
 
-def _literal(value: Any) -> str:
-    if isinstance(value, bool | np.bool_):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, float | np.floating):
-        return number_text(float(value))
-    if isinstance(value, int | np.integer):
-        return str(int(value))
-    text = str(value).replace("'", "''")
-    return f"'{text}'"
-
-
-def _grouping_dict(grouping: Grouping) -> dict[str, Any]:
-    cuts = grouping.cuts
-    return {
-        "column": grouping.column,
-        "levels": list(grouping.levels),
-        "labels": [[value, level] for value, level in grouping.labels.items()],
-        "cuts": None if cuts is None else [_stored(cut) for cut in cuts],
-        "dates": cuts is not None and cuts.dtype.kind == "M",
-    }
-
-
-def _stored(cut: Any) -> Any:
-    return str(cut) if isinstance(cut, np.datetime64) else float(cut)
-
-
-def _grouping_from(data: Mapping[str, Any]) -> Grouping:
-    kind = "datetime64" if data["dates"] else np.float64
-    cuts = None if data["cuts"] is None else np.array(data["cuts"], dtype=kind)
-    return Grouping(
-        str(data["column"]),
-        tuple(data["levels"]),
-        {value: int(level) for value, level in data["labels"]},
-        cuts,
+def _patch_from(data: Stored, groupings: Sequence[Grouping]) -> Patch:
+    groups = []
+    for pair in data.entries("groups"):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise InvalidStateError("groups of a stored patch must be pairs", f"{pair!r:.60}")
+        column = whole(pair[0], "the column of a stored patch", 0, len(groupings) - 1)
+        level = whole(pair[1], "the level of a stored patch", 0, len(groupings[column]) - 1)
+        groups.append((column, level))
+    low = data.number("low", 0.0, 1.0)
+    return Patch(
+        tuple(groups),
+        low,
+        data.number("high", low, 1.0),
+        data.whole("power", 0, MOST_POWER),
+        data.number("amount"),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -16,8 +16,9 @@ from calibrant.groups.columns import (
     MOST_LEVELS,
     MOST_NUMBERS,
     PARTS,
+    distinct_names,
+    free_name,
     level_names,
-    level_text,
 )
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.simultaneous import AND
@@ -25,6 +26,7 @@ from calibrant.joint import Joint, joints_by
 from calibrant.joint.columns import ColumnNames, Columns
 from calibrant.joint.engines import Frame, as_frame, fetched, fetched_value
 from calibrant.joint.frames import Resolution
+from calibrant.joint.gate import is_missing
 from calibrant.joint.names import require
 
 # Up to so many rows sums are of exact predictions; beyond that of cells.
@@ -92,16 +94,29 @@ def _named(
     by: str, joints: dict[tuple[object, ...], Joint], most: int
 ) -> dict[tuple[str, str], Joint]:
     """Name groups as `audit_groups` does; the smallest of very many are gathered."""
-    named = {
-        (by, AND.join(MISSING if part is None else level_text(part) for part in key)): joint
-        for key, joint in joints.items()
-    }
+    known: dict[tuple[object, ...], Joint] = {}
+    for key, joint in joints.items():  # NaN and NULL are both missing
+        values = tuple(None if is_missing(part) else part for part in key)
+        known[values] = known[values] + joint if values in known else joint
+    names = [_names(column) for column in zip(*known, strict=True)]
+    named: dict[tuple[str, str], Joint] = {}
+    for values, joint in known.items():
+        name = AND.join(column[part] for column, part in zip(names, values, strict=True))
+        named[by, free_name(name, "another", {taken for _, taken in named})] = joint
     largest = sorted(named, key=lambda key: -named[key].row_count)
     rest = largest[most:]
     if rest:
         gathered = reduce(add, (named.pop(key) for key in rest))
-        named[by, f"other ({len(rest)} values)"] = gathered
+        taken = [name for _, name in named]
+        named[by, free_name(f"other ({len(rest)} values)", "gathered", taken)] = gathered
     return named
+
+
+def _names(values: Iterable[object]) -> dict[object, str]:
+    """Names of the values of a column, missing ones among them."""
+    known = [value for value in dict.fromkeys(values) if value is not None]
+    names = dict(zip(known, distinct_names(known), strict=True))
+    return names | {None: free_name(MISSING, "no value", names.values())}
 
 
 def _with_numbers_cut(frame: Frame, name: str, parts: int) -> Frame:

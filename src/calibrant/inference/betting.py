@@ -20,10 +20,11 @@ import numpy.typing as npt
 
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import InvalidStateError
 from calibrant.inference.verdict import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.joint import Joint
 from calibrant.pooling import isotonic
+from calibrant.stored import Stored
 
 CELLS = 64
 # Cells have equal width in log-odds, and the outermost reach to 0 and to 1, so that forecasts of
@@ -47,6 +48,8 @@ BOOK = np.dtype(
         ("stakes", "f8", (2, CELLS)),
     ]
 )
+# Wealth and counts are not negative; these may be.
+SIGNED = ("bin_residual", "stakes")
 COUNTS = ("rows", "peak", "contradicted", "alarm_row", "change_row")
 # The rows of `wealth` and `detector` that belong to each part.
 PARTS = {
@@ -141,20 +144,30 @@ class Bets:
         state = {name: getattr(self, name) for name in COUNTS}
         return state | {name: self.book[name][0].tolist() for name in BOOK.names or ()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Stored) -> None:
         """Take back what `state` returned."""
-        for name in COUNTS:
-            setattr(self, name, state[name])
+        self.rows = state.whole("rows")
+        self.peak = state.number("peak", 1.0)
+        self.contradicted = state.flag("contradicted")
+        self.alarm_row, self.change_row = (
+            None if state.get(name) is None else state.whole(name, 1, self.rows)
+            for name in ("alarm_row", "change_row")
+        )
         for name in BOOK.names or ():
-            values = np.array(state[name], dtype=np.float64)
-            if values.shape != self.book[name][0].shape or not np.isfinite(values).all():
-                raise InvalidForecastsError("the book must hold finite numbers", name)
-            self.book[name][0] = values
-        whole = [self.rows, self.alarm_row or 0, self.change_row or 0]
-        if self.book["cell_rows"][0].sum() != self.rows or not all(type(n) is int for n in whole):
-            raise InvalidForecastsError("rows must be counted in whole numbers", f"{whole}")
-        if not self.peak >= 1:
-            raise InvalidForecastsError("the largest evidence must be at least 1", f"{self.peak}")
+            shape = self.book[name][0].shape
+            low = -np.inf if name in SIGNED else 0.0
+            self.book[name][0] = state.numbers(name, low, np.inf, shape)
+        book = self.book[0]
+        rows, sums = book["cell_rows"], (book["cell_predictions"], book["cell_positives"])
+        counted = (rows == np.floor(rows)).all() and rows.sum() == self.rows
+        positives = (sums[1] == np.floor(sums[1])).all()
+        if not (counted and positives and all((part <= rows).all() for part in sums)):
+            raise InvalidStateError(f"cells of {state.what} must hold its rows", f"{self.rows}")
+        if (self.alarm_row is None) != (self.peak < self.alarm_level and not self.contradicted):
+            raise InvalidStateError(
+                f"alarm_row of {state.what} must fit its evidence",
+                f"{self.alarm_row} with {self.peak:g}",
+            )
 
     def joint(self) -> Joint:
         """All rows played, in cells."""

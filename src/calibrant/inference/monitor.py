@@ -6,18 +6,20 @@ import json
 import threading
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidOptionError, InvalidStateError
 from calibrant.inference.betting import Bets, witness_of
 from calibrant.inference.coins import read_coins
 from calibrant.inference.waiting import Key, WaitingRoom
 from calibrant.options import check_share, check_within, real, shown
+from calibrant.stored import Stored, parse, restoring
 from calibrant.words import count_text, region_sentence
 
 SCHEMA = 1
+STORED = "a stored monitor"
 DEFAULT_RUN_LENGTH = 1e5
 LONGEST_RUN = 1e300
 
@@ -303,25 +305,25 @@ class CalibrationMonitor:
         >>> CalibrationMonitor.from_json(monitor.to_json()) == monitor
         True
         """
-        try:
-            return cls._restored(json.loads(text))
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise InvalidForecastsError(
-                "a stored monitor must be what to_json wrote",
-                f"{type(error).__name__}: {error}",
-            ) from error
-
-    @classmethod
-    def _restored(cls, state: dict[str, Any]) -> Self:
-        if state["schema"] != SCHEMA:
-            raise InvalidForecastsError(f"schema must be {SCHEMA}", repr(state["schema"]))
-        monitor = cls(state["tolerance"], state["alpha"], run_length=state["run_length"])
-        monitor._bets.restore(state["bets"])
-        for key, forecast in state["waiting"]:
-            monitor.expect(key, forecast["prediction"], forecast["due"])
-            if forecast["outcome"] is not None:
-                monitor.resolve(key, forecast["outcome"])
+        state = parse(text, STORED)
+        state.require_schema(SCHEMA)
+        with restoring(STORED):
+            tolerance = None if state.get("tolerance") is None else state.number("tolerance")
+            alpha, run_length = state.number("alpha"), state.number("run_length")
+            monitor = cls(tolerance, alpha, run_length=run_length)
+            monitor._bets.restore(state.part("bets"))
+            for entry in state.entries("waiting"):
+                monitor._wait_again(entry)
         return monitor
+
+    def _wait_again(self, entry: object) -> None:
+        """Announce a stored forecast again, with its outcome if it is known."""
+        if not isinstance(entry, list) or len(entry) != 2 or type(entry[0]) not in {str, int}:
+            raise InvalidStateError(f"what waits in {STORED} must have a key", f"{entry!r:.60}")
+        forecast = Stored(entry[1], f"a forecast that waits in {STORED}")
+        self.expect(entry[0], forecast.number("prediction", 0.0, 1.0), forecast.number("due"))
+        if forecast.get("outcome") is not None:
+            self.resolve(entry[0], forecast.whole("outcome", 0, 1))
 
     def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]:
         return type(self).from_json, (self.to_json(),)

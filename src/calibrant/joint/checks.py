@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import InvalidForecastsError, InvalidStateError
 from calibrant.joint.sums import Sums
+from calibrant.options import power_of_two
+from calibrant.stored import restoring
+
+# Sums of the same rows in another order agree this well.
+SUMS_AGREE = 1e-6
 
 
 def check_counts(prediction: Floats, counts: Floats, positives: Floats) -> None:
@@ -33,24 +38,39 @@ def check_counts(prediction: Floats, counts: Floats, positives: Floats) -> None:
         )
 
 
-def check_levels(levels: Sums) -> None:
+def check_levels(levels: Sums, row_count: int, resolution: int | None) -> None:
     """Refuse a stored table that somebody changed: kernels trust what a Joint holds."""
-    prediction = levels.prediction
+    prediction, weight, rows = levels.prediction, levels.weight, levels.rows
     low, high = levels.ends()
-    sound = (
-        prediction.size > 0
-        and prediction[0] >= 0
-        and prediction[-1] <= 1
-        and bool((np.diff(prediction) > 0).all())
-        and bool(((low <= prediction) & (prediction <= high)).all())
-        and bool(np.isfinite(levels.positives).all())
-        and all(
-            bool(((column > 0) & (column < np.inf)).all())
-            for column in (levels.weight, levels.rows, levels.weight_squares)
-        )
-    )
-    if not sound:
-        raise InvalidForecastsError(
-            "a stored Joint must hold increasing predictions in [0, 1] and positive weights",
-            f"a table of {prediction.size} levels that does not",
-        )
+    squares, slack = levels.weight_squares, 1 + SUMS_AGREE
+    counts = (weight, rows, squares)
+    with np.errstate(all="ignore"), restoring("a stored Joint"):
+        power_of_two(resolution or 1)
+        rules = {
+            "predictions that increase in [0, 1]": prediction.size > 0
+            and bool(((prediction >= 0) & (prediction <= 1)).all())
+            and bool((np.diff(prediction) > 0).all()),
+            "weights and rows that are positive": all(
+                bool(((column > 0) & (column < np.inf)).all()) for column in counts
+            ),
+            "as many whole rows as it says": bool((rows == np.floor(rows)).all())
+            and float(rows.sum()) == row_count
+            and levels.clipped <= row_count,
+            "positives from 0 to the weight": bool(
+                ((levels.positives >= 0) & (levels.positives <= weight * slack)).all()
+            ),
+            "squares that fit the weights": bool(
+                ((squares <= weight**2 * slack) & (weight**2 <= rows * squares * slack)).all()
+            ),
+            "ends around its predictions": bool(
+                ((low >= 0) & (low <= prediction) & (prediction <= high) & (high <= 1)).all()
+            ),
+            "one level in each cell": resolution is None
+            or bool((np.diff(np.minimum(prediction * resolution, resolution - 1) // 1) > 0).all()),
+        }
+    for rule, holds in rules.items():
+        if not holds:
+            raise InvalidStateError(
+                f"a stored Joint must hold {rule}",
+                f"a table of {prediction.size} levels that does not",
+            )

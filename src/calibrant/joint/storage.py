@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from calibrant.errors import InvalidForecastsError, MissingPackageError
+from calibrant.arrays import Floats
+from calibrant.errors import InvalidStateError, MissingPackageError
 from calibrant.joint.checks import check_levels
 from calibrant.joint.law import Law
 from calibrant.joint.sums import LAW, Sums
+from calibrant.stored import Stored, restoring
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,29 +53,29 @@ class Storage(Law):
     @classmethod
     def from_arrow(cls, table: pa.Table) -> Self:
         """Make a Joint from a table written by `to_arrow`."""
-        metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
-        schema = metadata.get("calibrant.schema")
+        with restoring("a stored Joint"):
+            known = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+        schema = known.get("calibrant.schema")
         if schema != str(ARROW_SCHEMA):
-            raise InvalidForecastsError(
+            raise InvalidStateError(
                 f"an Arrow table of a Joint must carry calibrant.schema {ARROW_SCHEMA}",
                 f"{schema}",
                 "use Joint.from_frame for other tables",
             )
-        columns: dict[str, Any] = {
-            name: np.array(table.column(name), dtype=np.float64) for name in (*LAW, "low", "high")
-        }
+        said = Stored({name: _number(text) for name, text in known.items()}, "a stored Joint")
         levels = Sums(
-            **columns,
-            binary=metadata["calibrant.binary"] == "1",
-            clipped=int(metadata["calibrant.clipped"]),
+            **{name: _column(table, name) for name in (*LAW, "low", "high")},
+            binary=said.whole("calibrant.binary", 0, 1) == 1,
+            clipped=said.whole("calibrant.clipped"),
         )
-        check_levels(levels)
-        if np.array_equal(columns["low"], columns["high"]):
+        resolution = said.whole("calibrant.resolution") or None
+        check_levels(levels, said.whole("calibrant.rows", 1), resolution)
+        if np.array_equal(*levels.ends()):
             levels = levels.without_ends()
         return cls(
             levels,
-            resolution=int(metadata["calibrant.resolution"]) or None,
-            inherited_rounding=float(metadata["calibrant.inherited_rounding"]),
+            resolution=resolution,
+            inherited_rounding=said.number("calibrant.inherited_rounding", 0.0, 1.0),
         )
 
     def to_parquet(self, path: str | Path) -> None:
@@ -106,11 +108,32 @@ class Storage(Law):
         pyarrow = _pyarrow()
         try:
             table = _parquet().read_table(path)
-        except (pyarrow.ArrowInvalid, OSError) as error:
-            raise InvalidForecastsError(
+        except (pyarrow.ArrowException, OSError) as error:
+            raise InvalidStateError(
                 "the file must be a stored Joint", str(error).splitlines()[0].rstrip(".")
             ) from error
         return cls.from_arrow(table)
+
+
+def _number(text: str) -> object:
+    """Read a whole number or a double; anything else stays text, which is then refused."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _column(table: pa.Table, name: str) -> Floats:
+    if table.column_names.count(name) != 1:
+        raise InvalidStateError(f"a stored Joint must have one column {name!r}")
+    column = table.column(name)
+    if not _pyarrow().types.is_float64(column.type) or column.null_count:
+        raise InvalidStateError(
+            f"column {name!r} of a stored Joint must hold doubles", f"{column.type}"
+        )
+    return np.array(column, dtype=np.float64)
 
 
 def _pyarrow() -> Any:

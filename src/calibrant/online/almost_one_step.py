@@ -8,9 +8,11 @@ import numpy as np
 
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats
+from calibrant.errors import InvalidStateError
 from calibrant.online.distribution import Distribution, certain
 from calibrant.online.epochs import GridForecaster
 from calibrant.online.forecaster import Guarantee
+from calibrant.stored import Stored
 
 
 class AlmostOneStepAhead(GridForecaster):
@@ -118,6 +120,15 @@ class AlmostOneStepAhead(GridForecaster):
         self._tallies = [0] * (self._grid + 1)
         self._at = 0
         self._moves = 0
+
+    def _make_room(self, state: Stored) -> None:
+        super()._make_room(state)
+        tallies = state.numbers("_tallies", shape=(self._grid + 1,))
+        # The compiled pass looks for the first switch from the last one, and must find it.
+        switch = (tallies[:-1] <= 0) & (tallies[1:] >= 0)
+        first = int(np.argmax(switch))
+        if tallies[0] or tallies[-1] or state.whole("_at", 0, self._grid - 1) != first:
+            raise InvalidStateError("stored tallies must switch where the forecaster stands")
 
     def _step(self, grid: int) -> float:
         return 1 / (2 * grid) if self._midpoint else 1 / grid

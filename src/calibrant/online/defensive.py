@@ -62,7 +62,7 @@ class DefensiveForecaster(Forecaster):
 
     @_terms.setter
     def _terms(self, terms: Any) -> None:
-        self._tree = LaplaceTree(*terms)
+        self._tree = LaplaceTree.from_stored(terms)
 
     def bound(self, rounds: int) -> float:
         """Bound rounds x smooth error after so many rounds, whatever happens."""

@@ -8,8 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from calibrant.errors import InvalidStateError
 from calibrant.online.forecaster import Forecaster
 from calibrant.options import MOST_GRID, whole
+from calibrant.stored import Stored
 
 FIRST_EPOCH = 64
 
@@ -73,6 +75,12 @@ class GridForecaster(Forecaster):
 
     def _next_epoch(self) -> None:
         self._begin(2 * (self._length or 1))
+
+    def _make_room(self, state: Stored) -> None:
+        length = None if state.get("_length") is None else state.whole("_length", 1)
+        if state.whole("_grid", 1) != self._grid_for(length):
+            raise InvalidStateError("a stored grid must be that of its epoch")
+        self._begin(length)
 
     def bound(self, rounds: int) -> float:
         """Bound rounds x measure of the guarantee after so many rounds, whatever happens."""

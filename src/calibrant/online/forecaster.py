@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -11,11 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.online.distribution import Forecast, Prediction
 from calibrant.options import as_generator
+from calibrant.stored import MOST_COUNTED, Stored, parse, restoring
 
 SCHEMA = 1
+# Generators whose state may be stored: a name must not call anything else.
+GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,26 +206,49 @@ class Forecaster(ABC):
     def from_json(cls, text: str) -> Self:
         """Make a forecaster from what `to_json` wrote, of any kind if called on the base class."""
         stored = read_stored(text)
-        kind = Forecaster._kinds.get(stored["forecaster"])
+        kind = Forecaster._kinds.get(stored.text("forecaster"))
         if kind is None or not issubclass(kind, cls):
-            raise InvalidOptionError(f"stored must be a {cls.__name__}", stored["forecaster"])
-        made: Forecaster = kind(**stored["options"])
-        made._continue(stored)
+            raise InvalidStateError(
+                f"stored must be a {cls.__name__}", stored.text("forecaster")[:60]
+            )
+        with restoring(stored.what):
+            made: Forecaster = kind(**stored.part("options").data)
+            made._continue(stored)
         return made  # type: ignore[return-value]  # a subclass of cls, as was just checked
 
-    def _continue(self, stored: dict[str, Any]) -> None:
-        if set(stored["state"]) != set(self._state_names()):
-            raise InvalidOptionError(
-                "a stored forecaster must hold the state that to_json wrote",
-                f"{sorted(stored['state'])}",
+    def _continue(self, stored: Stored) -> None:
+        state = stored.part("state")
+        if set(state.data) != set(self._state_names()):
+            raise InvalidStateError(
+                f"{stored.what} must hold the state that to_json wrote",
+                ", ".join(map(str, state.data))[:60],
             )
-        self.rounds, self._epoch_end = stored["rounds"], stored["epoch_end"]
-        pending = stored["pending"]
-        self._pending = tuple(pending) if isinstance(pending, list) else pending
-        for name, value in stored["state"].items():
-            setattr(self, name, value)
-        if stored["coin"] is not None:
-            self._coin = generator_from(stored["coin"])
+        self._make_room(state)
+        for name in self._state_names():
+            refuse_unlike(state.get(name), getattr(self, name), f"{name} of {stored.what}")
+            setattr(self, name, state.get(name))
+        self.rounds = stored.whole("rounds", 0, self.horizon or MOST_COUNTED)
+        ends = self._epoch_end != -1
+        self._epoch_end = stored.whole("epoch_end", self.rounds + 1 if ends else -1,
+                                       MOST_COUNTED if ends else -1)  # fmt: skip
+        self._pending = self._pending_from(stored)
+        if self.randomised:
+            self._coin = generator_from(stored.part("coin"))
+        if self.rounds != self.horizon:  # a round on a copy shows whether the state holds together
+            trial = deepcopy(self)
+            trial.predict()
+            trial.update(0)
+
+    def _make_room(self, state: Stored) -> None:
+        """Prepare for a stored state whose size is not that of a new forecaster."""
+        del state
+
+    def _pending_from(self, stored: Stored) -> Prediction | None:
+        if stored.get("pending") is None:
+            return None
+        if self.classes == 2:
+            return stored.number("pending", 0.0, 1.0)
+        return tuple(stored.numbers("pending", 0.0, 1.0, (self.classes,)).tolist())
 
     @classmethod
     def _state_names(cls) -> list[str]:
@@ -278,11 +305,25 @@ def generator_state(coin: np.random.Generator) -> dict[str, Any]:
     return _plain(coin.bit_generator.state)  # type: ignore[no-any-return]
 
 
-def generator_from(state: dict[str, Any]) -> np.random.Generator:
+def generator_from(state: Stored) -> np.random.Generator:
     """Make a generator that continues from a stored state."""
-    bits = getattr(np.random, state["bit_generator"])()
-    bits.state = state
+    bits = getattr(np.random, state.choice("bit_generator", GENERATORS))()
+    bits.state = state.data
     return np.random.Generator(bits)
+
+
+def refuse_unlike(value: object, known: object, what: str) -> None:
+    """Refuse a value that is not made like one that is known: lists of the same size, numbers."""
+    if isinstance(known, list | tuple):
+        if not isinstance(value, list) or (known and len(value) != len(known)):
+            raise InvalidStateError(f"{what} must be a list like that of a new one")
+        for i, part in enumerate(value):
+            refuse_unlike(part, known[i] if known else 0.0, what)
+    elif isinstance(known, float):
+        if type(value) not in {int, float}:
+            raise InvalidStateError(f"{what} must hold numbers")
+    elif type(value) is not int and not (known is None and value is None):
+        raise InvalidStateError(f"{what} must hold whole numbers")
 
 
 def _plain(value: Any) -> Any:
@@ -291,15 +332,8 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def read_stored(text: str) -> dict[str, Any]:
+def read_stored(text: str) -> Stored:
     """Read what to_json wrote; refuse anything else."""
-    try:
-        stored = json.loads(text)
-        schema = stored["schema"]
-    except (json.JSONDecodeError, TypeError, KeyError) as error:
-        raise InvalidOptionError(
-            "a stored forecaster must be JSON that to_json wrote", repr(text)[:60]
-        ) from error
-    if schema != SCHEMA:
-        raise InvalidOptionError(f"a stored forecaster must have schema {SCHEMA}", f"{schema}")
-    return stored  # type: ignore[no-any-return]
+    stored = parse(text, "a stored forecaster", infinite=True)
+    stored.require_schema(SCHEMA)
+    return stored

@@ -12,6 +12,9 @@ from __future__ import annotations
 from math import exp, log
 from typing import Any
 
+from calibrant.errors import InvalidStateError
+from calibrant.stored import numbers
+
 # A node is [sum of c exp(p), sum of c exp(-p), left, right, exp(2 x midpoint)],
 # a leaf is [c exp(p), c exp(-p), point, c]; an empty interval is None.
 Node = list[Any]
@@ -37,6 +40,17 @@ class LaplaceTree:
         self._root: Node | None = None
         for point, term in zip(points or [], terms or [], strict=True):
             self.add(point, term)
+
+    @classmethod
+    def from_stored(cls, terms: object) -> LaplaceTree:
+        """Make a tree from what `terms` gave and JSON kept; nodes end only for points in [0, 1]."""
+        if not isinstance(terms, list) or len(terms) != 2:
+            raise InvalidStateError("stored terms must be points and coefficients")
+        points = numbers(terms[0], "points of stored terms", 0.0, 1.0)
+        if not bool((points[1:] > points[:-1]).all()):
+            raise InvalidStateError("points of stored terms must increase")
+        values = numbers(terms[1], "coefficients of stored terms", shape=points.shape)
+        return cls(points.tolist(), values.tolist())
 
     def __reduce__(self) -> tuple[type[LaplaceTree], tuple[list[float], list[float]]]:
         return LaplaceTree, self.terms()

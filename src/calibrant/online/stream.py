@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from typing import Any, Self
 
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.joint.gate import CLIP_FLOAT64, Rows
 from calibrant.online.forecaster import read_outcome, read_sequence, read_stored
 from calibrant.online.laplace_tree import LaplaceTree
 from calibrant.options import MOST_CELLS, check_positive, whole
+from calibrant.stored import number as stored_number
+from calibrant.stored import restoring
+from calibrant.stored import whole as stored_whole
 
 Key = str | int | None
 
@@ -74,11 +78,17 @@ class _Cell:
         return [*self.tree.terms(), self.rounds, self.waiting, self.most_waiting, self.lag]
 
     @classmethod
-    def resumed(cls, middle: float, trust: float, state: list[Any]) -> _Cell:
+    def resumed(cls, middle: float, trust: float, state: object) -> _Cell:
         """Continue from a stored state."""
+        if not isinstance(state, list) or len(state) != 6:
+            raise InvalidStateError("a stored cell must have six entries", f"{state!r:.60}")
         made = cls(middle, trust)
-        points, terms, made.rounds, made.waiting, made.most_waiting, made.lag = state
-        made.tree = LaplaceTree(points, terms)
+        made.tree = LaplaceTree.from_stored(state[:2])
+        names = ("rounds", "waiting", "most_waiting", "lag")
+        made.rounds, made.waiting, made.most_waiting, made.lag = (
+            stored_whole(value, f"{name} of a stored cell")
+            for name, value in zip(names, state[2:], strict=True)
+        )
         return made
 
 
@@ -283,20 +293,29 @@ class StreamRecalibrator:
     def from_json(cls, text: str, base: Any = None) -> Self:
         """Make a recalibrator from what `to_json` wrote; the base model must be given again."""
         stored = read_stored(text)
-        if stored["forecaster"] != cls.__name__:
-            raise InvalidOptionError(f"stored must be a {cls.__name__}", stored["forecaster"])
-        made = cls(base, **stored["options"])
-        for number, state in stored["cells"]:
-            made._cells[number] = _Cell.resumed(made._middle(number), made.trust, state)
-        for key, number, said in stored["waiting"]:
-            made._waiting[key] = number, said
+        if stored.text("forecaster") != cls.__name__:
+            raise InvalidStateError(
+                f"stored must be a {cls.__name__}", stored.text("forecaster")[:60]
+            )
+        with restoring(stored.what):
+            made = cls(base, **stored.part("options").data)
+            for number, state in stored.entries("cells"):
+                place = stored_whole(number, "the number of a stored cell", 0, made.cells - 1)
+                made._cells[place] = _Cell.resumed(made._middle(place), made.trust, state)
+            for key, number, said in stored.entries("waiting"):
+                if number not in made._cells or key in made._waiting:
+                    raise InvalidStateError("what waits must have a key and a cell", f"{key!r:.60}")
+                made._waiting[key] = number, stored_number(said, "what was said", 0.0, 1.0)
+        waiting = Counter(number for number, _ in made._waiting.values())
+        if any(cell.waiting != waiting[number] for number, cell in made._cells.items()):
+            raise InvalidStateError("cells must count the predictions that wait in them")
         return made
 
     def __repr__(self) -> str:
         return f"StreamRecalibrator(base={self.base!r}, cells={self.cells}, trust={self.trust:g})"
 
     def _middle(self, number: int) -> float:
-        return (number + 0.5) / self.cells
+        return (number + 0.5) / int(self.cells)
 
     def _probability(self, x: Any) -> float:
         if hasattr(self.base, "predict_proba_one"):

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidStateError
 from calibrant.joint import Joint, Rows
+from calibrant.options import refuse_unknown
 from calibrant.regression import rows_behind
 from calibrant.repair.estimator import Estimator
 from calibrant.repair.forms import Form, form_from
-from calibrant.repair.texts import dialect_of, python_source, sql_expression
+from calibrant.repair.quoting import dialect_of
+from calibrant.repair.texts import (
+    PERCENT,
+    SCALES,
+    UNIT,
+    free_name,
+    python_source,
+    sql_expression,
+)
+from calibrant.stored import Stored, restoring
 
 SCHEMA = 1
 
@@ -34,7 +45,9 @@ class RecalibrationMap(Estimator):
     columns: ClassVar[tuple[str, ...]] = ()
     """Columns that it looks at beside the predictions: none."""
     form_: Form
-    """The fitted map as one of a few functions."""
+    """The fitted map as one of a few functions, of probabilities."""
+    scale_: str = UNIT
+    """Units of the predictions that it takes: "unit" or "percent". It returns probabilities."""
 
     def fit(
         self,
@@ -66,13 +79,35 @@ class RecalibrationMap(Estimator):
         else:
             joint = Joint.from_rows(Rows.read(y_true, y_proba, sample_weight, pos_label))
         self.form_ = self._fitted(joint)
+        self.scale_ = UNIT
         return self
+
+    def with_scale(self, scale: str) -> Self:
+        """Return the same map for predictions in other units.
+
+        Parameters
+        ----------
+        scale : {"unit", "percent"}
+            Units of the predictions that `transform`, the stored map and its exports take:
+            with "percent" 1 means one per cent. What they return is a probability in [0, 1].
+
+        Examples
+        --------
+        >>> from calibrant.repair import Identity
+        >>> Identity().fit([0.2, 0.7], [0, 1]).with_scale("percent").transform([1, 50])
+        array([0.01, 0.5 ])
+        """
+        self._require_fitted()
+        refuse_unknown("scale", scale, SCALES)
+        other = copy(self)
+        other.scale_ = scale
+        return other
 
     def transform(self, y_proba: object) -> npt.NDArray[np.float64]:
         """Recalibrate predictions; they come back in the shape in which they were given."""
         self._require_fitted()
         given = np.shape(y_proba) if hasattr(y_proba, "shape") else np.asarray(y_proba).shape
-        prediction = read_predictions(y_proba)
+        prediction = read_predictions(y_proba, self.scale_)
         repaired = self.form_(prediction)
         if given[1:] == (2,):
             return np.column_stack([1 - repaired, repaired])
@@ -85,8 +120,9 @@ class RecalibrationMap(Estimator):
         return self.fit(y_proba, y_true, sample_weight).transform(y_proba)
 
     def __call__(self, prediction: Floats) -> Floats:
-        """Recalibrate predictions, as `Joint.apply` asks."""
-        return self.transform(prediction)
+        """Recalibrate probabilities, as `Joint.apply` asks."""
+        self._require_fitted()
+        return self.form_(read_predictions(prediction))
 
     @property
     def sentence(self) -> str:
@@ -102,6 +138,7 @@ class RecalibrationMap(Estimator):
             "parameters": self.get_params(),
             "fitted": {name: getattr(self, name) for name in self.learned},
             "form": self.form_.as_dict(),
+            "scale": self.scale_,
             "sentence": self.sentence,
         }
 
@@ -110,9 +147,12 @@ class RecalibrationMap(Estimator):
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def to_python(self, name: str = "recalibrate") -> str:
-        """Return the source of a Python function of one probability, without dependencies."""
+        """Return the source of a Python function of one prediction, without dependencies.
+
+        It takes the units of `scale_` and returns a probability in [0, 1].
+        """
         self._require_fitted()
-        return python_source(self.form_, name, self.sentence)
+        return python_source(self.form_, free_name(name), self.sentence, self.scale_)
 
     def to_sql(self, column: str = "prediction", *, dialect: str = "duckdb") -> str:
         """Return the map as an expression of SQL.
@@ -120,17 +160,17 @@ class RecalibrationMap(Estimator):
         Parameters
         ----------
         column : str, default="prediction"
-            Column of predictions.
+            Column of predictions, in the units of `scale_`.
         dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
             Kind of SQL.
 
         Returns
         -------
         str
-            NULL where the column holds no probability.
+            A probability in [0, 1]; NULL where the column holds no prediction.
         """
         self._require_fitted()
-        return sql_expression(self.form_, column, dialect)
+        return sql_expression(self.form_, column, dialect, self.scale_)
 
     def corrected(self, value: str, dialect: str) -> str:
         """Return SQL for what becomes of a value of the map: nothing else."""
@@ -142,11 +182,17 @@ class RecalibrationMap(Estimator):
         dialect_of(dialect)
         return "1 = 0"
 
-    def restored(self, data: dict[str, Any]) -> Self:
+    def restored(self, data: Stored) -> Self:
         """Take over what was fitted from plain data."""
-        self.form_ = form_from(data["form"])
+        self.form_ = form_from(data.part("form"))
+        self.scale_ = data.choice("scale", SCALES)
+        fitted = data.part("fitted")
         for name in self.learned:
-            setattr(self, name, data["fitted"][name])
+            if name == "note_":
+                fitted.text(name)
+            else:
+                fitted.number(name)
+            setattr(self, name, fitted.get(name))
         return self
 
     def _fitted(self, joint: Joint) -> Form:
@@ -154,34 +200,31 @@ class RecalibrationMap(Estimator):
         raise NotImplementedError
 
 
-def load_dict(data: object, maps: dict[str, type[RecalibrationMap]]) -> RecalibrationMap:
+def load_map(data: Stored, maps: dict[str, type[RecalibrationMap]]) -> RecalibrationMap:
     """Make a fitted map from plain data."""
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        schema = data.get("schema") if isinstance(data, dict) else None
-        raise InvalidOptionError(f"a stored map must have schema {SCHEMA}", repr(schema))
-    if data.get("map") not in maps:
-        raise InvalidOptionError(
-            f"a stored map must be one of {', '.join(maps)}", repr(data.get("map"))
+    data.require_schema(SCHEMA)
+    kind = maps[data.choice("map", maps)]
+    parameters = data.part("parameters")
+    if set(parameters.data) != set(kind().get_params()):
+        raise InvalidStateError(
+            f"parameters of {data.what} must be those of {kind.__name__}",
+            ", ".join(map(str, parameters.data)) or "none",
         )
-    try:
-        return maps[data["map"]](**data["parameters"]).restored(data)
-    except (KeyError, TypeError) as error:
-        raise InvalidOptionError("a stored map must be complete", str(error)) from error
+    for name, value in parameters.data.items():
+        if not (value is None or isinstance(value, bool | str)):
+            parameters.number(name)
+    with restoring(data.what):
+        made = kind(**parameters.data).restored(data)
+        with np.errstate(all="raise"):
+            _ = made.sentence  # numbers that no fit gives may not even be told
+    return made
 
 
-def read_text(source: str | Path) -> str:
-    """Read a file, or take text that is JSON already."""
-    if isinstance(source, str) and source.lstrip().startswith("{"):
-        return source
-    try:
-        return Path(source).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InvalidOptionError("a map must be readable", str(error)) from error
-
-
-def read_predictions(y_proba: object) -> Floats:
-    """Read predictions alone through the gate, in [0, 1]."""
+def read_predictions(y_proba: object, scale: str = UNIT) -> Floats:
+    """Read predictions alone through the gate, as probabilities in [0, 1]."""
     rows = Rows.read(np.zeros(len(y_proba)), y_proba)  # type: ignore[arg-type]
+    if scale == PERCENT:
+        rows = replace(rows, prediction=rows.prediction / 100)
     prediction = rows.prediction
     low, high = float(prediction.min()), float(prediction.max())
     if not (low >= 0 and high <= 1):  # also for NaN

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Protocol
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.files import connected
 from calibrant.joint.names import require
+from calibrant.options import refuse_unknown
 from calibrant.repair.forms import Form, Logistic
 from calibrant.repair.lookup import looked_up
-from calibrant.repair.texts import dialect_of, form_text, guarded, read_column
+from calibrant.repair.quoting import dialect_of
+from calibrant.repair.texts import PERCENT, SCALES, UNIT, form_text, guarded, read_column
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,6 +44,11 @@ class Written(Protocol):
         """The map for all rows."""
         ...
 
+    @property
+    def scale_(self) -> str:
+        """Units of the predictions that it takes."""
+        ...
+
     def corrected(self, value: str, dialect: str) -> str:
         """Write what becomes of a prediction of the map for all rows, which is not NULL."""
         ...
@@ -67,7 +74,7 @@ def apply_to_files(
     *,
     prediction: str = "prediction",
     column: str = "recalibrated",
-    percent: bool = False,
+    scale: str | None = None,
 ) -> Applied:
     """Copy files to one file with a column of recalibrated predictions, piece by piece.
 
@@ -83,8 +90,9 @@ def apply_to_files(
         Column of predictions.
     column : str, default="recalibrated"
         Name of the new column; a missing prediction stays missing.
-    percent : bool, default=False
-        Whether predictions are in per cent; the new column is not.
+    scale : {"unit", "percent"}, optional
+        Units of the predictions in the files; by default those that the map takes. The new
+        column holds probabilities in [0, 1].
 
     Returns
     -------
@@ -94,19 +102,23 @@ def apply_to_files(
     import duckdb
 
     kind = check_output(out)
+    if scale is not None:
+        refuse_unknown("scale", scale, SCALES)
     with connected(paths) as (connection, source):
         present = connection.sql(f"select * from {source}").columns  # noqa: S608
         require(present, [prediction, *fitted.columns])
         _refuse_taken(present, column)
-        selected = _query(connection, fitted, source, present, prediction, column, percent)
+        units = fitted.scale_ if scale is None else scale
+        selected = _query(connection, fitted, source, present, prediction, column, units)
+        quoted_path = dialect_of("duckdb").text(str(out))
         try:
-            done = connection.execute(f"copy ({selected}) to '{_escaped(out)}' ({kind})").fetchone()
+            done = connection.execute(f"copy ({selected}) to {quoted_path} ({kind})").fetchone()
             strange = 0
             if fitted.columns:
                 counted = f"select count(*) from {source} where {fitted.strange('duckdb')}"  # noqa: S608
                 (strange,) = connection.execute(counted).fetchone() or (0,)
         except duckdb.Error as error:
-            raise _explained(error, prediction) from error
+            raise _explained(error, prediction, units) from error
     return Applied(int(done[0]) if done else 0, int(strange))
 
 
@@ -127,12 +139,12 @@ def _query(
     present: Sequence[str],
     prediction: str,
     column: str,
-    percent: bool,  # noqa: FBT001
+    scale: str,
 ) -> str:
     """Write the query for all columns and the new one: by a formula, or looked up."""
     kind = dialect_of("duckdb")
     refusal = f"error('{NO_PROBABILITY}')"
-    x = read_column(prediction, kind, percent=percent)
+    x = read_column(prediction, kind, scale)
     form, corrected = fitted.form_, partial(fitted.corrected, dialect="duckdb")
     if isinstance(form, Logistic):
         value = guarded(corrected(form_text(form, x, kind)), x, kind, refusal)
@@ -153,16 +165,15 @@ def _refuse_taken(present: Sequence[str], column: str) -> None:
         )
 
 
-def _explained(error: Exception, prediction: str) -> Exception:
+def _explained(error: Exception, prediction: str, scale: str) -> Exception:
     said = str(error).splitlines()[0]
     if NO_PROBABILITY in said:
+        unit = scale == UNIT
         return InvalidForecastsError(
-            f"column {prediction!r} must hold probabilities in [0, 1]",
+            f"column {prediction!r} must hold "
+            + ("probabilities in [0, 1]" if unit else "per cent from 0 to 100"),
             "values that are none",
-            "per cent need --scale percent",
+            f"if they are {'per cent' if unit else 'probabilities'} say "
+            f"scale='{PERCENT if unit else UNIT}'",
         )
     return InvalidForecastsError("the map must apply to the file", said.rstrip("."))
-
-
-def _escaped(path: str | Path) -> str:
-    return str(path).replace("'", "''")

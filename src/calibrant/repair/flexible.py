@@ -8,7 +8,7 @@ import numpy as np
 
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidStateError
 from calibrant.joint import Joint
 from calibrant.measures.interval import best_partition
 from calibrant.measures.kernel_smoothed import (
@@ -21,6 +21,7 @@ from calibrant.pooling import Pooling, isotonic, quantile_bins, uniform_bins
 from calibrant.pooling.bins import pooling_at
 from calibrant.repair.base import RecalibrationMap, away_from_ends, read_predictions
 from calibrant.repair.forms import Form, Lines, Steps, form_from
+from calibrant.stored import Stored
 from calibrant.words import count_text, distinct_texts
 
 STRATEGIES = ("quantile", "uniform", "interval")
@@ -276,7 +277,7 @@ class VennAbers(RecalibrationMap):
             Fitted values if the outcome were 0, and if it were 1.
         """
         self._require_fitted()
-        prediction = read_predictions(y_proba)
+        prediction = read_predictions(y_proba, self.scale_)
         return self.low_(prediction), self.high_(prediction)
 
     def to_dict(self) -> dict[str, Any]:
@@ -285,11 +286,15 @@ class VennAbers(RecalibrationMap):
         ends = {"low": self.low_.as_dict(), "high": self.high_.as_dict()}
         return super().to_dict() | {"interval": ends}
 
-    def restored(self, data: dict[str, Any]) -> Self:
+    def restored(self, data: Stored) -> Self:
         """Take over what was fitted from plain data."""
-        low, high = (form_from(data["interval"][end]) for end in ("low", "high"))
+        ends = data.part("interval")
+        low, high = (form_from(ends.part(end)) for end in ("low", "high"))
         if not (isinstance(low, Steps) and isinstance(high, Steps)):
-            raise InvalidOptionError("the ends of an interval must be steps", low.kind)
+            raise InvalidStateError("the ends of an interval must be steps", low.kind)
+        at = np.concatenate([low.start, high.start])
+        if bool((low(at) > high(at)).any()):
+            raise InvalidStateError("the lower end of an interval must not exceed the upper one")
         self.low_, self.high_ = low, high
         return super().restored(data)
 

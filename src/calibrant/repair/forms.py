@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidStateError
 from calibrant.regression import LEAST
+from calibrant.stored import Stored
 
 # Log-odds stay within these ends: beyond them a double is exactly 0 or 1, or a database refuses.
 MOST_LOG_ODDS = 36.0
@@ -108,33 +108,20 @@ class Logistic:
 Form = Steps | Lines | Logistic
 
 
-def form_from(data: Mapping[str, Any]) -> Form:
+def form_from(data: Stored) -> Form:
     """Read a form from plain data, and refuse one that somebody broke."""
-    kind = data.get("kind")
-    try:
-        if kind == Logistic.kind:
-            numbers = [float(data[name]) for name in ("intercept", "low", "high")]
-            if np.isfinite(numbers).all():
-                return Logistic(*numbers)
-        elif kind == Steps.kind:
-            return Steps(*_increasing(data["start"], data["value"]))
-        elif kind == Lines.kind:
-            return Lines(*_increasing(data["knot"], data["value"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidOptionError(f"a form of kind {kind!r} must be complete", str(error)) from error
-    raise InvalidOptionError(
-        "a form must be steps, lines or logistic, with finite numbers", f"kind {kind!r}"
-    )
+    kind = data.choice("kind", (Steps.kind, Lines.kind, Logistic.kind))
+    if kind == Logistic.kind:
+        return Logistic(data.number("intercept"), data.number("low"), data.number("high"))
+    if kind == Steps.kind:
+        return Steps(*_increasing(data, "start"))
+    return Lines(*_increasing(data, "knot"))
 
 
-def _increasing(places: object, values: object) -> tuple[Floats, Floats]:
-    at, value = (np.array(column, dtype=np.float64) for column in (places, values))
-    if not (
-        at.ndim == 1
-        and at.shape == value.shape
-        and at.size > 0
-        and bool((np.diff(at) > 0).all())
-        and bool(((at >= 0) & (at <= 1) & (value >= 0) & (value <= 1)).all())
-    ):
-        raise ValueError("places that do not increase, or values outside [0, 1]")
+def _increasing(data: Stored, name: str) -> tuple[Floats, Floats]:
+    at, value = data.numbers(name, 0.0, 1.0), data.numbers("value", 0.0, 1.0)
+    if at.shape != value.shape or at.size == 0 or not bool((np.diff(at) > 0).all()):
+        raise InvalidStateError(
+            f"{name} of {data.what} must increase, with one value for each", f"{at.size} places"
+        )
     return at, value

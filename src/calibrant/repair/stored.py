@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from calibrant.errors import InvalidOptionError
-from calibrant.repair.base import RecalibrationMap, load_dict, read_text
+from calibrant.repair.base import RecalibrationMap, load_map
 from calibrant.repair.flexible import Histogram, Isotonic, Smooth, VennAbers
 from calibrant.repair.parametric import Beta, Identity, Platt, PriorShift, Temperature
+from calibrant.stored import load_json
 
 MAPS: dict[str, type[RecalibrationMap]] = {
     kind.__name__: kind
@@ -48,9 +47,4 @@ def load(source: str | Path | Mapping[str, Any]) -> RecalibrationMap:
     >>> load(text).transform([0.2])
     array([0.875])
     """
-    if isinstance(source, Mapping):
-        return load_dict(dict(source), MAPS)
-    try:
-        return load_dict(json.loads(read_text(source)), MAPS)
-    except json.JSONDecodeError as error:
-        raise InvalidOptionError("a stored map must be JSON", str(error)) from error
+    return load_map(load_json(source, "a stored map"), MAPS)

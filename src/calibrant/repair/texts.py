@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-import keyword
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidOptionError
 from calibrant.joint.gate import CLIP_FLOAT64
 from calibrant.regression import LEAST
 from calibrant.repair.forms import MOST_LOG_ODDS, Form, Lines, Logistic, Steps
+from calibrant.repair.quoting import Dialect, dialect_of, docstring, number_text, python_name
 
 # Few deep branches cost databases more than many shallow ones, and the other way round.
 BRANCHES = 8
 LOWEST, HIGHEST = -CLIP_FLOAT64, 1 + CLIP_FLOAT64
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """What differs between the kinds of SQL."""
-
-    double: str = "double"
-    mark: str = '"'
-    """Mark around names of columns."""
-    least: str = "least"
-    greatest: str = "greatest"
-
-    def quoted(self, column: str) -> str:
-        """Quote the name of a column."""
-        return self.mark + column.replace(self.mark, 2 * self.mark) + self.mark
-
-    def within(self, text: str, low: float, high: float) -> str:
-        """Write a value moved between two ends."""
-        return f"{self.greatest}({self.least}({text}, {number_text(high)}), {number_text(low)})"
-
-
-DIALECTS = {
-    "duckdb": Dialect(),
-    "postgres": Dialect(double="double precision"),
-    "spark": Dialect(mark="`"),
-    "sqlite": Dialect(least="min", greatest="max"),
-}
-
-CHECK = f"""\
+# Words that the programs below use: a function of such a name would break them.
+TAKEN = frozenset(
+    {"START", "VALUE", "KNOT", "COLUMNS", "PATCHES", "ValueError", "_base", "_right"}
+    | {"all", "bisect_right", "exp", "len", "log", "max", "min"}
+)
+UNIT, PERCENT = "unit", "percent"
+SCALES = (UNIT, PERCENT)
+CHECKS = {
+    UNIT: f"""\
     if not {LOWEST!r} <= p <= {HIGHEST!r}:
         raise ValueError(f"a probability must be in [0, 1], got {{p!r}}")
-"""
+""",
+    PERCENT: f"""\
+    percent, p = p, p / 100
+    if not {LOWEST!r} <= p <= {HIGHEST!r}:
+        raise ValueError(f"a percentage must be in [0, 100], got {{percent!r}}")
+""",
+}
 STEPS_PROGRAM = """\
 from bisect import bisect_right
 
@@ -95,11 +79,15 @@ def {name}(p):
 """
 
 
-def python_source(form: Form, name: str, doc: str) -> str:
+def free_name(name: str) -> str:
+    """Return the name of a function if the programs do not use it themselves."""
+    return python_name(name, TAKEN)
+
+
+def python_source(form: Form, name: str, doc: str, scale: str) -> str:
     """Write a form as a Python function of one float that imports the standard library only."""
-    if not name.isidentifier() or keyword.iskeyword(name):
-        raise InvalidOptionError("name must be a name of Python", repr(name))
-    shared = {"name": name, "doc": f'"""{doc}"""', "check": CHECK}
+    takes = {UNIT: "Takes a probability.", PERCENT: "Takes per cent, returns a probability."}
+    shared = {"name": name, "doc": docstring(f"{doc} {takes[scale]}"), "check": CHECKS[scale]}
     if isinstance(form, Logistic):
         return LOGISTIC_PROGRAM.format(
             **shared,
@@ -116,26 +104,19 @@ def python_source(form: Form, name: str, doc: str) -> str:
     return LINES_PROGRAM.format(**shared, knot=tuple(form.knot.tolist()), value=value)
 
 
-def dialect_of(name: str) -> Dialect:
-    """Find a kind of SQL by its name."""
-    if name not in DIALECTS:
-        raise InvalidOptionError(f"dialect must be one of {', '.join(DIALECTS)}", repr(name))
-    return DIALECTS[name]
-
-
 def sql_expression(
-    form: Form, column: str, dialect: str, corrected: Callable[[str], str] = str
+    form: Form, column: str, dialect: str, scale: str, corrected: Callable[[str], str] = str
 ) -> str:
     """Write a form, and what becomes of its value, as SQL; what is no probability becomes NULL."""
     kind = dialect_of(dialect)
-    x = read_column(column, kind)
+    x = read_column(column, kind, scale)
     return guarded(corrected(form_text(form, x, kind)), x, kind)
 
 
-def read_column(column: str, kind: Dialect, *, percent: bool = False) -> str:
+def read_column(column: str, kind: Dialect, scale: str) -> str:
     """Write a column of predictions as doubles, which may be in per cent."""
     x = f"cast({kind.quoted(column)} as {kind.double})"
-    return f"({x} / {number_text(100.0)})" if percent else x
+    return f"({x} / {number_text(100.0)})" if scale == PERCENT else x
 
 
 def guarded(value: str, x: str, kind: Dialect, otherwise: str = "null") -> str:
@@ -212,10 +193,3 @@ def _place(form: Logistic, log_odds: float) -> float:
     before = (log_odds - form.intercept) / form.low
     chance = 1 / (1 + math.exp(-min(max(before, -700.0), 700.0)))
     return min(max(chance, LEAST), 1 - LEAST)
-
-
-def number_text(value: float) -> str:
-    """Write a double; without an exponent DuckDB would take it for a decimal."""
-    text = repr(float(value))
-    text = text if "e" in text else f"{text}e0"
-    return f"({text})" if value < 0 else text
