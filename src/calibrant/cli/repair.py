@@ -25,7 +25,7 @@ from calibrant.cli.options import (
     WeightOption,
     names_of,
 )
-from calibrant.cli.write import drafted, refuse_to_overwrite, write_text
+from calibrant.cli.write import check_files, say, write_text
 
 
 def repair(
@@ -82,10 +82,11 @@ def repair(
     from calibrant.repair.text import choice_text
     from calibrant.repair.texts import dialect_of
     from calibrant.report.source import prepare
+    from calibrant.writing import drafted
 
     written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,
                "--json": json_path}  # fmt: skip
-    refuse_to_overwrite(written, force=force)
+    check_files(written, [*files, task], force=force)
     dialect_of(dialect)
     if out is not None:
         check_output(out)
@@ -118,11 +119,11 @@ def repair(
         rng=seed,
     )
     if "-" not in written.values():
-        typer.echo(choice_text(choice))
+        say(choice_text(choice))
         if forecasts.dropped:
-            typer.echo(f"note: {forecasts.dropped} rows with a missing value were dropped")
+            say(f"note: {forecasts.dropped} rows with a missing value were dropped")
     if out is not None:
-        with drafted(out, "--out") as draft:
+        with drafted(out) as draft:
             apply_to_files(
                 choice.map,
                 files,
@@ -132,13 +133,13 @@ def repair(
                 percent=scale is Scale.PERCENT,
             )
     if map_file is not None:
-        write_text(choice.map.to_json(), map_file, "--map")
+        write_text(choice.map.to_json(), map_file)
     if sql is not None:
         said = " ".join(choice.map.sentence.split())
         text = f"-- {said}\n{choice.map.to_sql(prediction, dialect=dialect)}"
-        write_text(text, sql, "--sql")
+        write_text(text, sql)
     if python is not None:
-        write_text(choice.map.to_python(), python, "--python")
+        write_text(choice.map.to_python(), python)
     if json_path is not None:
         shown = {"schema": 1, **choice.as_dict(), "dropped": forecasts.dropped}
-        write_text(json.dumps(shown, allow_nan=False), json_path, "--json")
+        write_text(json.dumps(shown, allow_nan=False), json_path)

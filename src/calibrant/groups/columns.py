@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.gate import Floats, is_missing, read_column
+from calibrant.words import visible
 
 Codes = npt.NDArray[np.int64]
 
@@ -98,11 +99,12 @@ class Partition:
 
 
 def label_of(by: str, name: str) -> str:
-    """Name a group with its columns: "carrier 9E, month 12"."""
+    """Name a group with its columns, to be read: "carrier 9E, month 12"."""
     columns, names = by.split(AND), name.split(AND)
     if len(columns) != len(names):
-        return f"{by} {name}"
-    return ", ".join(f"{column} {level}" for column, level in zip(columns, names, strict=True))
+        return visible(f"{by} {name}")
+    pairs = zip(columns, names, strict=True)
+    return visible(", ".join(f"{column} {level}" for column, level in pairs))
 
 
 def partitions(

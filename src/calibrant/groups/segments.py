@@ -13,7 +13,7 @@ from calibrant.groups.columns import PARTS, Partition, columns_of, grouped, part
 from calibrant.inference.evidence import check_share
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats
-from calibrant.words import chance_text, count_text, distinct_texts
+from calibrant.words import chance_text, count_text, distinct_texts, visible
 
 Members = npt.NDArray[np.bool_]
 DEPTH, WIDTH, SEGMENTS = 3, 8, 3
@@ -49,7 +49,7 @@ class Segment:
     @property
     def label(self) -> str:
         """The conditions in words."""
-        return ", ".join(f"{column} {level}" for column, level in self.conditions)
+        return visible(", ".join(f"{column} {level}" for column, level in self.conditions))
 
     @property
     def sentence(self) -> str:

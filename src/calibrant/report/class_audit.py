@@ -20,7 +20,7 @@ from calibrant.multiclass.forecasts import as_forecasts
 from calibrant.report.class_render import render_class_html, render_class_json, render_class_text
 from calibrant.report.class_summary import ClassSummary, summarise_classes
 from calibrant.report.stages import Tell, silent
-from calibrant.report.write import write_whole
+from calibrant.writing import write_whole
 
 DRAWS = 999
 
