@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import secrets
 import shutil
@@ -16,6 +17,7 @@ from calibrant.errors import InvalidOptionError
 
 # Drafts lie in hidden folders of this name beside the file that they will become.
 DRAFT = ".calibrant-draft-"
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 WRITABLE = "must name a file that can be written"
 
 # Folders of drafts that are being written, and the process that writes them.
@@ -52,20 +54,13 @@ def drafted(path: str | Path) -> Iterator[Path]:
     special = _is_special(path)
     target = Path(path) if special else Path(os.path.realpath(path))
     beside = Path(tempfile.gettempdir()) if special else target.parent
-    folder = beside / f"{DRAFT}{secrets.token_hex(8)}"
-    # Known before it is made, so that a signal at any moment leaves nothing behind.
-    _begun[folder] = os.getpid()
-    try:
-        folder.mkdir(mode=0o700)
+    with _draft_folder(beside) as folder:
         draft = folder / target.name
         yield draft
         if special:
             _pour(draft, target)
         else:
             _take_place(draft, target)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        _begun.pop(folder, None)
 
 
 def write_whole(path: str | Path, text: str) -> None:
@@ -131,6 +126,7 @@ def check_outputs(outputs: Mapping[str, str | Path], inputs: Iterable[str | Path
         check_writable(path, name)
         if _is_special(path):
             continue
+        _try_out(path, name)
         one = _identity(path)
         if one in read:
             raise InvalidOptionError(f"{name} must not name a file that is read", repr(str(path)))
@@ -149,6 +145,31 @@ def discard_drafts() -> None:
 
 
 atexit.register(discard_drafts)
+
+
+def _try_out(path: str | Path, name: str) -> None:
+    """Refuse a folder that takes no files, whatever its mode says."""
+    try:
+        with _draft_folder(Path(os.path.realpath(path)).parent):
+            pass
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise
+        raise InvalidOptionError(f"{name} {WRITABLE}", str(error)) from error
+
+
+@contextmanager
+def _draft_folder(beside: Path) -> Iterator[Path]:
+    """Make a folder for a draft, and remove it whatever happens."""
+    folder = beside / f"{DRAFT}{secrets.token_hex(8)}"
+    # Known before it is made, so that a signal at any moment leaves nothing behind.
+    _begun[folder] = os.getpid()
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _begun.pop(folder, None)
 
 
 def _is_special(path: str | Path) -> bool:

@@ -15,7 +15,7 @@ from calibrant.cli.check import check
 from calibrant.cli.demo import demo
 from calibrant.cli.measures import measures
 from calibrant.cli.play import play
-from calibrant.cli.process import discard_output, flush_output, listening, open_streams
+from calibrant.cli.process import flush, listening, open_streams
 from calibrant.cli.repair import repair
 from calibrant.cli.watch import watch
 from calibrant.cli.write import complain
@@ -58,16 +58,16 @@ def settings(
 
 def main() -> None:
     """Run the command line; whatever happens ends with an exit code of its own."""
-    open_streams()
     command = typer.main.get_command(app)
     chosen: dict[str, object] = {}
     with listening() as signals:
         try:
+            open_streams()
             refuse_unreadable(sys.argv[1:])
             with command.make_context("calibrant", sys.argv[1:]) as context:
                 chosen = context.params
                 command.invoke(context)
-            flush_output()
+            flush(sys.stdout)
             code = int(ExitCode.PASSED)
         except BaseException as error:  # noqa: BLE001  # a crash must not read as a verdict
             code = explained(error, debug=bool(chosen.get("debug"))) if not signals.got else 0
@@ -90,7 +90,7 @@ def explained(error: BaseException, *, debug: bool) -> int:
     """Say on stderr what happened, and return the exit code that says it to programs."""
     if isinstance(error, typer.Exit | SystemExit):
         return _after_output(error)
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         if debug:
             traceback.print_exception(error)
         if isinstance(error, UsageError):
@@ -99,15 +99,16 @@ def explained(error: BaseException, *, debug: bool) -> int:
             rich_format_error(error)  # type: ignore[arg-type]
         elif not isinstance(error, BrokenPipeError):
             complain(_sentence(error))
-    if isinstance(error, OSError):
-        discard_output()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            flush(stream)
     return int(_code(error))
 
 
 def _after_output(end: typer.Exit | SystemExit) -> int:
     """Return the code that a command ends with, unless what it printed is lost."""
     try:
-        flush_output()
+        flush(sys.stdout)
     except OSError as error:
         return explained(error, debug=False)
     code = end.exit_code if isinstance(end, typer.Exit) else end.code

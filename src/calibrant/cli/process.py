@@ -80,19 +80,15 @@ def open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def flush_output() -> None:
-    """Write what was printed; what cannot be written is left out, and raised."""
+def flush(stream: TextIO) -> None:
+    """Write what was printed; what cannot be written is lost, and raised once."""
     try:
-        sys.stdout.flush()
+        stream.flush()
     except OSError:
-        discard_output()
+        # The end of the process flushes again, and would change the exit code.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise
-
-
-def discard_output() -> None:
-    """Print into nothing from here on, so that the end of the process does not complain."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _opened(number: int, mode: str) -> TextIO:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.errors import InvalidOptionError
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 from calibrant.measurement import as_joint
 from calibrant.measures.smooth import earth_mover_distance
@@ -50,7 +51,7 @@ class RandomisedResponse:
 
     def __call__(self, prediction: object, rng: np.random.Generator | int | None = None) -> Floats:
         """Round predictions, all with one random shift."""
-        shift = float(np.random.default_rng(rng).random())
+        shift = float(generator_of(rng).random())
         return self.map(shift)(np.asarray(prediction, dtype=np.float64))
 
 

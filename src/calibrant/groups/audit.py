@@ -19,7 +19,7 @@ from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.verdict import MISCALIBRATED, default_tolerance, state_of
 from calibrant.joint import Joint, Rows
 from calibrant.joint.columns import ColumnNames
-from calibrant.joint.draws import refuse_mean_outcomes
+from calibrant.joint.draws import generator_of, refuse_mean_outcomes
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.words import count_text, distinct_texts
 
@@ -191,7 +191,7 @@ def audit_groups(
     """
     check_draws(draws)
     check_share("confidence", confidence)
-    statistic, generator = Statistic.of(measure), np.random.default_rng(rng)
+    statistic, generator = Statistic.of(measure), generator_of(rng)
     weight_named = sample_weight is None or isinstance(sample_weight, str)
     if y_proba is None and clusters is None and weight_named and is_lazy(y_true):
         given: ColumnNames = {"prediction": prediction, "outcome": outcome, "pos_label": pos_label}

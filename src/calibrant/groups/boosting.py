@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import MissingPackageError
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 
 # Predictions nearer to 0 or 1 than this have the log-odds of this.
@@ -134,7 +135,7 @@ def _cuts(table: Floats, labels: list[bool], seed: int) -> tuple[Floats | None, 
     """Quantiles of the columns of numbers."""
     chosen = table
     if len(table) > ROWS_FOR_CUTS:
-        chosen = table[np.random.default_rng(seed).integers(0, len(table), ROWS_FOR_CUTS)]
+        chosen = table[generator_of(seed).integers(0, len(table), ROWS_FOR_CUTS)]
     shares = np.arange(1, PARTS) / PARTS
     return tuple(
         None if label else np.unique(np.nanquantile(column, shares, method="lower"))

@@ -168,7 +168,12 @@ def grouped(
             entries.astype(np.int64), [False, True], np.zeros(size, dtype=bool), column, 2
         )
     seen: dict[Any, int] = {}
-    codes = _counted(entries, seen)
+    try:
+        codes = _counted(entries, seen)
+    except TypeError as error:
+        raise InvalidForecastsError(
+            f"{column} must hold labels or numbers", f"{type(entries[0]).__name__} values"
+        ) from error
     gone = np.array([is_missing(value) for value in seen], dtype=bool)[codes]
     return _labelled(codes, list(seen), gone, column, most_levels)
 

@@ -18,6 +18,7 @@ from calibrant.inference.interval import ConfidenceInterval
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import default_tolerance
 from calibrant.joint import Rows
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair import Choice, Judgement
@@ -140,7 +141,7 @@ class GroupRepair:
             default_tolerance(units.joint(units.prediction)),
             self.confidence,
             self._draws,
-            np.random.default_rng(self._seed),
+            generator_of(self._seed),
         )
 
 

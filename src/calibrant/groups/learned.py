@@ -13,6 +13,7 @@ from calibrant.families import LearnedFamily
 from calibrant.groups.columns import columns_of
 from calibrant.inference.evidence import MOST_COINS_DRAWN, in_parts
 from calibrant.joint import Rows
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats, read_column
 
 
@@ -88,7 +89,7 @@ def learned_advantage(
             "a learned test needs at least four rows with outcomes 0 and 1", f"{size} rows"
         )
     table = np.column_stack([feature_table(features, size), rows.prediction])
-    generator = np.random.default_rng(family.rng)
+    generator = generator_of(family.rng)
     order = generator.permutation(size)
     learning, judging = order[: size // 2], order[size // 2 :]
     learner = _fitted(family.estimator, table[learning], rows.where(learning))

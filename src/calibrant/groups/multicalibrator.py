@@ -18,6 +18,7 @@ from calibrant.groups.rounds import DividedRows, groupings_of
 from calibrant.groups.training import patch_cells, patch_powers
 from calibrant.inference.evidence import check_share
 from calibrant.joint import Rows
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats, read_column
 from calibrant.repair.estimator import Estimator
 
@@ -149,7 +150,7 @@ class Multicalibrator(Estimator):
         size = rows.prediction.size
         outcome = np.asarray(rows.outcome, dtype=np.float64)
         weight = np.ones(size) if rows.weight is None else rows.weight
-        held = held_rows(weight, self.held_out, np.random.default_rng(self.rng))
+        held = held_rows(weight, self.held_out, generator_of(self.rng))
         if self.method == "boosted":
             return self._fit_trees(rows.prediction, outcome, weight, held, by)
         parts = partitions(columns_of(by), size, pairs=self.pairs, weight=rows.weight)

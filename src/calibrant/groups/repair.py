@@ -20,6 +20,7 @@ from calibrant.groups.rounds import DividedRows, groupings_of
 from calibrant.groups.training import patch_powers
 from calibrant.inference.evidence import check_draws, check_share
 from calibrant.joint import Joint, Rows
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats, read_labels
 from calibrant.repair import Choice, RecalibrationMap
 from calibrant.repair.base import rows_behind
@@ -126,7 +127,7 @@ def repair_by_group(
     if isinstance(y_proba, Joint):
         raise InvalidForecastsError("a repair by group needs rows", "a Joint")
     rule = as_score(score)
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     units, divided = _read(
         (y_true, y_proba, sample_weight, pos_label), by, pairs, (clusters, time), folds, generator
     )

@@ -12,6 +12,7 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.columns import PARTS, Partition, columns_of, grouped, partitions
 from calibrant.inference.evidence import check_share
 from calibrant.joint import Joint, Rows
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 from calibrant.words import chance_text, count_text, distinct_texts, visible
 
@@ -139,7 +140,7 @@ def find_segments(
     if not np.isin(rows.outcome, (0, 1)).all():
         raise InvalidForecastsError("a search needs outcomes 0 and 1", "mean outcomes")
     parted = partitions(columns_of(by), size, parts=parts, weight=rows.weight)
-    return search_segments(rows, parted, depth, width, count, level, np.random.default_rng(rng))
+    return search_segments(rows, parted, depth, width, count, level, generator_of(rng))
 
 
 def search_segments(

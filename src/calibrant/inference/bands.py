@@ -10,6 +10,7 @@ from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference.evidence import Evidence, check_draws, check_share
 from calibrant.inference.interval import upper_quantile
 from calibrant.joint import Joint
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 from calibrant.pooling import quantile_bins
 
@@ -97,7 +98,7 @@ def consistency_band(
     check_share("confidence", confidence)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     return find_consistency_band(
-        evidence, confidence, draws, np.random.default_rng(rng), simultaneous=simultaneous
+        evidence, confidence, draws, generator_of(rng), simultaneous=simultaneous
     )
 
 

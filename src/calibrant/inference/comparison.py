@@ -15,7 +15,7 @@ from calibrant.inference.interval import upper_quantile
 from calibrant.inference.scores import mean_and_reach, score_of
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint, Rows
-from calibrant.joint.draws import refuse_mean_outcomes
+from calibrant.joint.draws import generator_of, refuse_mean_outcomes
 from calibrant.joint.gate import Floats, read_labels
 from calibrant.joint.law import cell_index
 from calibrant.measures.smooth import smooth_calibration_error
@@ -159,7 +159,7 @@ def compare(
         return _scores(pair, labels, score, confidence, margin)
     statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
     statistic.refuse_without_interval()
-    reach = _shared_reach(pair, labels, statistic, confidence, draws, np.random.default_rng(rng))
+    reach = _shared_reach(pair, labels, statistic, confidence, draws, generator_of(rng))
     first, second = (statistic.value(joint) for joint in joints)
     difference = second - first
     return Comparison(

@@ -11,6 +11,7 @@ from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import FEW_CLUSTERS, Evidence, check_draws, check_share
 from calibrant.inference.scores import score_interval, score_of
 from calibrant.inference.statistic import AnyMeasure, Statistic
+from calibrant.joint.draws import generator_of
 from calibrant.measures.distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.words import percent_text
@@ -124,7 +125,7 @@ def confidence_interval(
     statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
     if method == "worst-case":
         return _worst_case(evidence, statistic, confidence)
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     if statistic.function is lower_distance_to_calibration:
         return _of_lower_distance(evidence, statistic, confidence, draws, generator)
     return find_interval(evidence, statistic, confidence, draws, generator)

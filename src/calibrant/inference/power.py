@@ -13,6 +13,7 @@ from calibrant.inference.interval import find_interval
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, TOO_CLOSE, UNDECIDED, two_digits
 from calibrant.joint import Joint
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 from calibrant.measurement import as_joint
 from calibrant.measures.smooth import smooth_calibration_error
@@ -21,6 +22,7 @@ from calibrant.measures.smooth import smooth_calibration_error
 RESOLUTION = 2**9
 SAMPLES, MULTIPLIERS, INTERVALS = 400, 199, 8
 MOST_ROWS = 10**10
+LEAST_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,13 @@ def rows_needed(
     ('calibrated', True, 600000)
     """
     check_share("power", power)
+    if tolerance < LEAST_TOLERANCE:
+        raise InvalidOptionError(
+            f"tolerance must be at least {LEAST_TOLERANCE:g}: no number of rows certifies less",
+            repr(tolerance),
+        )
     plan = _Plan.read(tolerance, predictions, truth, measure, confidence)
-    rng = np.random.default_rng(rng)
+    rng = generator_of(rng)
     if abs(plan.error - tolerance) < TOO_CLOSE * tolerance:
         raise InvalidOptionError(
             "the error must not lie at the tolerance: no number of rows would tell them apart",
@@ -140,7 +147,7 @@ def verdict_chances(
     if rows < 1:
         raise InvalidOptionError("rows must be at least 1", repr(rows))
     plan = _Plan.read(tolerance, predictions, truth, measure, confidence)
-    return plan.chances(int(rows), np.random.default_rng(rng))
+    return plan.chances(int(rows), generator_of(rng))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.inference.evidence import Evidence, check_draws
 from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint
-from calibrant.joint.draws import draw_positives
+from calibrant.joint.draws import draw_positives, generator_of
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
 
@@ -128,7 +128,7 @@ def calibration_test(
     check_draws(draws)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     measures = COMBINED if measure == "combined" else measure
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     if isinstance(measures, str) or callable(measures):
         return run_test(evidence, Statistic.of(measures), draws, generator)
     return run_test(evidence, [Statistic.of(one) for one in measures], draws, generator)
@@ -188,7 +188,7 @@ def noise_floors(
     """
     affordable = max(1, min(draws, MOST_NUMBERS // len(joint)))
     statistics = [Statistic.of(measure) for measure in measures]
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     totals = np.zeros(len(measures))
     for _ in range(affordable):
         positives = draw_positives(joint, generator, 1)

@@ -12,6 +12,7 @@ from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.test import CalibrationTest, run_test
 from calibrant.joint import Joint
+from calibrant.joint.draws import generator_of
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.words import chance_text, count_text, percent_text
 
@@ -22,6 +23,8 @@ LARGEST_TOLERANCE, TOLERATED_SHARE = 0.02, 0.1
 RARE = 0.1
 # A p-value up to this is called detectable.
 DETECTABLE = 0.05
+# A gap that is this small beside the half-width would take more rows than anybody can have.
+HOPELESS = 1e-9
 # An error this close to the tolerance (as a share of it) is not settled by any number of rows.
 TOO_CLOSE = 0.1
 
@@ -171,7 +174,7 @@ def verdict(
     if tolerance is not None:
         check_share("tolerance", tolerance)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     return find_verdict(evidence, Statistic.of(measure), tolerance, confidence, draws, generator)
 
 
@@ -234,6 +237,8 @@ def _rows_that_settle(
     if gap < TOO_CLOSE * tolerance:
         return None
     reach = interval.half_width + (noise_floor if stays < tolerance else 0.0)
+    if gap < HOPELESS * reach:
+        return None
     return two_digits(max(rows, rows * (reach / gap) ** 2))
 
 

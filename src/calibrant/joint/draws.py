@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import InferenceRefusedError
+from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.joint.gate import Floats
 
 if TYPE_CHECKING:
@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 
 # Draws are made in parts of about this many numbers.
 NUMBERS_AT_ONCE = 2**22
+
+
+def generator_of(rng: object) -> np.random.Generator:
+    """Return a source of randomness: a Generator as it is, or a new one from a seed."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    seed = rng is None or isinstance(rng, np.random.SeedSequence)
+    whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
+    if not (seed or whole):
+        raise InvalidOptionError(
+            "rng must be a numpy Generator, a whole number from 0 on, or None", repr(rng)
+        )
+    return np.random.default_rng(rng)  # type: ignore[arg-type]
 
 
 def refuse_mean_outcomes(joint: Joint) -> None:

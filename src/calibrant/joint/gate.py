@@ -379,6 +379,7 @@ def _first_rows(bad: npt.NDArray[np.bool_]) -> str:
 
 
 def _examples(labels: npt.NDArray[Any]) -> str:
-    distinct = list(dict.fromkeys(labels.tolist()))
-    shown = ", ".join(map(repr, distinct[:4]))
+    # Lists and dictionaries are no keys; what is printed of them is.
+    distinct = list(dict.fromkeys(map(repr, labels.tolist())))
+    shown = ", ".join(distinct[:4])
     return shown + (f" and {len(distinct) - 4} more" if len(distinct) > 4 else "")

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.checks import power_of_two
-from calibrant.joint.draws import draw_positives
+from calibrant.joint.draws import draw_positives, generator_of
 from calibrant.joint.gate import Floats
 from calibrant.joint.law import in_cells
 from calibrant.joint.sources import Sources
@@ -114,7 +114,7 @@ class Joint(Sources, Storage):
         >>> joint.simulated(rng=0).outcome
         array([0., 1.])
         """
-        return self.with_positives(draw_positives(self, np.random.default_rng(rng), 1)[0])
+        return self.with_positives(draw_positives(self, generator_of(rng), 1)[0])
 
     def with_positives(self, positives: Floats) -> Joint:
         """Keep predictions and weights, with other outcomes."""

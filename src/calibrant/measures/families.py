@@ -16,7 +16,7 @@ import numpy as np
 
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.joint.draws import draw_positives, refuse_mean_outcomes
+from calibrant.joint.draws import draw_positives, generator_of, refuse_mean_outcomes
 from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement
 from calibrant.measures.cutoff import cutoff_calibration_error
@@ -211,7 +211,7 @@ class LearnedFamily:
 
     def support(self, joint: Joint) -> tuple[float, LearnedWitness]:
         """Learn a test on one half of the rows and judge it on the other."""
-        generator = np.random.default_rng(self.rng)
+        generator = generator_of(self.rng)
         learning, judging = _halves(joint, generator)
         learned = _learn(self.estimator, learning)
         scale = float(np.abs(learned(learning.prediction)).max()) or 1.0

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 from calibrant.measurement import Measurement
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
@@ -141,7 +142,7 @@ def canonical_calibration_error(
     else:
         if features < 2:
             raise InvalidOptionError("features must be at least 2", repr(features))
-        drawn = space.frequencies(features, len(forecasts.classes), np.random.default_rng(rng))
+        drawn = space.frequencies(features, len(forecasts.classes), generator_of(rng))
         squares = feature_squares(drawn, forecasts.probability, charge) / 2
         square = float(squares.mean())
         low, high = _bernstein(squares, float(np.linalg.norm(charge, axis=1).sum()) ** 2 / 2)

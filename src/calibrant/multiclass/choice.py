@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats, Indices, read_full_column
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
@@ -139,7 +140,7 @@ def choose(
         raise InvalidOptionError("score must be 'log' or 'brier'", repr(score))
     candidates = _candidates(maps, len(forecasts.classes))
     cluster = _clusters(forecasts, clusters)
-    fold = _folds(len(forecasts), cluster, folds, np.random.default_rng(rng))
+    fold = _folds(len(forecasts), cluster, folds, generator_of(rng))
     held = {name: _held(one, forecasts, fold, folds) for name, one in candidates.items()}
     lost = {name: _losses(table, forecasts, score) for name, table in held.items()}
     gains = {

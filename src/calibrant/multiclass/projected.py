@@ -13,6 +13,7 @@ import numpy as np
 import calibrant._kernels as kernels
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.checks import power_of_two
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Indices
 from calibrant.measurement import Measurement
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
@@ -121,7 +122,7 @@ def projected_smooth_calibration_error(
         raise InvalidOptionError(
             "all subsets can be tried of at most 20 classes", f"{count}", "use search='greedy'"
         )
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     others: list[tuple[Indices, float]] = []
     if resolution is not None:
         power_of_two(resolution)

@@ -12,6 +12,7 @@ import numpy as np
 
 from calibrant.inference.evidence import check_draws
 from calibrant.inference.test import CalibrationTest
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats, Indices
 from calibrant.multiclass.canonical import canonical_calibration_error, charges_of, find_kernel
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
@@ -85,7 +86,7 @@ def calibration_test(
     """
     check_draws(draws)
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     function, options = _parts(measure)
     name = getattr(function, "__name__", "measure")
     labels = chain([forecasts.label], redraws(forecasts, draws, generator))

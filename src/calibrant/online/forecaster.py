@@ -11,10 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 from calibrant.online.distribution import Forecast, Prediction
 
 SCHEMA = 1
+# Whole numbers beyond this are no sizes that a game can have.
+MOST = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class Forecaster(ABC):
     ) -> None:
         self.horizon, self.classes, self.rounds = horizon, classes, 0
         self._options = options
-        self._coin = np.random.default_rng(rng)
+        self._coin = generator_of(rng)
         self._announced: Forecast | None = None
         self._pending: Prediction | None = None
         self._epoch_end = -1
@@ -272,10 +275,12 @@ def read_sequence(outcomes: object, classes: int | None = None) -> npt.NDArray[n
     return sequence
 
 
-def whole(name: str, value: object, least: int = 1) -> int:
+def whole(name: str, value: object, least: int = 1, most: int = MOST) -> int:
     """Return an option that must be a whole number."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise InvalidOptionError(f"{name} must be a whole number of at least {least}", repr(value))
+    if value > most:
+        raise InvalidOptionError(f"{name} must be at most {most}", repr(value))
     return int(value)
 
 

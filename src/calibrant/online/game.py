@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calibrant.catalogue import CATALOGUE, find_measure
 from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.joint import Joint
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 from calibrant.measures.distance import distance_to_calibration
 from calibrant.online.almost_one_step import AlmostOneStepAhead
@@ -267,7 +268,7 @@ def play(
             "rounds must not pass the forecaster's horizon",
             f"{forecaster.rounds + rounds} for a horizon of {forecaster.horizon}",
         )
-    coin, luck = np.random.default_rng(rng).spawn(2)
+    coin, luck = generator_of(rng).spawn(2)
     if isinstance(chooser, ObliviousNature):
         said, happened = _replay(forecaster, chooser.sequence(rounds, luck), coin, progress)
         return Game(forecaster, repr(chooser), said, happened)

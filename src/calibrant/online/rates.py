@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.catalogue import CATALOGUE, find_measure
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 from calibrant.online.forecaster import Guarantee, whole
 from calibrant.online.game import measured, play
@@ -164,7 +165,7 @@ def rates(
     whole("repeats", repeats)
     makers = _promising() if forecasters is None else _named(forecasters, FORECASTERS, "forecaster")
     chosen = NATURES if natures is None else _named(natures, NATURES, "nature")
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     rows: list[Rate] = []
     for forecaster, make in makers.items():
         promise = make(lengths[0]).guarantee

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.inference.bands import Band, find_consistency_band, isotonic_curve
 from calibrant.inference.evidence import Evidence, check_draws, check_share
 from calibrant.joint import Joint
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 from calibrant.measurement import as_joint
 from calibrant.measures.kernel_smoothed import smoothed_curve
@@ -143,7 +144,7 @@ class ReliabilityDisplay(Display):
         if smoother == "isotonic" and joint.binary:
             rows_matter = sample_weight is not None or clusters is not None
             evidence = Evidence.read(*given, clusters) if rows_matter else Evidence.read(joint)
-            generator = np.random.default_rng(rng)
+            generator = generator_of(rng)
             band = find_consistency_band(evidence, confidence, draws, generator)
             beyond = _beyond(isotonic_curve(evidence.joint), band)
         dots, notes = _dots(joint, confidence, clustered=clusters is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,9 @@ def drawing(*, from_defaults: bool = False) -> Iterator[None]:
     """
     import matplotlib as mpl
 
-    with mpl.rc_context():
+    with mpl.rc_context(), warnings.catch_warnings():
+        # Labels may be in any script. A page is drawn with the fonts of its reader.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
         if from_defaults:
             mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)

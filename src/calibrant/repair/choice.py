@@ -14,6 +14,7 @@ from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import check_draws, check_share
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair.base import RecalibrationMap
@@ -212,7 +213,7 @@ def choose(
     check_draws(draws)
     check_share("confidence", confidence)
     candidates = candidates_of(maps)
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     units, labels = read_units(
         y_proba,
         y_true,

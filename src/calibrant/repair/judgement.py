@@ -12,6 +12,7 @@ import numpy.typing as npt
 from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.inference.interval import ConfidenceInterval, find_interval
 from calibrant.inference.statistic import Statistic
+from calibrant.joint.draws import generator_of
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair.folds import Units
@@ -113,7 +114,7 @@ def _interval(
     units: Units, prediction: Floats, confidence: float, draws: int, seed: int
 ) -> ConfidenceInterval:
     statistic = Statistic.of(smooth_calibration_error)
-    rng = np.random.default_rng(seed)
+    rng = generator_of(seed)
     return find_interval(units.evidence(prediction), statistic, confidence, draws, rng)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.joint import Rows
-from calibrant.joint.draws import exact_levels
+from calibrant.joint.draws import exact_levels, generator_of
 from calibrant.repair import Choice, choose
 from calibrant.report.source import Source
 
@@ -25,7 +25,7 @@ def advise(
     Rows without weights, clusters and times are taken as counts of at most 4096 cells, so that the
     time does not grow with their number.
     """
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     evidence = source.evidence
     if evidence.given.row_count < 2:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import Groups
 from calibrant.inference import Verdict
 from calibrant.inference.evidence import check_draws, check_share
@@ -166,6 +166,8 @@ def read_class_files(
     The probabilities stand in columns named like the classes, or as lists in the column of
     predictions, in the order of the classes.
     """
+    if not classes:
+        raise InvalidOptionError("classes must name more than two classes", "none")
     beside = [name for name in (outcome, weight, cluster) if name is not None]
     with opened(files, progress=False) as relation:
         present = set(relation.columns)

@@ -15,6 +15,7 @@ from calibrant.inference.evidence import Evidence
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import find_verdict
 from calibrant.joint import Joint
+from calibrant.joint.draws import generator_of
 from calibrant.measurement import Measurement
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass import (
@@ -153,7 +154,7 @@ def summarise_classes(
     tell: Tell,
 ) -> ClassSummary:
     """Judge confidence, every class, the worst set of classes and whole rows."""
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     headline = Statistic.of(smooth_calibration_error)
     tell("verdict")
     top = Evidence.of_rows(forecasts.top_label_rows(), clusters)

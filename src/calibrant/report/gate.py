@@ -23,6 +23,7 @@ from calibrant.inference.verdict import (
     default_tolerance,
     find_verdict,
 )
+from calibrant.joint.draws import generator_of
 from calibrant.report.markdown import escaped, table
 from calibrant.report.source import Source
 from calibrant.report.stages import Tell, silent
@@ -129,7 +130,7 @@ def run_gate(
 ) -> Gate:
     """Check forecasts against a tolerance for each measure, their groups, and a baseline."""
     check_share("confidence", confidence)
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     tell("measures")
     checks = [*_measures(source, limits, confidence, draws, generator)]
     if source.groups is not None:

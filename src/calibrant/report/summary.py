@@ -22,6 +22,7 @@ from calibrant.inference.statistic import Statistic
 from calibrant.inference.test import run_test
 from calibrant.inference.verdict import find_verdict
 from calibrant.joint import Joint, Rows
+from calibrant.joint.draws import generator_of
 from calibrant.measurement import Measurement
 from calibrant.measures import DistanceBracket
 from calibrant.repair import Choice
@@ -105,7 +106,7 @@ def summarise(
 ) -> Summary:
     """Measure with everything in the catalogue, beside what a perfect forecaster gets."""
     tell("verdict")
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     evidence = source.evidence
     joint = evidence.given
     headline = Statistic.of(HEADLINE)
