@@ -43,7 +43,7 @@ def run_forked(*arguments: str, fault: Callable[[], None] | None = None) -> Ende
     when the standard streams are those of the command.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["commands", *HEAVY])
+    context.set_forkserver_preload(["commands", "warm"])
     with tempfile.TemporaryDirectory() as folder:
         process = context.Process(target=_command, args=(arguments, folder, fault))
         process.start()
@@ -53,25 +53,6 @@ def run_forked(*arguments: str, fault: Callable[[], None] | None = None) -> Ende
             process.join()
         said = {name: Path(folder, name).read_text() for name in ("stdout", "stderr")}
     return Ended(process.exitcode, **said)
-
-
-HEAVY = (
-    "calibrant.cli",
-    "calibrant.datasets",
-    "calibrant.groups",
-    "calibrant.online",
-    "calibrant.report.audit",
-    "calibrant.report.gate",
-    "calibrant.report.html",
-    "calibrant.report.watch",
-    "calibrant.repair.files",
-    "duckdb",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg",
-    "pandas",
-    "rich.console",
-    "rich.table",
-)
 
 
 def _command(arguments, folder, fault):
