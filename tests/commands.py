@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 CALIBRANT = ("-c", "from calibrant.cli import main; main()")
@@ -42,28 +43,41 @@ def run_forked(*arguments: str, fault: Callable[[], None] | None = None) -> Ende
     Starting Python takes longer than most commands. The fault is called in the fork, by its name,
     when the standard streams are those of the command.
     """
+    with tempfile.TemporaryDirectory() as folder:
+        process = start_forked(arguments, folder, fault)
+        process.join(120)
+        return ended(process, folder)
+
+
+def start_forked(
+    arguments: Sequence[str], folder: str, fault: Callable[[], None] | None = None
+) -> BaseProcess:
+    """Start `calibrant` in a fork; what it prints goes to files in a folder."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["commands", "warm"])
-    with tempfile.TemporaryDirectory() as folder:
-        process = context.Process(target=_command, args=(arguments, folder, fault))
-        process.start()
-        process.join(120)
-        if process.is_alive():
-            process.kill()
-            process.join()
-        said = {name: Path(folder, name).read_text() for name in ("stdout", "stderr")}
-    return Ended(process.exitcode, **said)
+    process = context.Process(target=_command, args=(arguments, folder, fault))
+    process.start()
+    return process
+
+
+def ended(process: BaseProcess, folder: str) -> Ended:
+    """Say how a fork ended; one that goes on is killed."""
+    if process.is_alive():
+        process.kill()
+        process.join()
+    said = [Path(folder, name) for name in ("stdout", "stderr")]
+    texts = [path.read_text(errors="replace") if path.exists() else "" for path in said]
+    return Ended(process.exitcode, *texts)
 
 
 def _command(arguments, folder, fault):
     from calibrant.cli import main
 
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     for number, name in ((1, "stdout"), (2, "stderr")):
         os.dup2(os.open(Path(folder, name), os.O_WRONLY | os.O_CREAT), number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-        signal.signal(number, default)
     sys.argv = ["calibrant", *arguments]
     if fault is not None:
         fault()
