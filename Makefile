@@ -14,7 +14,7 @@ BENCH ?=
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
-.PHONY: help demo test programs lint slow bench bench-scale bench-repair bench-groups bench-classes bench-peers sanitize docs picture flights clean
+.PHONY: help demo test programs lint slow bench bench-scale bench-repair bench-groups bench-classes bench-peers soak sanitize docs picture flights clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -58,6 +58,9 @@ bench-classes: $(VENV)/developing ## Measures of many classes beside other libra
 
 bench-peers: $(VENV)/developing ## The same beside other libraries, each in an environment of its own
 	$(BIN)/python benchmarks/peers.py --write $(PEERS)
+
+soak: $(VENV)/developing ## Random commands, files, kills and full disks for SOAK_MINUTES (20); nothing may be lost
+	$(BIN)/python tools/soak.py
 
 sanitize: $(VENV)/developing ## Kernels under the address and undefined-behaviour sanitizers
 	tools/sanitize.sh

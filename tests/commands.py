@@ -2,16 +2,172 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import resource
+import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+CALIBRANT = ("-c", "from calibrant.cli import main; main()")
 
 
 def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     """Run `calibrant` with arguments, in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-c", "from calibrant.cli import main; main()", *arguments],
+        [sys.executable, *CALIBRANT, *arguments],
         input=stdin,
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def run_forked(*arguments: str, fault: Callable[[], None] | None = None) -> Ended:
+    """Run `calibrant` in a fork of a process that has imported it, with something going wrong.
+
+    Starting Python takes longer than most commands. The fault is called in the fork, by its name,
+    when the standard streams are those of the command.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        process = start_forked(arguments, folder, fault)
+        process.join(120)
+        return ended(process, folder)
+
+
+def start_forked(
+    arguments: Sequence[str], folder: str, fault: Callable[[], None] | None = None
+) -> BaseProcess:
+    """Start `calibrant` in a fork; what it prints goes to files in a folder."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["commands", "warm"])
+    process = context.Process(target=_command, args=(arguments, folder, fault))
+    process.start()
+    return process
+
+
+def ended(process: BaseProcess, folder: str) -> Ended:
+    """Say how a fork ended; one that goes on is killed."""
+    if process.is_alive():
+        process.kill()
+        process.join()
+    said = [Path(folder, name) for name in ("stdout", "stderr")]
+    texts = [path.read_text(errors="replace") if path.exists() else "" for path in said]
+    return Ended(process.exitcode, *texts)
+
+
+def _command(arguments, folder, fault):
+    from calibrant.cli import main
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        os.dup2(os.open(Path(folder, name), os.O_WRONLY | os.O_CREAT), number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.argv = ["calibrant", *arguments]
+    if fault is not None:
+        fault()
+    sys.stdin, sys.stdout, sys.stderr = _stream(0, "r"), _stream(1, "w"), _stream(2, "w")
+    main()
+
+
+def _stream(number, mode):
+    """Open a standard stream as Python does at its start: None if it is closed."""
+    try:
+        return open(number, mode, encoding="utf-8", closefd=False)
+    except OSError:
+        return None
+
+
+def close_stdin() -> None:
+    os.close(0)
+
+
+def close_stdout() -> None:
+    os.close(1)
+
+
+def close_stderr() -> None:
+    os.close(2)
+
+
+def full_stdout() -> None:
+    os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+
+
+def broken_stdout() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    os.dup2(writer, 1)
+
+
+def full_disk() -> None:
+    """No file may grow, and writing says so instead of ending the process."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+
+
+def interrupted_reading() -> None:
+    _signal_in_use("duckdb", "connect", signal.SIGINT)
+
+
+def terminated_reading() -> None:
+    _signal_in_use("duckdb", "connect", signal.SIGTERM)
+
+
+def terminated_writing() -> None:
+    _signal_in_use("calibrant.writing", "_sync", signal.SIGTERM)
+
+
+def interrupted_writing() -> None:
+    _signal_in_use("calibrant.writing", "_sync", signal.SIGINT)
+
+
+def lost_interrupt() -> None:
+    """What an interrupt raises becomes an error of another library, as DuckDB's does."""
+    import duckdb
+
+    def connect(*_arguments, **_options):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except BaseException as error:
+            raise RuntimeError("Query interrupted") from error
+
+    duckdb.connect = connect
+
+
+def broken_code() -> None:
+    import duckdb
+
+    def connect(*_arguments, **_options):
+        raise KeyError("a bug")
+
+    duckdb.connect = connect
+
+
+def _signal_in_use(module, name, number):
+    """Send a signal to the process when it calls a function."""
+    import importlib
+
+    place = importlib.import_module(module)
+    function = getattr(place, name)
+
+    def signalled(*arguments, **options):
+        os.kill(os.getpid(), number)
+        return function(*arguments, **options)
+
+    setattr(place, name, signalled)

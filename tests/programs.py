@@ -20,6 +20,8 @@ DEBIAN_PACKAGES = {
     "chromium": "chromium",
     "postgres": "postgresql",
 }
+# Another process may be installing something: wait for it, in seconds.
+APT = ("apt-get", "-o", "DPkg::Lock::Timeout=300")
 
 
 def needed(folder: Path) -> set[str]:
@@ -49,8 +51,8 @@ def can_install() -> bool:
 def install(programs: set[str]) -> None:
     packages = sorted(DEBIAN_PACKAGES[program] for program in programs)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    subprocess.run(["apt-get", "update", "-qq"], check=True, env=environment)
-    subprocess.run(["apt-get", "install", "-y", "-qq", *packages], check=True, env=environment)
+    subprocess.run([*APT, "update", "-qq"], check=True, env=environment)
+    subprocess.run([*APT, "install", "-y", "-qq", *packages], check=True, env=environment)
 
 
 def main() -> None:

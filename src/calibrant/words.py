@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,9 @@ from calibrant.joint import Joint
 
 # An interval is looked for between this many cuts of a run of levels.
 MOST_CUTS = 256
+# Control characters, separators of lines, marks and overrides of direction, surrogates.
+_ACTIVE = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
+_ACTIVE_IN_LINES = re.compile(_ACTIVE.pattern.replace("\\x00-\\x1f", "\\x00-\\x09\\x0b-\\x1f"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,32 @@ def distinct_texts(first: float, second: float) -> tuple[str, str]:
         if texts[0] != texts[1]:
             return texts
     return probability_text(first), probability_text(second)
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    r"""Show characters that would act on a terminal or a page instead of standing there.
+
+    Control characters (escape sequences begin with one), characters that turn the direction of
+    text, and halves of characters become escapes such as `\x1b`. Labels, columns and file names
+    are the words of others.
+
+    Parameters
+    ----------
+    text : str
+        Words that may come from data.
+    lines : bool, default=False
+        Whether line breaks are meant, as in a page of text.
+
+    Examples
+    --------
+    >>> print(visible("red \x1b[31m alert"))
+    red \x1b[31m alert
+    """
+    return (_ACTIVE_IN_LINES if lines else _ACTIVE).sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found.group().encode("unicode_escape").decode("ascii")
 
 
 def count_text(count: int, noun: str) -> str:

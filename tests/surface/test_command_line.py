@@ -179,7 +179,10 @@ def test_play_draws_a_picture_and_replays_a_file(frame, tmp_path):
         (["unheard", "coins"], "forecaster must be known"),
         (["foster", "unheard"], "nature (or a file of outcomes) must be known"),
         (["foster", "coins", "--rounds", "0"], "rounds must be"),
-        (["foster", "coins", "--picture", "/no/such/folder/game.png"], "a folder that exists"),
+        (
+            ["foster", "coins", "--picture", "/no/such/folder/game.png"],
+            "in a folder that is not there",
+        ),
     ],
     ids=["forecaster", "nature", "rounds", "folder"],
 )

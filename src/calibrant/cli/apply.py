@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from calibrant.cli.options import FilesArgument, PredictionOption, Scale
-from calibrant.cli.write import drafted, refuse_to_overwrite
+from calibrant.cli.write import check_files, say
 
 OutOption = Annotated[
     str, typer.Option(help="File for all rows with the new column: .parquet, .csv or .jsonl.")
@@ -31,11 +31,12 @@ def apply(
     from calibrant.groups import GroupMap
     from calibrant.repair.files import apply_to_files, check_output
     from calibrant.words import count_text
+    from calibrant.writing import drafted
 
-    refuse_to_overwrite({"--out": out}, force=force)
+    check_files({"--out": out}, [map_file, *files], force=force)
     check_output(out)
     fitted = GroupMap.load(map_file)
-    with drafted(out, "--out") as draft:
+    with drafted(out) as draft:
         done = apply_to_files(
             fitted,
             files,
@@ -44,9 +45,9 @@ def apply(
             column=column,
             scale=scale,
         )
-    typer.echo(f"{count_text(done.rows, 'row')} with {column}: {out}")
+    say(f"{count_text(done.rows, 'row')} with {column}: {out}")
     if done.strange:
-        typer.echo(
+        say(
             f"note: {count_text(done.strange, 'row')} with values that the fit has not seen in "
             f"{', '.join(fitted.columns)} keep the prediction of the map for all rows"
         )

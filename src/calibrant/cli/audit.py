@@ -36,7 +36,7 @@ from calibrant.cli.options import (
     names_of,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import write_text
+from calibrant.cli.write import check_files, say, write_text
 
 # Reading, verdict, measures, what to do, costs, distance; groups, segments, time and pictures on
 # request.
@@ -80,6 +80,7 @@ def audit(
     classes: ClassesOption = None,
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
+    check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task])
     if classes is not None:
         refuse_with_classes(
             {"--by": by, "--time": time, "--task": task, "--pos-label": pos_label}, markdown
@@ -135,12 +136,12 @@ def audit(
             tell("pictures")
             page = result.to_html()
     if html is not None:
-        write_text(page, html, "--html")
+        write_text(page, html)
     if json is not None:
-        write_text(result.to_json(), json, "--json")
+        write_text(result.to_json(), json)
     if markdown is not None:
-        write_text(result.to_markdown(), markdown, "--markdown")
+        write_text(result.to_markdown(), markdown)
     if "-" not in {json, markdown}:
-        typer.echo(str(result))
+        say(str(result))
         if html is not None:
-            typer.echo(f"\nreport: {html}")
+            say(f"\nreport: {html}")

@@ -29,7 +29,7 @@ from calibrant.cli.options import (
     names_of,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import write_text
+from calibrant.cli.write import check_files, say, write_text
 
 
 def check(
@@ -75,6 +75,7 @@ def check(
     from calibrant.report.gate import Baseline, read_limits, run_gate
     from calibrant.report.source import Roles, join_pairs, read
 
+    check_files({"--json": json_path, "--markdown": markdown}, [*files, baseline])
     plain = Roles(prediction, outcome, weight, cluster, count=count, positives=positives)
     roles = replace(plain, by=names_of(by))
     read_files = partial(
@@ -97,10 +98,10 @@ def check(
         settings = Settings.read(confidence=confidence, rng=seed)
         gate = run_gate(source, limits, settings, earlier, tell)
     if json_path is not None:
-        write_text(json.dumps(gate.as_dict(), allow_nan=False), json_path, "--json")
+        write_text(json.dumps(gate.as_dict(), allow_nan=False), json_path)
     if markdown is not None:
-        write_text(gate.to_markdown(), markdown, "--markdown")
+        write_text(gate.to_markdown(), markdown)
     if not quiet and "-" not in {json_path, markdown}:
-        typer.echo(str(gate))
+        say(str(gate))
     if gate.exit_code:
         raise typer.Exit(gate.exit_code)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from calibrant.cli.progress import progress
-from calibrant.cli.write import write_text
+from calibrant.cli.write import say, write_text
 from calibrant.errors import InvalidOptionError
 
 # Reading, verdict, classes, sets of classes.
@@ -95,10 +95,10 @@ def audit_class_files(
             tell("pictures")
             page = result.to_html()
     if html is not None:
-        write_text(page, html, "--html")
+        write_text(page, html)
     if json is not None:
-        write_text(result.to_json(), json, "--json")
+        write_text(result.to_json(), json)
     if json != "-":
-        typer.echo(str(result))
+        say(str(result))
         if html is not None:
-            typer.echo(f"\nreport: {html}")
+            say(f"\nreport: {html}")

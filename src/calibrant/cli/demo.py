@@ -8,7 +8,7 @@ import typer
 
 from calibrant.cli.audit import STAGES
 from calibrant.cli.progress import progress
-from calibrant.cli.write import write_text
+from calibrant.cli.write import check_files, say, write_text
 
 TITLE = "Chance that a flight from New York arrives 15 minutes late or more, 2013"
 
@@ -22,6 +22,7 @@ def demo(
     from calibrant.report.audit import audit_source
     from calibrant.report.source import Roles, read
 
+    check_files({"--html": html}, [])
     columns = flights()
     by = {name: columns[name] for name in ("carrier", "month")}
     with progress(STAGES + 2) as tell:
@@ -30,6 +31,6 @@ def demo(
         result = audit_source(source, Settings.read(rng=0), tell)
         tell("pictures")
         page = result.to_html()
-    typer.echo(f"{TITLE}\n\n{result}")
-    write_text(page, html, "--html")
-    typer.echo(f"\nreport: {html}")
+    say(f"{TITLE}\n\n{result}")
+    write_text(page, html)
+    say(f"\nreport: {html}")

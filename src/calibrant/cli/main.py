@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+import traceback
+from contextlib import suppress
+from typing import Annotated
 
 import typer
 
@@ -12,33 +15,121 @@ from calibrant.cli.check import check
 from calibrant.cli.demo import demo
 from calibrant.cli.measures import measures
 from calibrant.cli.play import play
+from calibrant.cli.process import flush, listening, open_streams
 from calibrant.cli.repair import repair
 from calibrant.cli.watch import watch
-from calibrant.errors import CalibrantError
+from calibrant.cli.write import complain
+from calibrant.errors import CalibrantError, InvalidOptionError
+from calibrant.exit_codes import ExitCode
+from calibrant.writing import discard_drafts
 
-WRONG_INPUT = 2
+CODES = "  \n".join(f"{code.value}: {code.meaning}" for code in ExitCode)
+EXIT_CODES = f"Exit codes:\n\n{CODES}"
+# click's error of usage: typer brings click along or has it inside, depending on its version.
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 app = typer.Typer(
     name="calibrant",
     help="How far can predicted probabilities be trusted?",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
 app.command()(audit)
-app.command()(check)
-app.command()(watch)
+app.command(epilog=EXIT_CODES)(check)
+app.command(epilog=EXIT_CODES)(watch)
 app.command()(repair)
 app.command()(apply)
 app.command()(measures)
 app.command()(play)
 
 
+@app.callback()
+def settings(
+    debug: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option("--debug", envvar="CALIBRANT_DEBUG", help="Show where an error was raised."),
+    ] = False,
+) -> None:
+    """How far can predicted probabilities be trusted?"""  # noqa: D400
+
+
 def main() -> None:
-    """Run the command line; wrong input ends with one message on stderr and exit code 2."""
+    """Run the command line; whatever happens ends with an exit code of its own."""
+    command = typer.main.get_command(app)
+    chosen: dict[str, object] = {}
+    with listening() as signals:
+        try:
+            open_streams()
+            refuse_unreadable(sys.argv[1:])
+            with command.make_context("calibrant", sys.argv[1:]) as context:
+                chosen = context.params
+                command.invoke(context)
+            flush(sys.stdout)
+            code = int(ExitCode.PASSED)
+        except BaseException as error:  # noqa: BLE001  # a crash must not read as a verdict
+            code = explained(error, debug=bool(chosen.get("debug"))) if not signals.got else 0
+        discard_drafts()
+        # Libraries turn what a signal raises into errors of their own, or lose it.
+        code = signals.exit_code or code
+    sys.exit(code)
+
+
+def refuse_unreadable(arguments: list[str]) -> None:
+    """Refuse arguments that are no text: they could neither be printed nor written."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidOptionError("arguments must be UTF-8", ascii(argument)) from error
+
+
+def explained(error: BaseException, *, debug: bool) -> int:
+    """Say on stderr what happened, and return the exit code that says it to programs."""
+    if isinstance(error, typer.Exit | SystemExit):
+        return _after_output(error)
+    with suppress(OSError, ValueError):
+        if debug:
+            traceback.print_exception(error)
+        if isinstance(error, UsageError):
+            from typer.rich_utils import rich_format_error
+
+            rich_format_error(error)  # type: ignore[arg-type]
+        elif not isinstance(error, BrokenPipeError):
+            complain(_sentence(error))
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            flush(stream)
+    return int(_code(error))
+
+
+def _after_output(end: typer.Exit | SystemExit) -> int:
+    """Return the code that a command ends with, unless what it printed is lost."""
     try:
-        app()
-    except CalibrantError as error:
-        print(f"calibrant: {error}", file=sys.stderr)  # noqa: T201
-        sys.exit(WRONG_INPUT)
+        flush(sys.stdout)
+    except OSError as error:
+        return explained(error, debug=False)
+    code = end.exit_code if isinstance(end, typer.Exit) else end.code
+    return code if isinstance(code, int) else int(ExitCode.FAULT)
+
+
+def _code(error: BaseException) -> ExitCode:
+    if isinstance(error, CalibrantError | UsageError):
+        return ExitCode.WRONG_INPUT
+    return ExitCode.INPUT_OUTPUT if isinstance(error, OSError) else ExitCode.FAULT
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, CalibrantError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"reading or writing failed: {error}"
+    said = " ".join(str(error).split())
+    kind = type(error).__name__
+    return (
+        f"a fault of calibrant, not of your data: {kind}{': ' if said else ''}{said}. "
+        "Please report it as an issue of the project, with this command; "
+        "calibrant --debug COMMAND shows where it happened."
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calibrant.cli.progress import counted
+from calibrant.cli.write import check_files, say
 from calibrant.errors import InvalidOptionError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def play(
     outcome: Annotated[str, typer.Option(help="Column of outcomes in the file.")] = "outcome",
     seed: Annotated[int, typer.Option(help="Seed of all coins.")] = 0,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw the errors over time into this file.")
+        str | None, typer.Option(help="Draw the errors over time into this file.")
     ] = None,
 ) -> None:
     """Let an online forecaster play against a nature, and show every calibration error."""
@@ -42,19 +43,19 @@ def play(
     from calibrant.online import play as play_game
     from calibrant.online.players import choose
 
+    check_files({"--picture": picture}, [nature])
     make = choose(forecaster, FORECASTERS, "forecaster")
     opponent, length = _opponent(nature, outcome, rounds)
-    if picture is not None and not picture.parent.is_dir():
-        raise InvalidOptionError("--picture must lie in a folder that exists", str(picture))
+    kind = None if picture is None else _kind(picture)
     if length < 1:
         raise InvalidOptionError("--rounds must be at least 1", str(length))
     with counted(length, "rounds") as advance:
         game = play_game(make(length), opponent, length, seed, progress=advance)
-    typer.echo(f"{game}\n")
+    say(f"{game}\n")
     Console().print(_table(game))
-    if picture is not None:
-        _draw(game, picture)
-        typer.echo(f"\nThe errors over time are drawn in {picture}")
+    if picture is not None and kind is not None:
+        _draw(game, picture, kind)
+        say(f"\nThe errors over time are drawn in {picture}")
 
 
 def _opponent(nature: str, outcome: str, rounds: int | None) -> tuple[Nature, int]:
@@ -90,12 +91,23 @@ def _table(game: Game) -> Table:
     return table
 
 
-def _draw(game: Game, picture: Path) -> None:
-    from calibrant.plots.style import detached_figure, drawing
+def _kind(picture: str) -> str:
+    """Kind of a picture by the end of its name."""
+    from matplotlib.backend_bases import FigureCanvasBase
 
-    with drawing():
+    kind = Path(picture).suffix[1:].lower() or "png"
+    known = FigureCanvasBase.get_supported_filetypes()
+    if kind not in known:
+        raise InvalidOptionError(
+            f"--picture must be a file of a known kind: {', '.join(known)}", picture
+        )
+    return kind
+
+
+def _draw(game: Game, picture: str, kind: str) -> None:
+    from calibrant.plots.style import detached_figure, drawing
+    from calibrant.writing import drafted
+
+    with drawing(), drafted(picture) as draft:
         display = game.plot(detached_figure(7.2, 4.8).add_subplot())
-    try:
-        display.figure_.savefig(picture, dpi=120)
-    except ValueError as error:
-        raise InvalidOptionError("--picture must be a file of a known kind", str(error)) from error
+        display.figure_.savefig(draft, dpi=120, format=kind)

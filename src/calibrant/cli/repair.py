@@ -26,7 +26,7 @@ from calibrant.cli.options import (
     WeightOption,
     names_of,
 )
-from calibrant.cli.write import drafted, refuse_to_overwrite, write_text
+from calibrant.cli.write import check_files, say, write_text
 
 if TYPE_CHECKING:
     from calibrant.groups import GroupMap
@@ -88,10 +88,11 @@ def repair(
     from calibrant.repair.quoting import dialect_of
     from calibrant.repair.text import choice_text
     from calibrant.report.source import prepare
+    from calibrant.writing import drafted
 
     written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,
                "--json": json_path}  # fmt: skip
-    refuse_to_overwrite(written, force=force)
+    check_files(written, [*files, task], force=force)
     dialect_of(dialect)
     if out is not None:
         check_output(out)
@@ -124,9 +125,9 @@ def repair(
         rng=seed,
     )
     if "-" not in written.values():
-        typer.echo(choice_text(choice))
+        say(choice_text(choice))
         if forecasts.dropped:
-            typer.echo(f"note: {forecasts.dropped} rows with a missing value were dropped")
+            say(f"note: {forecasts.dropped} rows with a missing value were dropped")
     # All texts come first: a map that cannot be written must not leave some files behind.
     fitted = choice.map.with_scale(scale.value)
 
@@ -134,20 +135,18 @@ def repair(
         shown = {"schema": 1, **choice.as_dict(), "map": fitted.to_dict()}
         return json.dumps(shown | {"dropped": forecasts.dropped}, allow_nan=False)
 
-    texts: dict[str, tuple[str | None, Callable[[], str]]] = {
-        "--map": (map_file, fitted.to_json),
-        "--sql": (sql, lambda: _commented(fitted, prediction, dialect_of(dialect))),
-        "--python": (python, fitted.to_python),
-        "--json": (json_path, judged),
-    }
-    written_texts = [
-        (text(), path, option) for option, (path, text) in texts.items() if path is not None
+    texts: list[tuple[str | None, Callable[[], str]]] = [
+        (map_file, fitted.to_json),
+        (sql, lambda: _commented(fitted, prediction, dialect_of(dialect))),
+        (python, fitted.to_python),
+        (json_path, judged),
     ]
+    written_texts = [(text(), path) for path, text in texts if path is not None]
     if out is not None:
-        with drafted(out, "--out") as draft:
+        with drafted(out) as draft:
             apply_to_files(fitted, files, draft, prediction=prediction, column=column)
-    for text, path, option in written_texts:
-        write_text(text, path, option)
+    for text, path in written_texts:
+        write_text(text, path)
 
 
 def _commented(fitted: RecalibrationMap | GroupMap, prediction: str, kind: Dialect) -> str:

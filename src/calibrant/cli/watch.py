@@ -20,10 +20,9 @@ from calibrant.cli.options import (
     ScaleOption,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import write_text
+from calibrant.cli.write import check_files, say, write_text
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-
-ALARM = 1
+from calibrant.exit_codes import ExitCode
 
 
 def watch(
@@ -56,6 +55,7 @@ def watch(
     from calibrant.report.watch import watch as watch_rows
     from calibrant.report.windows import read_dates
 
+    check_files({"--json": json_path}, files)
     names = dict.fromkeys([prediction, outcome, time, *([by] if by else [])])
     with progress(2) as tell:
         tell("reading")
@@ -84,13 +84,13 @@ def watch(
         )
     if json_path is not None:
         text = json.dumps(result.as_dict() | {"dropped": forecasts.dropped}, allow_nan=False)
-        write_text(text, json_path, "--json")
+        write_text(text, json_path)
     if json_path != "-":
-        typer.echo(str(result))
+        say(str(result))
         if forecasts.dropped:
-            typer.echo(f"note: {forecasts.dropped} rows with a missing value were dropped")
+            say(f"note: {forecasts.dropped} rows with a missing value were dropped")
     if result.alarm:
-        raise typer.Exit(ALARM)
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def _until(columns: dict[str, Any], time: str, until: str) -> dict[str, Any]:

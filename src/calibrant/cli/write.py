@@ -1,52 +1,105 @@
-"""Writing what a command found: the whole file, or the old one stays."""
+"""What a command prints and writes, checked before it begins to work."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from glob import glob
 from pathlib import Path
 
 import typer
 
 from calibrant.errors import InvalidOptionError
 
+STANDARD = "-"
 
-def write_text(text: str, path: str, option: str) -> None:
-    """Write to a file, or to standard output for `-`."""
-    from calibrant.report.write import write_whole
 
-    if path == "-":
-        typer.echo(text.rstrip("\n"))
-        return
-    try:
-        write_whole(path, text if text.endswith("\n") else text + "\n")
-    except OSError as error:
+def check_files(
+    outputs: Mapping[str, str | None], inputs: Iterable[str | None], *, force: bool = True
+) -> None:
+    """Refuse, before any work is done, files that a command must not write.
+
+    Parameters
+    ----------
+    outputs : mapping of str to str or None
+        Where each option writes; `-` is standard output.
+    inputs : iterable of str or None
+        Files, globs and folders that are read; `-` is standard input.
+    force : bool, default=True
+        Whether files that are there may be replaced.
+    """
+    from calibrant.writing import check_outputs
+
+    read = [path for path in inputs if path is not None]
+    if STANDARD in read:
+        _refuse_closed_input()
+    printed = [option for option, path in outputs.items() if path == STANDARD]
+    if len(printed) > 1:
         raise InvalidOptionError(
-            f"{option} must name a file that can be written", str(error)
-        ) from error
-
-
-def refuse_to_overwrite(files: dict[str, str | None], *, force: bool) -> None:
-    """Refuse files that are there already, by the option that names them, unless forced."""
-    for option, path in files.items():
-        if path not in {None, "-"} and Path(str(path)).exists() and not force:
+            f"{' and '.join(printed)} must not share standard output", hint="name a file"
+        )
+    written = {option: path for option, path in outputs.items() if path not in {None, STANDARD}}
+    check_outputs(written, _files_of(read))
+    for option, path in written.items():
+        if _is_open(path, sys.stdout.fileno()):
             raise InvalidOptionError(
-                f"{option} must not name a file that is there", str(path), "--force replaces it"
+                f"{option} must not name the file of standard output", path, "use -"
+            )
+        if not force and Path(path).is_file():
+            raise InvalidOptionError(
+                f"{option} must not name a file that is there", path, "--force replaces it"
             )
 
 
-@contextmanager
-def drafted(path: str, option: str) -> Iterator[str]:
-    """Give the name of a file beside its place, which is moved there when it is complete."""
-    target = Path(path)
+def write_text(text: str, path: str) -> None:
+    """Write to a file, or to standard output for `-`."""
+    from calibrant.writing import write_whole
+
+    if path == STANDARD:
+        typer.echo(text.rstrip("\n"))
+        return
+    write_whole(path, text if text.endswith("\n") else text + "\n")
+
+
+def say(text: str) -> None:
+    """Print words on standard output; what came with the data cannot act on the terminal."""
+    from calibrant.words import visible
+
+    typer.echo(visible(text, lines=True))
+
+
+def complain(text: str) -> None:
+    """Print one line on standard error."""
+    from calibrant.words import visible
+
+    typer.echo(f"calibrant: {visible(text)}", err=True)
+
+
+def _files_of(inputs: Iterable[str]) -> Iterator[str | Path]:
+    """All files behind names, globs and folders; standard input is the file it comes from."""
+    for name in inputs:
+        if name == STANDARD:
+            yield f"/dev/fd/{sys.stdin.fileno()}"
+        elif Path(name).is_dir():
+            yield from Path(name).rglob("*.parquet")
+        else:
+            yield name
+            yield from glob(name, recursive=True)  # noqa: PTH207  # may be absolute
+
+
+def _refuse_closed_input() -> None:
     try:
-        folder = tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.")
+        os.read(sys.stdin.fileno(), 0)
     except OSError as error:
         raise InvalidOptionError(
-            f"{option} must name a file that can be written", str(error)
+            "- must have something to read on standard input", error.strerror or "a closed one"
         ) from error
-    with folder as name:
-        draft = Path(name) / target.name
-        yield str(draft)
-        draft.replace(target)
+
+
+def _is_open(path: str, stream: int) -> bool:
+    """Whether a path and an open stream are one file."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(stream)) and Path(path).is_file()  # noqa: PTH116
+    except OSError:
+        return False

@@ -14,7 +14,7 @@ from calibrant.errors import InvalidForecastsError
 from calibrant.groups.columns import PARTS, Partition, columns_of, grouped, partitions
 from calibrant.joint import Joint, Rows
 from calibrant.options import MOST_SEGMENTS, as_generator, check_share, whole
-from calibrant.words import chance_text, count_text, distinct_texts
+from calibrant.words import chance_text, count_text, distinct_texts, visible
 
 Members = npt.NDArray[np.bool_]
 DEPTH, WIDTH, SEGMENTS = 3, 8, 3
@@ -50,7 +50,7 @@ class Segment:
     @property
     def label(self) -> str:
         """The conditions in words."""
-        return ", ".join(f"{column} {level}" for column, level in self.conditions)
+        return visible(", ".join(f"{column} {level}" for column, level in self.conditions))
 
     @property
     def sentence(self) -> str:

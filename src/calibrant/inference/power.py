@@ -23,6 +23,7 @@ from calibrant.options import as_generator, check_share, whole
 RESOLUTION = 2**9
 SAMPLES, MULTIPLIERS, INTERVALS = 400, 199, 8
 MOST_ROWS = 10**10
+LEAST_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,11 @@ def rows_needed(
     ('calibrated', True, 600000)
     """
     check_share("power", power)
+    if tolerance < LEAST_TOLERANCE:
+        raise InvalidOptionError(
+            f"tolerance must be at least {LEAST_TOLERANCE:g}: no number of rows certifies less",
+            repr(tolerance),
+        )
     plan = _Plan.read(tolerance, predictions, truth, measure, confidence)
     rng = as_generator(rng)
     if abs(plan.error - tolerance) < TOO_CLOSE * tolerance:

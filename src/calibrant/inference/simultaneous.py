@@ -15,7 +15,7 @@ from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, default_tolerance, state_of
 from calibrant.joint import Joint
-from calibrant.words import count_text, distinct_texts
+from calibrant.words import count_text, distinct_texts, visible
 
 # Groups with fewer rows, or fewer of either outcome, are marked as small.
 FEW_ROWS, FEW_EVENTS = 100, 10
@@ -204,11 +204,12 @@ def cells_for(groups: int) -> int:
 
 
 def label_of(by: str, name: str) -> str:
-    """Name a group with its columns: "carrier 9E, month 12"."""
+    """Name a group with its columns, to be read: "carrier 9E, month 12"."""
     columns, names = by.split(AND), name.split(AND)
     if len(columns) != len(names):
-        return f"{by} {name}"
-    return ", ".join(f"{column} {level}" for column, level in zip(columns, names, strict=True))
+        return visible(f"{by} {name}")
+    pairs = zip(columns, names, strict=True)
+    return visible(", ".join(f"{column} {level}" for column, level in pairs))
 
 
 def _noise_of_each(evidences: list[Evidence], statistic: Statistic, settings: Settings) -> Noise:

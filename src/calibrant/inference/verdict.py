@@ -23,6 +23,8 @@ LARGEST_TOLERANCE, TOLERATED_SHARE = 0.02, 0.1
 RARE = 0.1
 # A p-value up to this is called detectable.
 DETECTABLE = 0.05
+# A gap that is this small beside the half-width would take more rows than anybody can have.
+HOPELESS = 1e-9
 # An error this close to the tolerance (as a share of it) is not settled by any number of rows.
 TOO_CLOSE = 0.1
 
@@ -225,6 +227,8 @@ def _rows_that_settle(
     if gap < TOO_CLOSE * tolerance:
         return None
     reach = interval.half_width + (noise_floor if stays < tolerance else 0.0)
+    if gap < HOPELESS * reach:
+        return None
     return two_digits(max(rows, rows * (reach / gap) ** 2))
 
 

@@ -11,6 +11,9 @@ from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError
 from calibrant.joint.sums import LAW, Sums
 
+# Beyond this a count of rows is no exact double.
+MOST_ROWS = 2**53
+
 
 class Law:
     """Levels in ascending order, and how far predictions moved when they were rounded."""
@@ -55,6 +58,10 @@ class Law:
                 "the squares of the weights must be representable",
                 f"weights from {levels.weight.min():g} to {levels.weight.max():g}",
                 "divide the weights by their mean",
+            )
+        if levels.rows.sum() > MOST_ROWS:
+            raise InvalidForecastsError(
+                "there must be at most 2**53 rows", f"counts that add up to {levels.rows.sum():g}"
             )
         for name, column in levels.with_ends().columns().items():
             column.setflags(write=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +13,7 @@ from calibrant.joint.checks import check_levels
 from calibrant.joint.law import Law
 from calibrant.joint.sums import LAW, Sums
 from calibrant.stored import Stored, restoring
+from calibrant.writing import drafted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,14 +93,9 @@ class Storage(Law):
         ...     Joint.from_parquet(f"{folder}/monday.parquet") == joint
         True
         """
-        target = Path(path)
-        draft = target.with_name(f".{target.name}.{os.getpid()}")
         table = self.to_arrow()
-        try:
+        with drafted(path) as draft:
             _parquet().write_table(table, draft)
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Self:

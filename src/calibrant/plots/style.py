@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,9 @@ def drawing(*, from_defaults: bool = False) -> Iterator[None]:
     """
     from calibrant.plots.settings import settings
 
-    with settings(SETTINGS, from_defaults=from_defaults):
+    with settings(SETTINGS, from_defaults=from_defaults), warnings.catch_warnings():
+        # Labels may be in any script. A page is drawn with the fonts of its reader.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
         yield
 
 

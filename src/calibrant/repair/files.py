@@ -117,6 +117,9 @@ def apply_to_files(
             if fitted.columns:
                 counted = f"select count(*) from {source} where {fitted.strange('duckdb')}"  # noqa: S608
                 (strange,) = connection.execute(counted).fetchone() or (0,)
+        except duckdb.IOException as error:
+            # Such as a full disk: no fault of the map or the rows.
+            raise OSError(str(error).splitlines()[0]) from error
         except duckdb.Error as error:
             raise _explained(error, prediction, units) from error
     return Applied(int(done[0]) if done else 0, int(strange))

@@ -19,7 +19,7 @@ from calibrant.report.source import Roles, Source, read
 from calibrant.report.stages import Tell, silent
 from calibrant.report.summary import Summary, summarise
 from calibrant.report.text import render_text
-from calibrant.report.write import write_whole
+from calibrant.writing import write_whole
 
 
 @dataclass(frozen=True, slots=True)

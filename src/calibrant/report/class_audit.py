@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import Groups
 from calibrant.inference import Verdict
 from calibrant.inference.settings import Settings
@@ -20,7 +20,7 @@ from calibrant.multiclass.forecasts import as_forecasts
 from calibrant.report.class_render import render_class_html, render_class_json, render_class_text
 from calibrant.report.class_summary import ClassSummary, summarise_classes
 from calibrant.report.stages import Tell, silent
-from calibrant.report.write import write_whole
+from calibrant.writing import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +154,8 @@ def read_class_files(
     The probabilities stand in columns named like the classes, or as lists in the column of
     predictions, in the order of the classes.
     """
+    if not classes:
+        raise InvalidOptionError("classes must name more than two classes", "none")
     beside = [name for name in (outcome, weight, cluster) if name is not None]
     with opened(files, progress=False) as relation:
         present = set(relation.columns)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from calibrant.errors import InvalidOptionError
+from calibrant.exit_codes import ExitCode
 from calibrant.groups import judge_groups
 from calibrant.groups.division import Division
 from calibrant.inference import compare
@@ -27,7 +28,11 @@ from calibrant.report.stages import Tell, silent
 from calibrant.words import count_text
 
 PASSED, FAILED, CANNOT_TELL = "passed", "failed", "cannot tell"
-EXIT_CODES = {PASSED: 0, FAILED: 1, CANNOT_TELL: 3}
+EXIT_CODES = {
+    PASSED: ExitCode.PASSED,
+    FAILED: ExitCode.FAILED,
+    CANNOT_TELL: ExitCode.CANNOT_TELL,
+}
 SCHEMA = 1
 HEADLINE = "smooth_calibration_error"
 STATES = {CALIBRATED: PASSED, MISCALIBRATED: FAILED}
@@ -64,7 +69,7 @@ class Gate:
     @property
     def exit_code(self) -> int:
         """0 if everything holds, 1 if something fails, 3 if the rows cannot tell."""
-        return EXIT_CODES[self.state]
+        return int(EXIT_CODES[self.state])
 
     def __str__(self) -> str:
         lines = [f"{self.state}: {self.title}, {count_text(self.rows, 'row')}"]

@@ -8,7 +8,7 @@ from calibrant.catalogue import CATALOGUE
 from calibrant.report.findings import PASSED
 from calibrant.report.summary import Summary
 from calibrant.report.text import SEGMENTS, cost_sentence, headline, segment_verdict
-from calibrant.words import chance_text
+from calibrant.words import chance_text, visible
 
 MOST_GROUPS = 20
 
@@ -86,6 +86,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """Let the user's own words stay words."""
+    text = visible(" ".join(text.split("\n")))
     for mark in "\\`*_[]<>|#":
         text = text.replace(mark, f"\\{mark}")
-    return text.replace("\n", " ")
+    return text

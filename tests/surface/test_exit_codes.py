@@ -1,0 +1,205 @@
+"""Exit codes are a contract: only a verdict ends with 0, 1 or 3, whatever goes wrong."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import commands
+from calibrant.exit_codes import ExitCode
+from calibrant.writing import DRAFT
+from commands import CALIBRANT, run_forked
+
+OLD = "the old file\n"
+# Each with its inputs, {rows} and {map}, and where it writes, {out}.
+COMMANDS = {
+    "audit": ["audit", "{rows}", "--markdown", "{out}.md", "--json", "{out}.json"],
+    "check": ["check", "{rows}", "--by", "g", "--json", "{out}.json", "--tolerance", "0.3"],
+    "watch": ["watch", "{rows}", "--time", "t", "--json", "{out}.json"],
+    "repair": ["repair", "{rows}", "--maps", "Platt", "--out", "{out}.csv", "--force"],
+    "apply": ["apply", "{map}", "{rows}", "--out", "{out}.csv", "--force"],
+    "play": ["play", "foster", "{rows}", "--rounds", "20", "--picture", "{out}.png"],
+}
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory) -> dict[str, str]:
+    from calibrant.repair import Platt
+
+    folder = tmp_path_factory.mktemp("sources")
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.1, 0.9, 400)
+    y = (rng.uniform(size=400) < p).astype(int)
+    lines = [f"{a:.4f},{b},{i},{'ab'[i % 2]}\n" for i, (a, b) in enumerate(zip(p, y, strict=True))]
+    (folder / "rows.csv").write_text("prediction,outcome,t,g\n" + "".join(lines))
+    (folder / "map.json").write_text(Platt().fit(p, y).to_json())
+    (folder / "garbage.csv").write_bytes(b"\x00\xff\xfe" * 400)
+    (folder / "loop.csv").symlink_to(folder / "loop.csv")
+    return {
+        "rows": str(folder / "rows.csv"),
+        "map": str(folder / "map.json"),
+        "garbage": str(folder / "garbage.csv"),
+        "unreadable": str(folder / "loop.csv"),
+    }
+
+
+def filled(name: str, sources: dict[str, str], out: Path) -> list[str]:
+    return [part.format(**sources, out=out) for part in COMMANDS[name]]
+
+
+def outputs(arguments: list[str], out: Path) -> list[Path]:
+    return [Path(part) for part in arguments if part.startswith(f"{out}.")]
+
+
+def assert_nothing_lost(folder: Path, written: list[Path]):
+    assert not [path for path in folder.iterdir() if path.name.startswith(DRAFT)]
+    for path in written:
+        text = path.read_bytes()
+        assert text == OLD.encode() or len(text) > 100, path
+
+
+FAULTS = {
+    "interrupted while reading": (commands.interrupted_reading, {130}),
+    "interrupted, and a library says otherwise": (commands.lost_interrupt, {130}),
+    "interrupted while writing": (commands.interrupted_writing, {130}),
+    "terminated while reading": (commands.terminated_reading, {143}),
+    "terminated while writing": (commands.terminated_writing, {143}),
+    "full disk": (commands.full_disk, {74}),
+    "full standard output": (commands.full_stdout, {74}),
+    "broken pipe": (commands.broken_stdout, {74}),
+    "closed standard output": (commands.close_stdout, {74}),
+    "closed standard error": (commands.close_stderr, {0}),
+    "a bug": (commands.broken_code, {70}),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_has_its_own_code_and_loses_nothing(name, fault, sources, tmp_path):
+    arguments = filled(name, sources, tmp_path / "out")
+    written = outputs(arguments, tmp_path / "out")
+    for path in written:
+        path.write_text(OLD)
+    before = {source: Path(path).read_bytes() for source, path in list(sources.items())[:3]}
+    make, codes = FAULTS[fault]
+    ended = run_forked(*arguments, fault=make)
+    assert ended.code in codes, ended
+    assert "Traceback" not in ended.stderr
+    assert len(ended.stderr.splitlines()) <= 1
+    assert_nothing_lost(tmp_path, written)
+    assert before == {source: Path(sources[source]).read_bytes() for source in before}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("wrong", ["option", "garbage", "unreadable", "folder", "read-only"])
+def test_wrong_input_is_2(name, wrong, sources, tmp_path):
+    files = dict(sources)
+    out = tmp_path / "out"
+    if wrong in files:
+        files["rows"] = files[wrong]
+    elif wrong == "folder":
+        out = tmp_path / "nowhere" / "out"
+    arguments = filled(name, files, out)
+    if wrong == "option":
+        arguments.append("--no-such-option")
+    if wrong == "read-only":
+        for path in outputs(arguments, out):
+            path.write_text(OLD)
+            path.chmod(0o444)
+    ended = run_forked(*arguments)
+    assert ended.code == 2, ended
+    assert ended.stdout == ""
+    assert "Traceback" not in ended.stderr
+    assert all(path.read_text() == OLD for path in outputs(arguments, out) if path.exists())
+
+
+def test_demo_and_measures_too(tmp_path):
+    assert run_forked("measures", fault=commands.full_stdout).code == 74
+    assert run_forked("measures", fault=commands.close_stderr).code == 0
+    ended = run_forked("demo", "--html", str(tmp_path / "no" / "page.html"))
+    assert (ended.code, ended.stdout) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "{rows}", "--seed", "-1"], "rng must be"),
+        (["repair", "{rows}", "--seed", "-1"], "rng must be"),
+        (["play", "--rounds", "9", "--seed", "-1"], "rng must be"),
+        (["play", "--rounds", "99999999999999999999"], "at most"),
+        (["audit", "{rows}", "--classes", ""], "classes must name"),
+        (["audit", "{structs}"], "must be numbers"),
+        (["audit", "{lists}", "--by", "g"], "g must hold labels"),
+        (["audit", "{lists}", "--by", "s"], "s must hold labels"),
+        (["audit", "{counts}", "--count", "n", "--positives", "k"], "2**53"),
+        (["audit", "{rows}", "--title", "\udcff"], "UTF-8"),
+        (["check", "{rows}", "--json", "-", "--markdown", "-"], "share standard output"),
+        (["audit", "{rows}", "--html", "{rows}"], "a file that is read"),
+        (["check", "{rows}", "--json", "{rows}"], "a file that is read"),
+        (["repair", "{rows}", "--map", "{new}", "--out", "{new}"], "different files"),
+        (["play", "foster", "{rows}", "--picture", "{rows}"], "a file that is read"),
+        (["play", "--rounds", "9", "--picture", "/proc/game.png"], "can be written"),
+    ],
+)
+def test_known_wrong_input(arguments, message, sources, tmp_path):
+    files = {name: str(tmp_path / f"{name}.jsonl") for name in ("structs", "lists", "counts")}
+    Path(files["structs"]).write_text('{"prediction": {"a": 1}, "outcome": 1}\n' * 2)
+    row = '{"prediction": 0.5, "outcome": %d, "g": [%d], "s": {"x": 1}}\n'
+    Path(files["lists"]).write_text(row % (0, 1) + row % (1, 2))
+    Path(files["counts"]).write_text('{"prediction": 0.5, "n": 1e24, "k": 1}\n')
+    files["new"] = str(tmp_path / "new.csv")
+    before = Path(sources["rows"]).read_bytes()
+    ended = run_forked(*(part.format(**sources, **files) for part in arguments))
+    assert ended.code == 2, ended
+    assert message in ended.stderr
+    assert Path(sources["rows"]).read_bytes() == before
+
+
+def test_a_tiny_tolerance_is_a_question_that_has_an_answer(tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("prediction,outcome\n" + "0.5,1\n0.5,0\n" * 50)
+    ended = run_forked("check", str(rows), "--tolerance", "1e-320")
+    assert ended.code == 3, ended
+
+
+def test_closed_standard_input_is_wrong_input():
+    ended = run_forked("audit", "-", fault=commands.close_stdin)
+    assert ended.code == 2, ended
+    assert "standard input" in ended.stderr
+
+
+def test_standard_input_is_an_input(tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("prediction,outcome\n" + "0.5,1\n0.5,0\n" * 50)
+    with rows.open() as stdin:
+        done = subprocess.run(
+            [sys.executable, *CALIBRANT, "audit", "-", "--html", str(rows)],
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "a file that is read" in done.stderr
+
+
+def test_a_fault_of_ours_asks_to_be_reported_and_shows_where_on_request(sources):
+    asked = ["audit", sources["rows"]]
+    plain = run_forked(*asked, fault=commands.broken_code)
+    assert re.match(r"calibrant: a fault of calibrant.*KeyError: 'a bug'.*report", plain.stderr)
+    shown = run_forked("--debug", *asked, fault=commands.broken_code)
+    assert shown.code == 70
+    assert "Traceback" in shown.stderr
+
+
+def test_help_and_docs_name_every_code():
+    helped = [run_forked(*words, "--help").stdout for words in ([], ["check"], ["watch"])]
+    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
+    for code in ExitCode:
+        assert all(f"{code.value}: {code.meaning}" in text for text in helped)
+        assert f"| {code.value} | {code.meaning} |" in page

@@ -1,0 +1,41 @@
+"""Imports what commands use, for a process that is forked to run them. It must start no thread."""
+
+from __future__ import annotations
+
+import sys
+
+import duckdb
+import matplotlib.backends.backend_agg
+import matplotlib.backends.backend_svg
+import matplotlib.figure
+import narwhals.stable.v2
+import numpy.testing
+import rich.table
+import scipy.optimize
+import scipy.special
+import typer.rich_utils
+
+import calibrant.datasets
+import calibrant.groups
+import calibrant.online.picture
+import calibrant.repair.files
+import calibrant.report.audit
+import calibrant.report.gate
+import calibrant.report.html
+import calibrant.report.watch
+from calibrant.cli import main as command_line
+
+__all__ = [
+    "calibrant",
+    "command_line",
+    "duckdb",
+    "matplotlib",
+    "narwhals",
+    "numpy",
+    "rich",
+    "scipy",
+    "typer",
+]
+
+# Reads the options of all commands.
+typer.main.get_command(sys.modules["calibrant.cli.main"].app)
