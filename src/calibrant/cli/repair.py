@@ -16,6 +16,8 @@ from calibrant.cli.options import (
     FilesArgument,
     Missing,
     MissingOption,
+    NaLabelOption,
+    NegLabelOption,
     OutcomeOption,
     PosLabelOption,
     PredictionOption,
@@ -29,6 +31,7 @@ from calibrant.cli.write import drafted, refuse_to_overwrite, write_text
 
 
 def repair(
+    context: typer.Context,
     files: FilesArgument,
     out: Annotated[str | None, typer.Option(help="File for all rows with the new column.")] = None,
     map_file: Annotated[
@@ -65,6 +68,8 @@ def repair(
     column: ColumnOption = "recalibrated",
     confidence: ConfidenceOption = 0.95,
     pos_label: PosLabelOption = None,
+    neg_label: NegLabelOption = None,
+    na_label: NaLabelOption = None,
     scale: ScaleOption = Scale.UNIT,
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
@@ -77,11 +82,13 @@ def repair(
     from calibrant.decisions import DecisionTask
     from calibrant.groups import repair_by_group
     from calibrant.joint.files import read_columns
+    from calibrant.joint.labels import Labels
+    from calibrant.joint.paths import settled
     from calibrant.repair import choose
     from calibrant.repair.files import apply_to_files, check_output
     from calibrant.repair.text import choice_text
     from calibrant.repair.texts import dialect_of
-    from calibrant.report.source import prepare
+    from calibrant.report.source import Roles, prepare, reading_notes
 
     written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,
                "--json": json_path}  # fmt: skip
@@ -89,14 +96,15 @@ def repair(
     dialect_of(dialect)
     if out is not None:
         check_output(out)
-    groups = names_of(by) or []
-    extra = [name for name in (weight, cluster, time) if name is not None]
-    names = list(dict.fromkeys([prediction, outcome, *extra, *groups]))
+    groups = names_of(by, "--by") or []
+    found = context.with_resource(settled(files))
+    roles = Roles(prediction, outcome, weight, cluster, groups, time)
+    labels = Labels.of(pos_label, neg_label, na_label)
+    read, told = read_columns(found, roles.parts(), labels)
     forecasts = prepare(
-        dict(read_columns(files, names)),
+        read,
         prediction,
         outcome,
-        pos_label,
         percent=scale is Scale.PERCENT,
         drop_missing=na is Missing.DROP,
         may_miss=groups,
@@ -107,8 +115,7 @@ def repair(
         forecasts.prediction,
         forecasts.outcome,
         sample_weight=None if weight is None else columns[weight],
-        pos_label=forecasts.pos_label,
-        maps=names_of(maps),
+        maps=names_of(maps, "--maps"),
         score=score,
         task=None if task is None else DecisionTask.from_file(task),
         clusters=None if cluster is None else columns[cluster],
@@ -119,13 +126,13 @@ def repair(
     )
     if "-" not in written.values():
         typer.echo(choice_text(choice))
-        if forecasts.dropped:
-            typer.echo(f"note: {forecasts.dropped} rows with a missing value were dropped")
+        for note in reading_notes(found, told, forecasts.dropped):
+            typer.echo(f"note: {note}")
     if out is not None:
         with drafted(out, "--out") as draft:
             apply_to_files(
                 choice.map,
-                files,
+                found,
                 draft,
                 prediction=prediction,
                 column=column,
@@ -140,5 +147,6 @@ def repair(
     if python is not None:
         write_text(choice.map.to_python(), python, "--python")
     if json_path is not None:
-        shown = {"schema": 1, **choice.as_dict(), "dropped": forecasts.dropped}
+        how = {"dropped": forecasts.dropped, "notes": reading_notes(found, told)}
+        shown = {"schema": 1, **choice.as_dict(), **how}
         write_text(json.dumps(shown, allow_nan=False), json_path, "--json")

@@ -8,6 +8,7 @@ clip what is a rounding error away from [0, 1] or to say what is wrong.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError
+from calibrant.joint.labels import plain, refuse_missing_words
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -264,9 +266,12 @@ def _matches(labels: npt.NDArray[Any], pos_label: object) -> npt.NDArray[np.uint
     positive = np.asarray(labels == pos_label)
     if positive.shape != labels.shape:
         positive = np.zeros(labels.shape, dtype=bool)
+    if labels.dtype.kind in "OUT":
+        refuse_missing_words(Counter(labels.tolist()), "y_true", pos_label)
     if not positive.any() and len(set(labels.tolist())) > 1:
         raise InvalidForecastsError(
-            f"pos_label {pos_label!r} must be one of the labels", f"labels {_examples(labels)}"
+            f"pos_label {plain(pos_label)!r} must be one of the labels",
+            f"labels {_examples(labels)}",
         )
     return np.ascontiguousarray(positive).view(np.uint8)
 

@@ -53,6 +53,8 @@ class Summary:
     base_rate: float
     clipped: int
     dropped: int
+    notes: tuple[str, ...]
+    """How labels and files were read."""
     """Rows with a missing value that were left out on request."""
     fingerprint: str
     """Hash of predictions and outcomes; the order of the rows does not matter."""
@@ -141,6 +143,7 @@ def summarise(
         base_rate=joint.base_rate,
         clipped=joint.clipped,
         dropped=source.dropped,
+        notes=source.notes,
         fingerprint=_fingerprint(joint),
         joint=joint,
         verdict=verdict,
