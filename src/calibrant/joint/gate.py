@@ -355,6 +355,10 @@ def _refuse_range(prediction: Floats, outside: npt.NDArray[np.bool_], outcome: O
 
 def range_hint(low: float, high: float) -> str:
     """Guess what numbers that are no probabilities are."""
+    if low < 0 and high <= 1:
+        return "a negative number may stand for a missing value: leave those rows out"
+    if low >= 1 and high <= 10:
+        return "these look like ratings: turn them into probabilities first"
     if low >= 0 and 2 < high <= 100:
         return "these look like percentages: divide by 100 (on the command line --scale percent)"
     if low < 0:

@@ -52,6 +52,8 @@ class Part(Enum):
     """Numbers if all of them are, otherwise text."""
     TIME = auto()
     """Numbers, dates or timestamps if all of them are, otherwise text."""
+    TEXT = auto()
+    """Letters, whatever they look like."""
     NUMBERS = auto()
     """Lists of numbers."""
 
@@ -98,6 +100,8 @@ class Table:
                 read[name], told = self._outcome(name, labels)
             elif part is Part.NUMBER:
                 read[name] = self.number(name)
+            elif part is Part.TEXT:
+                read[name] = self.text(name)
             elif part is Part.NUMBERS:
                 read[name] = self._numbers(name)
             else:
@@ -106,6 +110,7 @@ class Table:
 
     def number(self, name: str) -> str:
         """Write a column as doubles, or as the numbers that the file says it holds."""
+        self._refuse_nested(name)
         kind = self.types[name]
         if self._is_text(name):
             return f"cast({self._filled(name)} as double)"

@@ -40,6 +40,11 @@ class Written(Protocol):
         ...
 
     @property
+    def text_columns(self) -> tuple[str, ...]:
+        """Those of the columns whose values are text."""
+        ...
+
+    @property
     def form_(self) -> Form:
         """The map for all rows."""
         ...
@@ -97,7 +102,8 @@ def apply_to_files(
     import duckdb
 
     kind = check_output(out)
-    parts = dict.fromkeys(fitted.columns, Part.VALUE) | {prediction: Part.NUMBER}
+    parts = dict.fromkeys(fitted.columns, Part.VALUE)
+    parts |= dict.fromkeys(fitted.text_columns, Part.TEXT) | {prediction: Part.NUMBER}
     with opened_table(paths) as table:
         connection = table.connection
         _refuse_taken(table.columns, column)

@@ -177,7 +177,7 @@ def _sums_will_do(frame: object, roles: Roles) -> bool:
     beside = [name for name, value in wanting.items() if value]
     if beside:
         raise InvalidForecastsError(
-            f"{beside[0]} needs rows", "counts of rows", "leave count and positives out"
+            f"rows are needed for {beside[0]}", "counts of rows", "leave count and positives out"
         )
     return True
 
@@ -364,7 +364,13 @@ def _frame_columns(data: Any, names: list[str]) -> Columns:
     if frame.implementation.is_duckdb():
         return dict(frame.to_native().fetchnumpy())
     eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    return {name: eager[name].to_native() for name in names}
+    return {name: _with_mask(eager[name]) for name in names}
+
+
+def _with_mask(column: nw.Series[Any]) -> Any:
+    """Missing values of a column as a mask, which `without_missing` understands."""
+    missing = column.is_null().to_numpy()
+    return np.ma.array(column.to_numpy(), mask=missing) if missing.any() else column.to_native()
 
 
 def _names(by: object) -> list[str]:
