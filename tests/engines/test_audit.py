@@ -13,6 +13,7 @@ import pytest
 import calibrant as cal
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import summed
+from calibrant.joint.labels import Labels
 from calibrant.report import source
 from calibrant.report.source import Roles, read
 from commands import run
@@ -84,9 +85,9 @@ def test_weights_labels_and_percentages_of_many_rows(many):
     weighted = read(FRAME, None, Roles(weight="w")).evidence.given
     assert weighted.total == pytest.approx(FRAME["w"].sum())
     assert weighted.row_count == ROWS
-    labelled = read(FRAME, None, Roles(outcome="label"), pos_label="yes").evidence.given
+    labelled = read(FRAME, None, Roles(outcome="label"), labels=Labels("yes")).evidence.given
     assert labelled.positives.sum() == (FRAME["label"] == "yes").sum()
-    flipped = read(FRAME, None, Roles(), pos_label="0").evidence.given
+    flipped = read(FRAME, None, Roles(), labels=Labels("0")).evidence.given
     assert flipped.positives.sum() == (FRAME["outcome"] == 0).sum()
     percent = read(FRAME.assign(prediction=100 * P), None, Roles(), percent=True).evidence.given
     assert percent.mean_prediction == pytest.approx(P.mean())
@@ -95,7 +96,7 @@ def test_weights_labels_and_percentages_of_many_rows(many):
 def test_truth_has_two_labels(many):
     frame = FRAME.assign(outcome=FRAME["outcome"] == 1)
     for few in (frame, frame[:900]):
-        joint = read(few, None, Roles(), pos_label="False").evidence.given
+        joint = read(few, None, Roles(), labels=Labels("False")).evidence.given
         assert joint.positives.sum() == (~few["outcome"]).sum()
 
 
@@ -181,7 +182,7 @@ def test_counts_are_checked(tmp_path):
         cal.audit(cells, count="n")
     with pytest.raises(InvalidOptionError, match="those of aggregates"):
         cal.audit(cells, count="n", positives="k", sample_weight="w")
-    with pytest.raises(InvalidForecastsError, match="clusters and times need rows"):
+    with pytest.raises(InvalidForecastsError, match="rows are needed for clusters"):
         cal.audit(cells, count="n", positives="k", clusters="w")
     with pytest.raises(InvalidForecastsError, match="count cannot be used with a Joint"):
         cal.audit(cal.Joint.from_samples([0, 1], [0.5, 0.5]), count="n")

@@ -17,6 +17,7 @@ import calibrant as cal
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.compressed import damage
 from calibrant.joint.files import opened
+from calibrant.joint.tables import Part
 
 RNG = np.random.default_rng(5)
 P = np.round(RNG.random(500), 3)
@@ -101,7 +102,7 @@ def test_files_of_aggregates(tmp_path):
 def test_files_are_scanned_and_not_loaded(tmp_path, kind):
     path = tmp_path / f"it's.{kind}"
     KINDS[f"rows.{kind}"](path)
-    with opened(path) as relation:
+    with opened(path, {"prediction": Part.NUMBER}) as (relation, _):
         scan = "READ_JSON" if kind == "jsonl" else f"READ_{kind.upper()}"
         assert scan in relation.explain()
 
@@ -147,9 +148,11 @@ def test_unreadable_files_are_explained(tmp_path):
         with pytest.raises(InvalidForecastsError, match="must be readable") as refusal:
             cal.Joint.from_files(tmp_path / name)
         assert "\n" not in str(refusal.value)
-    for names in (["a.csv", "b.parquet"], "rows.xlsx", []):
+    for name in ("a.csv", "rows.xlsx", "rows"):
+        (tmp_path / name).write_text("prediction,outcome\n0.5,1\n")
+    for names in (["a.csv", "whole.parquet"], ["rows.xlsx"], ["rows"], []):
         with pytest.raises(InvalidForecastsError, match="must all end in one of"):
-            cal.Joint.from_files(names)
+            cal.Joint.from_files([tmp_path / name for name in names])
 
 
 @pytest.mark.parametrize("kind", ["gz", "zst"])

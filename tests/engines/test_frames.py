@@ -222,7 +222,7 @@ def test_bad_rows_are_counted_on_the_engine(engine, columns, message):
 
 
 def test_a_label_that_is_not_there_is_refused(engine):
-    with pytest.raises(InvalidForecastsError, match=r"'snow' must be one of.*'dry' to 'rain'"):
+    with pytest.raises(InvalidForecastsError, match=r"'snow' must be one of.*'dry', 'rain'"):
         cal.Joint.from_frame(engine(TABLE), prediction="p", outcome="label", pos_label="snow")
     with pytest.raises(InvalidForecastsError, match="1 for labels of type String"):
         cal.Joint.from_frame(engine(TABLE), prediction="p", outcome="label", pos_label=1)

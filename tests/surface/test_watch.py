@@ -65,6 +65,7 @@ def test_json_has_a_stable_shape(broken, tmp_path):
     result = json.loads(path.read_text())
     assert list(result) == [
         "schema", "alarm", "rows", "tolerance", "alpha", "window", "groups", "dropped",
+            "notes",
     ]  # fmt: skip
     (group,) = result["groups"]
     assert list(group) == [

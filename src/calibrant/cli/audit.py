@@ -24,6 +24,8 @@ from calibrant.cli.options import (
     FilesArgument,
     Missing,
     MissingOption,
+    NaLabelOption,
+    NegLabelOption,
     OutcomeOption,
     PositivesOption,
     PosLabelOption,
@@ -74,6 +76,8 @@ def audit(
     ] = None,
     title: Annotated[str | None, typer.Option(help="What the forecasts are about.")] = None,
     pos_label: PosLabelOption = None,
+    neg_label: NegLabelOption = None,
+    na_label: NaLabelOption = None,
     scale: ScaleOption = Scale.UNIT,
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
@@ -87,7 +91,7 @@ def audit(
         )
         audit_class_files(
             files,
-            names_of(classes) or [],
+            names_of(classes, "--classes") or [],
             ClassColumns(prediction, outcome, weight, cluster),
             Choices(tolerance, confidence, seed, title),
             html,
@@ -98,6 +102,7 @@ def audit(
         return
     from calibrant.decisions import DecisionTask
     from calibrant.inference.settings import Settings
+    from calibrant.joint.labels import Labels
     from calibrant.report.audit import audit_source
     from calibrant.report.source import Roles, read
 
@@ -112,14 +117,14 @@ def audit(
                 outcome,
                 weight,
                 cluster,
-                names_of(by),
+                names_of(by, "--by"),
                 time,
                 count,
                 positives,
                 pairs,
                 find_segments,
             ),
-            pos_label=pos_label,
+            labels=Labels.of(pos_label, neg_label, na_label),
             percent=scale is Scale.PERCENT,
             drop_missing=na is Missing.DROP,
             title=title,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +16,8 @@ from calibrant.cli.options import (
     FilesArgument,
     Missing,
     MissingOption,
+    NaLabelOption,
+    NegLabelOption,
     OutcomeOption,
     PositivesOption,
     PosLabelOption,
@@ -30,6 +31,7 @@ from calibrant.cli.options import (
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
+from calibrant.errors import InvalidOptionError
 
 
 def check(
@@ -57,6 +59,8 @@ def check(
     cluster: ClusterOption = None,
     confidence: ConfidenceOption = 0.95,
     pos_label: PosLabelOption = None,
+    neg_label: NegLabelOption = None,
+    na_label: NaLabelOption = None,
     scale: ScaleOption = Scale.UNIT,
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
@@ -72,28 +76,30 @@ def check(
 ) -> None:
     """Exit with 0 if forecasts are calibrated, 1 if they are not, 3 if the rows cannot tell."""
     from calibrant.inference.settings import Settings
+    from calibrant.joint.labels import Labels
+    from calibrant.joint.paths import settled
     from calibrant.report.gate import Baseline, read_limits, run_gate
     from calibrant.report.source import Roles, join_pairs, read
 
     check_files({"--json": json_path, "--markdown": markdown}, [*files, baseline])
+    if key is not None and baseline is None:
+        raise InvalidOptionError("--key needs --baseline", repr(key))
     plain = Roles(prediction, outcome, weight, cluster, count=count, positives=positives)
-    roles = replace(plain, by=names_of(by))
-    read_files = partial(
-        read,
-        y_proba=None,
-        pos_label=pos_label,
-        percent=scale is Scale.PERCENT,
-        drop_missing=na is Missing.DROP,
-    )
-    with progress(2 + sum(option is not None for option in (by, baseline))) as tell:
+    roles = replace(plain, by=names_of(by, "--by"))
+    options: dict[str, Any] = {
+        "labels": Labels.of(pos_label, neg_label, na_label),
+        "percent": scale is Scale.PERCENT,
+        "drop_missing": na is Missing.DROP,
+    }
+    stages = 2 + sum(option is not None for option in (by, baseline))
+    with progress(stages) as tell, settled(files) as found:
         tell("reading")
-        source = read_files(files, roles=roles)
+        source = read(found, None, roles, **options)
         earlier = None
         if baseline is not None and key is not None:
-            pairs = join_pairs([baseline], files, key, roles, pos_label=pos_label)
-            earlier = Baseline(max_worse, pairs=pairs)
+            earlier = Baseline(max_worse, pairs=join_pairs(baseline, found, key, roles, **options))
         elif baseline is not None:
-            earlier = Baseline(max_worse, source=read_files([baseline], roles=plain))
+            earlier = Baseline(max_worse, source=read(baseline, None, plain, **options))
         limits = read_limits(measure or [], tolerance)
         settings = Settings.read(confidence=confidence, rng=seed)
         gate = run_gate(source, limits, settings, earlier, tell)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from calibrant.errors import InvalidOptionError
+
 
 class Scale(StrEnum):
     """Units of the predictions."""
@@ -29,6 +31,14 @@ FilesArgument = Annotated[
 PredictionOption = Annotated[str, typer.Option(help="Column of predictions.")]
 OutcomeOption = Annotated[str, typer.Option(help="Column of outcomes.")]
 PosLabelOption = Annotated[str | None, typer.Option(help="Label that counts as outcome 1.")]
+NegLabelOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Label that counts as outcome 0, where there are more; may be repeated."),
+]
+NaLabelOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Label of outcomes that are missing, for --na drop; may be repeated."),
+]
 ScaleOption = Annotated[Scale, typer.Option(help="Units of the predictions.")]
 MissingOption = Annotated[Missing, typer.Option(help="Rows with a missing value.")]
 WeightOption = Annotated[str | None, typer.Option(help="Column of weights.")]
@@ -42,13 +52,20 @@ ClusterOption = Annotated[
     str | None, typer.Option(help="Column that names rows which depend on each other.")
 ]
 ByOption = Annotated[
-    str | None, typer.Option(help="Columns that group the rows, with commas between them.")
+    list[str] | None,
+    typer.Option(help="Columns that group the rows, with commas between them; may be repeated."),
 ]
 ToleranceOption = Annotated[float | None, typer.Option(help="Smooth error that is small enough.")]
 ConfidenceOption = Annotated[float, typer.Option(help="Confidence of the verdict.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of the redraws.")]
 
 
-def names_of(by: str | None) -> list[str] | None:
-    """Split names of columns at their commas."""
-    return None if by is None else [name.strip() for name in by.split(",") if name.strip()]
+def names_of(given: str | list[str] | None, option: str) -> list[str] | None:
+    """Split names at their commas; none of them may be empty."""
+    if given is None:
+        return None
+    texts = [given] if isinstance(given, str) else given
+    names = [name.strip() for text in texts for name in text.split(",")]
+    if not all(names):
+        raise InvalidOptionError(f"{option} must name something", repr(",".join(texts)))
+    return list(dict.fromkeys(names))

@@ -61,13 +61,14 @@ def play(
 def _opponent(nature: str, outcome: str, rounds: int | None) -> tuple[Nature, int]:
     """Nature by its name, or a replay of the outcomes in a file; and the number of rounds."""
     from calibrant.joint.files import read_columns
+    from calibrant.joint.tables import Part
     from calibrant.online import NATURES, Replay
     from calibrant.online.players import choose
 
     if nature in NATURES or not Path(nature).exists():
         made = choose(nature, NATURES, "nature (or a file of outcomes)")()
         return made, ROUNDS if rounds is None else rounds
-    recorded = read_columns([nature], [outcome])[outcome]
+    recorded = read_columns(nature, {outcome: Part.OUTCOME})[0][outcome]
     return Replay(recorded), recorded.size if rounds is None else rounds
 
 

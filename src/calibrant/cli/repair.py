@@ -17,6 +17,8 @@ from calibrant.cli.options import (
     FilesArgument,
     Missing,
     MissingOption,
+    NaLabelOption,
+    NegLabelOption,
     OutcomeOption,
     PosLabelOption,
     PredictionOption,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 
 def repair(
+    context: typer.Context,
     files: FilesArgument,
     out: Annotated[str | None, typer.Option(help="File for all rows with the new column.")] = None,
     map_file: Annotated[
@@ -71,6 +74,8 @@ def repair(
     column: ColumnOption = "recalibrated",
     confidence: ConfidenceOption = 0.95,
     pos_label: PosLabelOption = None,
+    neg_label: NegLabelOption = None,
+    na_label: NaLabelOption = None,
     scale: ScaleOption = Scale.UNIT,
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
@@ -83,11 +88,13 @@ def repair(
     from calibrant.decisions import DecisionTask
     from calibrant.groups import repair_by_group
     from calibrant.joint.files import read_columns
+    from calibrant.joint.labels import Labels
+    from calibrant.joint.paths import settled
     from calibrant.repair import choose
     from calibrant.repair.files import apply_to_files, check_output
     from calibrant.repair.quoting import dialect_of
     from calibrant.repair.text import choice_text
-    from calibrant.report.source import prepare
+    from calibrant.report.source import Roles, prepare, reading_notes
     from calibrant.writing import drafted
 
     written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,
@@ -96,14 +103,15 @@ def repair(
     dialect_of(dialect)
     if out is not None:
         check_output(out)
-    groups = names_of(by) or []
-    extra = [name for name in (weight, cluster, time) if name is not None]
-    names = list(dict.fromkeys([prediction, outcome, *extra, *groups]))
+    groups = names_of(by, "--by") or []
+    found = context.with_resource(settled(files))
+    roles = Roles(prediction, outcome, weight, cluster, groups, time)
+    labels = Labels.of(pos_label, neg_label, na_label)
+    read, told = read_columns(found, roles.parts(), labels)
     forecasts = prepare(
-        dict(read_columns(files, names)),
+        read,
         prediction,
         outcome,
-        pos_label,
         percent=scale is Scale.PERCENT,
         drop_missing=na is Missing.DROP,
         may_miss=groups,
@@ -114,8 +122,7 @@ def repair(
         forecasts.prediction,
         forecasts.outcome,
         sample_weight=None if weight is None else columns[weight],
-        pos_label=forecasts.pos_label,
-        maps=names_of(maps),
+        maps=names_of(maps, "--maps"),
         score=score,
         task=None if task is None else DecisionTask.from_file(task),
         clusters=None if cluster is None else columns[cluster],
@@ -126,14 +133,15 @@ def repair(
     )
     if "-" not in written.values():
         say(choice_text(choice))
-        if forecasts.dropped:
-            say(f"note: {forecasts.dropped} rows with a missing value were dropped")
+        for note in reading_notes(found, told, forecasts.dropped):
+            say(f"note: {note}")
     # All texts come first: a map that cannot be written must not leave some files behind.
     fitted = choice.map.with_scale(scale.value)
 
     def judged() -> str:
         shown = {"schema": 1, **choice.as_dict(), "map": fitted.to_dict()}
-        return json.dumps(shown | {"dropped": forecasts.dropped}, allow_nan=False)
+        how = {"dropped": forecasts.dropped, "notes": reading_notes(found, told)}
+        return json.dumps(shown | how, allow_nan=False)
 
     texts: list[tuple[str | None, Callable[[], str]]] = [
         (map_file, fitted.to_json),
@@ -144,7 +152,7 @@ def repair(
     written_texts = [(text(), path) for path, text in texts if path is not None]
     if out is not None:
         with drafted(out) as draft:
-            apply_to_files(fitted, files, draft, prediction=prediction, column=column)
+            apply_to_files(fitted, found, draft, prediction=prediction, column=column)
     for text, path in written_texts:
         write_text(text, path)
 

@@ -13,11 +13,14 @@ from calibrant.cli.options import (
     FilesArgument,
     Missing,
     MissingOption,
+    NaLabelOption,
+    NegLabelOption,
     OutcomeOption,
     PosLabelOption,
     PredictionOption,
     Scale,
     ScaleOption,
+    names_of,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
@@ -31,7 +34,10 @@ def watch(
     window: Annotated[
         str | None, typer.Option(help="Length of a window, like 7d, 12h, or 100 for numbers.")
     ] = None,
-    by: Annotated[str | None, typer.Option(help="Column of groups, each with a monitor.")] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns of groups, each with a monitor; commas, or repeated."),
+    ] = None,
     until: Annotated[
         str | None, typer.Option(help="Leave out rows that are due after this time.")
     ] = None,
@@ -43,6 +49,8 @@ def watch(
     prediction: PredictionOption = "prediction",
     outcome: OutcomeOption = "outcome",
     pos_label: PosLabelOption = None,
+    neg_label: NegLabelOption = None,
+    na_label: NaLabelOption = None,
     scale: ScaleOption = Scale.UNIT,
     na: MissingOption = Missing.REFUSE,
     json_path: Annotated[
@@ -51,15 +59,19 @@ def watch(
 ) -> None:
     """Watch a log of forecasts: exit code 0 for no alarm, 1 for an alarm."""
     from calibrant.joint.files import read_columns
-    from calibrant.report.source import prepare
+    from calibrant.joint.labels import Labels
+    from calibrant.joint.paths import settled
+    from calibrant.report.source import Roles, prepare, reading_notes
     from calibrant.report.watch import watch as watch_rows
     from calibrant.report.windows import read_dates
 
     check_files({"--json": json_path}, files)
-    names = dict.fromkeys([prediction, outcome, time, *([by] if by else [])])
-    with progress(2) as tell:
+    groups = names_of(by, "--by") or []
+    roles = Roles(prediction, outcome, by=groups, time=time)
+    labels = Labels.of(pos_label, neg_label, na_label)
+    with progress(2) as tell, settled(files) as found:
         tell("reading")
-        columns = read_columns(files, list(names))
+        columns, told = read_columns(found, roles.parts(), labels)
         columns[time] = read_dates(columns[time])
         if until is not None:
             columns = _until(columns, time, until)
@@ -67,7 +79,6 @@ def watch(
             columns,
             prediction,
             outcome,
-            pos_label,
             percent=scale is Scale.PERCENT,
             drop_missing=na is Missing.DROP,
         )
@@ -76,19 +87,18 @@ def watch(
             forecasts.outcome,
             forecasts.prediction,
             forecasts.columns[time],
-            pos_label=forecasts.pos_label,
-            by=_groups(forecasts.columns, by),
+            by=_groups(forecasts.columns, groups),
             window=window,
             tolerance=tolerance,
             alpha=alpha,
         )
     if json_path is not None:
-        text = json.dumps(result.as_dict() | {"dropped": forecasts.dropped}, allow_nan=False)
-        write_text(text, json_path)
+        how = {"dropped": forecasts.dropped, "notes": reading_notes(found, told)}
+        write_text(json.dumps(result.as_dict() | how, allow_nan=False), json_path)
     if json_path != "-":
         say(str(result))
-        if forecasts.dropped:
-            say(f"note: {forecasts.dropped} rows with a missing value were dropped")
+        for note in reading_notes(found, told, forecasts.dropped):
+            say(f"note: {note}")
     if result.alarm:
         raise typer.Exit(ExitCode.FAILED)
 
@@ -108,14 +118,16 @@ def _until(columns: dict[str, Any], time: str, until: str) -> dict[str, Any]:
     return {name: values[~late] for name, values in columns.items()}
 
 
-def _groups(columns: dict[str, Any], by: str | None) -> npt.NDArray[Any] | None:
-    if by is None:
-        return None
-    missing = int(np.ma.getmaskarray(columns[by]).sum())
-    if missing:
-        raise InvalidForecastsError(
-            f"column {by!r} must not hold missing values",
-            f"{missing} rows",
-            "--na drop leaves them out",
-        )
-    return np.asarray(columns[by])
+def _groups(columns: dict[str, Any], by: list[str]) -> npt.NDArray[Any] | None:
+    for name in by:
+        missing = int(np.ma.getmaskarray(columns[name]).sum())
+        if missing:
+            raise InvalidForecastsError(
+                f"column {name!r} must not hold missing values",
+                f"{missing} rows",
+                "--na drop leaves them out",
+            )
+    if len(by) < 2:
+        return np.asarray(columns[by[0]]) if by else None
+    labels = zip(*(columns[name].tolist() for name in by), strict=True)
+    return np.array([" & ".join(map(str, label)) for label in labels], dtype=object)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from calibrant.joint.files import read_columns
+from calibrant.joint.tables import Part
 
 FLIGHTS_FILE = Path(__file__).with_name("flights.parquet")
 
@@ -34,6 +35,6 @@ def flights() -> dict[str, npt.NDArray[Any]]:
     >>> float(columns["prediction"].mean()), float(columns["outcome"].mean())
     (0.2587, 0.2332)
     """
-    return read_columns(
-        [FLIGHTS_FILE], ["prediction", "outcome", "carrier", "origin", "month", "day"]
-    )
+    parts = {"prediction": Part.NUMBER, "outcome": Part.OUTCOME}
+    groups = ("carrier", "origin", "month", "day")
+    return read_columns(FLIGHTS_FILE, parts | dict.fromkeys(groups, Part.VALUE))[0]

@@ -87,6 +87,17 @@ class GroupMap:
         return self.patches.columns
 
     @property
+    def text_columns(self) -> tuple[str, ...]:
+        """Those of the columns whose values are text."""
+        return tuple(
+            dict.fromkeys(
+                grouping.column
+                for grouping in self.patches.groupings
+                if any(isinstance(label, str) for label in grouping.labels)
+            )
+        )
+
+    @property
     def name(self) -> str:
         """Name of the map and number of patches."""
         count = len(self.patches.patches)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.inference.settings import Settings
+from calibrant.joint.labels import Labels
 from calibrant.report.gate import CANNOT_TELL, FAILED, read_limits, run_gate
 from calibrant.report.source import Roles, read
 
@@ -20,6 +21,7 @@ def assert_calibrated(
     outcome: str = "outcome",
     sample_weight: object = None,
     pos_label: object = None,
+    neg_label: object = None,
     clusters: object = None,
     confidence: float = 0.95,
     undecided: str = "fail",
@@ -31,7 +33,7 @@ def assert_calibrated(
 
     Parameters
     ----------
-    y_true, y_proba, prediction, outcome, sample_weight, pos_label, by, clusters
+    y_true, y_proba, prediction, outcome, sample_weight, pos_label, neg_label, by, clusters
         As for `calibrant.audit`; with `by` every group must hold.
     tolerance : float, optional
         Error that is small enough; by default that of a verdict.
@@ -54,7 +56,7 @@ def assert_calibrated(
     failed: Forecasts, 6 000 rows
     """
     roles = Roles(prediction, outcome, sample_weight, clusters, by)
-    source = read(y_true, y_proba, roles, pos_label=pos_label)
+    source = read(y_true, y_proba, roles, labels=Labels.of(pos_label, neg_label))
     limits = read_limits(measures or [], tolerance)
     gate = run_gate(source, limits, Settings.read(confidence=confidence, rng=rng))
     bad = {FAILED} if undecided == "pass" else {FAILED, CANNOT_TELL}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Unpack
 
 from calibrant.errors import InvalidOptionError
@@ -52,15 +51,21 @@ def joints_by(
     Joint(2 rows, 1 levels, mean prediction 0.8, base rate 0.5)
     """
     from calibrant.joint.columns import Columns
-    from calibrant.joint.files import are_paths, opened
+    from calibrant.joint.files import opened
     from calibrant.joint.frames import tally_frame
+    from calibrant.joint.paths import are_paths
+    from calibrant.joint.tables import Part
 
     roles = Columns.of(**columns)
     labels = [by] if isinstance(by, str) else list(by)
     if not labels:
         raise InvalidOptionError("by must name at least one column", "none")
-    with opened(frame) if are_paths(frame) else nullcontext(frame) as rows:
-        tally, names = tally_frame(rows, roles, resolution, labels)
+    if are_paths(frame):
+        parts = dict.fromkeys(labels, Part.VALUE) | roles.parts()
+        with opened(frame, parts, roles.labels) as (rows, _):
+            tally, names = tally_frame(rows, roles.with_known_outcomes(), resolution, labels)
+    else:
+        tally, names = tally_frame(frame, roles, resolution, labels)
     return {
         names[number]: Joint.of_tally(part, roles.width, exact_if_possible=resolution == "auto")
         for number, part in tally.placed().by_group()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, TypedDict, Unpack
 
 import narwhals.stable.v2 as nw
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.engines import Frame, fetched_value
+from calibrant.joint.engines import Frame, fetched, fetched_value
+from calibrant.joint.labels import MOST_LABELS, Labels, Told
 from calibrant.joint.names import number_hint
+from calibrant.joint.tables import Part
 
 
 class ColumnNames(TypedDict, total=False):
@@ -20,6 +22,7 @@ class ColumnNames(TypedDict, total=False):
     outcome: str
     weight: str | None
     pos_label: object
+    neg_label: object
     prediction_sum: str
     count: str
     positives: str
@@ -38,6 +41,7 @@ class Columns:
     count: str | None = None
     positives: str | None = None
     width: float = 0.0
+    neg_label: object = None
 
     @classmethod
     def of(cls, **names: Unpack[ColumnNames]) -> Self:
@@ -55,6 +59,7 @@ class Columns:
             given - {"prediction", "prediction_sum"} == {"count", "positives"}
             and len(given) == 3
             and self.pos_label is None
+            and self.neg_label is None
         )
         if not of_rows and not of_cells:
             raise InvalidOptionError(
@@ -75,14 +80,26 @@ class Columns:
         parts = ("prediction", "prediction_sum", "outcome", "weight", "count", "positives")
         return {part: getattr(self, part) for part in parts if getattr(self, part) is not None}
 
+    @property
+    def labels(self) -> Labels:
+        """What labels of outcomes mean."""
+        return Labels.of(self.pos_label, self.neg_label)
+
+    def parts(self) -> dict[str, Part]:
+        """Say how to read each column from files."""
+        kinds = {"outcome": Part.OUTCOME}
+        return {name: kinds.get(part, Part.NUMBER) for part, name in self.names().items()}
+
+    def with_known_outcomes(self) -> Columns:
+        """Leave out what labels mean, where they have become 0 and 1."""
+        return replace(self, pos_label=None, neg_label=None)
+
 
 def check_types(frame: Frame, schema: Mapping[str, nw.dtypes.DType], columns: Columns) -> None:
     """Refuse columns whose type cannot play their part."""
     for part, name in columns.names().items():
         dtype = schema[name]
-        if part == "outcome" and columns.pos_label is not None:
-            _check_label(name, dtype, columns.pos_label)
-        elif not (dtype.is_numeric() or dtype == nw.Boolean):
+        if not (dtype.is_numeric() or dtype == nw.Boolean):
             _refuse_type(frame, name, dtype, part)
 
 
@@ -91,14 +108,22 @@ def is_text(dtype: nw.dtypes.DType) -> bool:
     return dtype in {nw.String, nw.Categorical} or isinstance(dtype, nw.Enum)
 
 
-def _check_label(name: str, dtype: nw.dtypes.DType, label: object) -> None:
-    text, flag = isinstance(label, str), isinstance(label, bool)
-    fits = text if is_text(dtype) else flag if dtype == nw.Boolean else not text
-    if not fits:
-        raise InvalidForecastsError(
-            f"pos_label must be one of the labels in column {name!r}",
-            f"{label!r} for labels of type {dtype}",
-        )
+def known_outcomes(frame: Frame, name: str, labels: Labels) -> tuple[Frame, Told]:
+    """Replace labels by 1, 0 and null; tell what became of each."""
+    label = nw.col(name)
+    if is_text(frame.collect_schema()[name]):
+        label = label.cast(nw.String)
+    counted = frame.select(label=label).group_by("label").agg(nw.len().alias("rows"))
+    table = fetched(counted.head(MOST_LABELS), labels=["label"])
+    counts = dict(zip(table["label"], map(int, table["rows"]), strict=True))
+    told = labels.told(counts, f"column {name!r}", strict=False)
+    unknown = label.is_null()
+    if told.missing:
+        unknown = unknown | label.is_in(list(told.missing))
+    outcome = label
+    if labels.positive is not None:
+        outcome = label.is_in(list(told.ones)) if told.ones else label != label  # noqa: PLR0124
+    return frame.with_columns(nw.when(~unknown).then(outcome).alias(name)), told
 
 
 def _refuse_type(frame: Frame, name: str, dtype: nw.dtypes.DType, part: str) -> None:

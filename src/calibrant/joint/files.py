@@ -2,93 +2,95 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from glob import glob
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.compressed import damage
 from calibrant.joint.databases import attach
-from calibrant.joint.names import number_hint, require
+from calibrant.joint.labels import Labels, Told
+from calibrant.joint.paths import READABLE, Paths, settled
+from calibrant.joint.tables import Part, Table, open_table, quoted
 
 if TYPE_CHECKING:
     import duckdb
 
-Paths = str | Path | Sequence[str | Path]
-
-READERS = {
-    ".csv": "read_csv",
-    ".tsv": "read_csv",
-    ".parquet": "read_parquet",
-    ".json": "read_json",
-    ".jsonl": "read_json",
-    ".ndjson": "read_json",
-}
-COMPRESSED = {".gz", ".zst"}
-READABLE = "the file must be readable CSV, Parquet or JSON lines"
-NOT_A_NUMBER = re.compile(
-    r'CSV Error on Line: (\d+).*converting column "(.*?)"\. Could not convert string "(.*?)" to',
-    re.DOTALL,
-)
-
-
-def are_paths(source: object) -> TypeGuard[Paths]:
-    """Whether something names files, rather than being a frame."""
-    if isinstance(source, list | tuple):
-        return bool(source) and all(isinstance(path, str | Path) for path in source)
-    return isinstance(source, str | Path)
+NO_LABELS = Labels()
 
 
 @contextmanager
-def connected(
-    paths: Paths, *, memory_limit: str | None = None, progress: bool | None = None
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-    """Connect to files of one kind: a connection, and what its queries select from.
-
-    Parameters
-    ----------
-    paths : str, Path or a sequence of them
-        CSV, Parquet or JSON lines files, perhaps compressed; globs; folders of Parquet files; "-"
-        is standard input.
-    memory_limit : str, optional
-        Most memory that DuckDB may use before it writes to disk, such as "1GB".
-    progress : bool, optional
-        Whether to draw a progress bar; by default on a terminal.
-    """
+def opened_table(
+    paths: Paths,
+    wanted: Sequence[str] | None = None,
+    *,
+    memory_limit: str | None = None,
+    progress: bool | None = None,
+) -> Iterator[Table]:
+    """Open files of one kind as a table, as `opened` does; None wants all columns."""
     import duckdb
 
-    names = [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    with ExitStack() as stack:
-        if "-" in names:
-            copy = stack.enter_context(_copy_of(sys.stdin.buffer))
-            names = [copy if name == "-" else name for name in names]
-        names = [f"{name}/**/*.parquet" if Path(name).is_dir() else name for name in names]
-        for name in names:
-            _refuse_damaged(name)
-        connection = stack.enter_context(duckdb.connect())
-        stack.enter_context(_explained(READABLE))
+    with settled(paths) as files, duckdb.connect() as connection, _explained(READABLE):
         _configure(connection, memory_limit, progress=progress)
-        # With parameters DuckDB would run the query here, and keep all rows.
-        listed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
-        yield connection, f"{_reader(names)}([{listed}])"
+        connection.execute("set autoinstall_known_extensions = false")
+        yield open_table(connection, files.names, wanted)
 
 
 @contextmanager
 def opened(
-    paths: Paths, *, memory_limit: str | None = None, progress: bool | None = None
-) -> Iterator[duckdb.DuckDBPyRelation]:
-    """Open files as a relation that is read only when and as far as it is used."""
-    with connected(paths, memory_limit=memory_limit, progress=progress) as (connection, source):
-        yield connection.from_query(f"select * from {source}")  # noqa: S608
+    paths: Paths,
+    parts: Mapping[str, Part],
+    labels: Labels = NO_LABELS,
+    *,
+    memory_limit: str | None = None,
+    progress: bool | None = None,
+) -> Iterator[tuple[duckdb.DuckDBPyRelation, Told | None]]:
+    """Open files as a relation that is read only when and as far as it is used.
+
+    Parameters
+    ----------
+    paths : str, Path, a sequence of them, or Files
+        CSV, Parquet or JSON lines files, perhaps compressed; globs; folders of Parquet files; "-"
+        is standard input.
+    parts : mapping of str to Part
+        The columns to read, and how.
+    labels : Labels
+        What labels of outcomes mean: they become 1, 0 and NULL.
+    memory_limit : str, optional
+        Most memory that DuckDB may use before it writes to disk, such as "1GB".
+    progress : bool, optional
+        Whether to draw a progress bar; by default on a terminal.
+
+    Yields
+    ------
+    tuple of relation and Told or None
+        The columns, and what became of their labels if a positive one was named.
+    """
+    limits: dict[str, Any] = {"memory_limit": memory_limit, "progress": progress}
+    with opened_table(paths, list(parts), **limits) as table:
+        read, told = table.read_as(parts, labels)
+        selected = ", ".join(f"{text} as {quoted(name)}" for name, text in read.items())
+        with numbers_explained(table, parts, labels):
+            query = f"select {selected} from {table.source}"  # noqa: S608
+            yield table.connection.from_query(query), told
+
+
+@contextmanager
+def numbers_explained(
+    table: Table, parts: Mapping[str, Part], labels: Labels = NO_LABELS
+) -> Iterator[None]:
+    """Say which text is no number where DuckDB stumbled over one."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.ConversionException:
+        table.refuse_unreadable(parts, labels)
+        raise
 
 
 @contextmanager
@@ -108,7 +110,7 @@ def queried(
     database : str or Path, optional
         As for `Joint.from_query`.
     memory_limit, progress
-        As for `connected`.
+        As for `opened`.
     """
     import duckdb
 
@@ -125,33 +127,24 @@ def queried(
         yield connection.sql(sql)
 
 
-def read_columns(paths: Paths, columns: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+def read_columns(
+    paths: Paths, parts: Mapping[str, Part], labels: Labels = NO_LABELS
+) -> tuple[dict[str, npt.NDArray[Any]], Told | None]:
     """Read some columns of files of one kind; missing values stay missing.
 
     Parameters
     ----------
-    paths : str, Path or a sequence of them
-        As for `connected`.
-    columns : sequence of str
-        Names of the columns to read.
+    paths, parts, labels
+        As for `opened`.
 
     Returns
     -------
-    dict of str to array
-        Numbers as numpy arrays; columns with missing values as masked arrays.
+    tuple of dict of str to array, and Told or None
+        Numbers as numpy arrays, columns with missing values as masked arrays; and what became of
+        labels.
     """
-    with opened(paths, progress=False) as relation:
-        return fetch_columns(relation, columns)
-
-
-def fetch_columns(
-    relation: duckdb.DuckDBPyRelation, columns: Sequence[str]
-) -> dict[str, npt.NDArray[Any]]:
-    """Fetch some columns of opened files, as `read_columns` returns them."""
-    import duckdb
-
-    require(relation.columns, columns)
-    return dict(relation.project(*map(duckdb.ColumnExpression, columns)).fetchnumpy())
+    with opened(paths, parts, labels, progress=False) as (relation, told):
+        return dict(relation.fetchnumpy()), told
 
 
 def without_missing(
@@ -172,28 +165,6 @@ def without_missing(
     return kept, int(missing.sum())
 
 
-@contextmanager
-def _copy_of(stream: BinaryIO) -> Iterator[str]:
-    """Copy a stream to a file, because DuckDB reads twice; its first bytes tell its kind."""
-    start = stream.read(4)
-    kind = "parquet" if start == b"PAR1" else "json" if start[:1] in {b"{", b"["} else "csv"
-    with tempfile.NamedTemporaryFile(suffix=f".{kind}") as copy:
-        copy.write(start)
-        shutil.copyfileobj(stream, copy)
-        copy.flush()
-        yield copy.name
-
-
-def _refuse_damaged(name: str) -> None:
-    """Refuse compressed files on this machine that were cut off."""
-    for path in map(Path, glob(name, recursive=True)):  # noqa: PTH207  # may be absolute
-        damaged = damage(path)
-        if damaged is not None:
-            raise InvalidForecastsError(
-                READABLE, f"{path.name}: {damaged}", "fetch or write it again"
-            )
-
-
 def _configure(
     connection: duckdb.DuckDBPyConnection, memory_limit: str | None, *, progress: bool | None
 ) -> None:
@@ -211,23 +182,6 @@ def _configure(
     connection.execute(f"set enable_progress_bar = {str(shown).lower()}")
 
 
-def _reader(names: Sequence[str]) -> str:
-    kinds = {_kind(name) for name in names}
-    if len(kinds) != 1 or kinds.isdisjoint(READERS):
-        raise InvalidForecastsError(
-            f"files must all end in one of {', '.join(READERS)}",
-            ", ".join(sorted(kinds)) or "no files",
-        )
-    return READERS[kinds.pop()]
-
-
-def _kind(name: str) -> str:
-    path = Path(name)
-    if path.suffix.lower() in COMPRESSED:
-        path = path.with_suffix("")
-    return path.suffix.lower()
-
-
 @contextmanager
 def _explained(what: str) -> Iterator[None]:
     """Turn what DuckDB says into one message."""
@@ -237,12 +191,10 @@ def _explained(what: str) -> Iterator[None]:
         yield
     except duckdb.Error as error:
         text = str(error)
-        found = NOT_A_NUMBER.search(text)
-        if found is not None:
-            line, column, example = found.groups()
+        if "not utf-8" in text:
             raise InvalidForecastsError(
-                f"column {column!r} must hold numbers",
-                f"text such as {example!r} on line {line}",
-                number_hint(example),
+                what,
+                "letters that are not UTF-8",
+                "save it as UTF-8, for instance with iconv -f latin1 -t utf-8",
             ) from error
         raise InvalidForecastsError(what, text.splitlines()[0].rstrip(".")) from error

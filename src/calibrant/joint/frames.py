@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.aggregates import Tally
-from calibrant.joint.columns import Columns, check_types
+from calibrant.joint.columns import Columns, check_types, known_outcomes
 from calibrant.joint.engines import Frame, as_floats, as_frame, fetched
 from calibrant.joint.names import require
 from calibrant.joint.refusals import refuse_counted, refuse_unlikely
@@ -34,8 +34,11 @@ def tally_frame(
 ) -> tuple[Tally, Names]:
     """Sum the rows of a frame by group and cell, on its engine; name the groups."""
     frame = as_frame(native)
+    require(frame.collect_schema().names(), [*columns.names().values(), *by])
+    if columns.outcome is not None and columns.pos_label is not None:
+        frame, _ = known_outcomes(frame, columns.outcome, columns.labels)
+        columns = columns.with_known_outcomes()
     schema = frame.collect_schema()
-    require(schema.names(), [*columns.names().values(), *by])
     check_types(frame, schema, columns)
     cells = cells_of(resolution)
     if resolution == "auto" and by:

@@ -8,6 +8,7 @@ clip what is a rounding error away from [0, 1] or to say what is wrong.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError
+from calibrant.joint.labels import plain, refuse_missing_words
 from calibrant.options import shown
 
 Outcomes = npt.NDArray[np.uint8] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
@@ -284,9 +286,12 @@ def _matches(labels: npt.NDArray[Any], pos_label: object) -> npt.NDArray[np.uint
     positive = np.asarray(labels == pos_label)
     if positive.shape != labels.shape:
         positive = np.zeros(labels.shape, dtype=bool)
+    if labels.dtype.kind in "OUT":
+        refuse_missing_words(Counter(labels.tolist()), "y_true", pos_label)
     if not positive.any() and len(set(labels.tolist())) > 1:
         raise InvalidForecastsError(
-            f"pos_label {pos_label!r} must be one of the labels", f"labels {_examples(labels)}"
+            f"pos_label {plain(pos_label)!r} must be one of the labels",
+            f"labels {_examples(labels)}",
         )
     return np.ascontiguousarray(positive).view(np.uint8)
 
@@ -370,6 +375,10 @@ def _refuse_range(prediction: Floats, outside: npt.NDArray[np.bool_], outcome: O
 
 def range_hint(low: float, high: float) -> str:
     """Guess what numbers that are no probabilities are."""
+    if low < 0 and high <= 1:
+        return "a negative number may stand for a missing value: leave those rows out"
+    if low >= 1 and high <= 10:
+        return "these look like ratings: turn them into probabilities first"
     if low >= 0 and 2 < high <= 100:
         return "these look like percentages: divide by 100 (on the command line --scale percent)"
     if low < 0:

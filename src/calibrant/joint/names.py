@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from calibrant.errors import InvalidForecastsError
+from calibrant.joint.labels import MISSING_WORDS
 
 MOST_SHOWN = 20
 
@@ -15,7 +16,8 @@ def require(present: Sequence[str], wanted: Sequence[str]) -> None:
     for name in wanted:
         if name in present:
             continue
-        close = difflib.get_close_matches(name, present, n=1)
+        same = [other for other in present if other.strip().lower() == name.strip().lower()]
+        close = same or difflib.get_close_matches(name, present, n=1)
         more = ", ..." if len(present) > MOST_SHOWN else ""
         raise InvalidForecastsError(
             f"there must be a column {name!r}",
@@ -30,4 +32,8 @@ def number_hint(text: str) -> str:
         return "remove the percent signs and divide by 100"
     if text.strip().replace(",", "", 1).isdigit():
         return "write decimals with a point, not a comma"
+    if text.lstrip().startswith(("[", "{")):
+        return "give each row one number"
+    if text.strip().lower() in MISSING_WORDS:
+        return "leave the cell of a missing value empty"
     return "turn it into numbers first"

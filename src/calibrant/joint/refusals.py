@@ -62,13 +62,6 @@ def refuse_unlikely(frame: Frame, columns: Columns, tally: Tally) -> None:
     name = columns.outcome
     if name is None:
         return
-    if columns.pos_label is not None and not tally.sums.positives.any():
-        least, most = _ends(frame, name)
-        if least != most:
-            raise InvalidForecastsError(
-                f"pos_label {columns.pos_label!r} must be one of the labels in column {name!r}",
-                f"labels from {least!r} to {most!r}",
-            )
     if tally.between.any() and np.isin(tally.sums.ends(), (0.0, 1.0)).all():
         several = fetched_value(frame, nw.col(name).n_unique())
         if several >= MANY_OUTCOMES:

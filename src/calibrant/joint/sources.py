@@ -20,8 +20,8 @@ from calibrant.options import check_within, power_of_two
 
 if TYPE_CHECKING:
     from calibrant.joint.columns import ColumnNames, Columns
-    from calibrant.joint.files import Paths
     from calibrant.joint.frames import Resolution
+    from calibrant.joint.paths import Paths
 
 
 class Sources(Law):
@@ -233,7 +233,8 @@ class Sources(Law):
         ----------
         paths : str, Path or a sequence of them
             CSV, Parquet or JSON lines files, perhaps compressed; globs; folders of Parquet files,
-            whose hive partitions become columns; "-" is standard input.
+            whose hive partitions become columns; "-" is standard input. A file that is named twice
+            counts once.
         resolution : int, None or "auto", default="auto"
             As for `from_frame`.
         memory_limit : str, optional
@@ -242,7 +243,8 @@ class Sources(Law):
             Whether to draw a progress bar; by default on a terminal.
         **columns
             Names of columns as for `from_frame` or `from_aggregates`; "prediction" and "outcome"
-            where none is given.
+            where none is given. With `pos_label` and more than two labels, `neg_label` names the
+            one, or the list of those, that count as 0.
 
         Returns
         -------
@@ -259,8 +261,10 @@ class Sources(Law):
         from calibrant.joint.files import opened
 
         names = Columns.of(**columns)
-        with opened(paths, memory_limit=memory_limit, progress=progress) as relation:
-            return cls.of_columns(relation, names, resolution)
+        with opened(
+            paths, names.parts(), names.labels, memory_limit=memory_limit, progress=progress
+        ) as (relation, _):
+            return cls.of_columns(relation, names.with_known_outcomes(), resolution)
 
     @classmethod
     def from_query(

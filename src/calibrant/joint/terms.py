@@ -61,24 +61,17 @@ def terms_of(columns: Columns, schema: Schema) -> Terms:
 
 def _of_rows(columns: Columns, schema: Schema) -> Terms:
     prediction = _number(str(columns.prediction))
-    label = nw.col(str(columns.outcome))
+    outcome = _number(str(columns.outcome))
     between = None
-    if columns.pos_label is not None:
-        outcome = (label == columns.pos_label).cast(nw.Float64)
-        no_outcome = label.is_null()
-        known = ~no_outcome
-    else:
-        outcome = label.cast(nw.Float64)
-        no_outcome = _missing(outcome)
-        known = (outcome >= 0) & (outcome <= 1)
-        if schema[str(columns.outcome)].is_float() or schema[str(columns.outcome)] == nw.Decimal:
-            between = outcome * (1 - outcome)
+    kind = schema[str(columns.outcome)]
+    if kind.is_float() or kind == nw.Decimal:
+        between = outcome * (1 - outcome)
     cases: list[Case] = [
-        (no_outcome, Apart.NO_OUTCOME),
+        (_missing(outcome), Apart.NO_OUTCOME),
         (_missing(prediction), Apart.NO_PREDICTION),
     ]
     weight = None
-    sound = _inside(prediction) & known
+    sound = _inside(prediction) & _inside(outcome)
     if columns.weight is not None:
         weight = _number(columns.weight)
         sound = sound & (weight > 0) & weight.is_finite()
@@ -126,8 +119,8 @@ def _missing(number: nw.Expr) -> nw.Expr:
     return number.is_null() | number.is_nan()
 
 
-def _inside(prediction: nw.Expr) -> nw.Expr:
-    return (prediction >= 0) & (prediction <= 1)
+def _inside(number: nw.Expr) -> nw.Expr:
+    return (number >= 0) & (number <= 1)
 
 
 def _outside(prediction: nw.Expr, clip: float) -> Case:

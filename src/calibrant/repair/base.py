@@ -44,6 +44,8 @@ class RecalibrationMap(Estimator):
     """Names of the fitted numbers that belong in an export."""
     columns: ClassVar[tuple[str, ...]] = ()
     """Columns that it looks at beside the predictions: none."""
+    text_columns: ClassVar[tuple[str, ...]] = ()
+    """Those of the columns whose values are text."""
     form_: Form
     """The fitted map as one of a few functions, of probabilities."""
     scale_: str = UNIT

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.files import connected
-from calibrant.joint.names import require
+from calibrant.joint.files import numbers_explained, opened_table
+from calibrant.joint.labels import Labels
+from calibrant.joint.paths import Paths
+from calibrant.joint.tables import Part, Table, literal, quoted
 from calibrant.options import refuse_unknown
 from calibrant.repair.forms import Form, Logistic
 from calibrant.repair.lookup import looked_up
@@ -37,6 +39,11 @@ class Written(Protocol):
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that it looks at beside the predictions."""
+        ...
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """Those of the columns whose values are text."""
         ...
 
     @property
@@ -69,7 +76,7 @@ class Applied:
 
 def apply_to_files(
     fitted: Written,
-    paths: Sequence[str | Path],
+    paths: Paths,
     out: str | Path,
     *,
     prediction: str = "prediction",
@@ -82,10 +89,11 @@ def apply_to_files(
     ----------
     fitted : RecalibrationMap or GroupMap
         A fitted map.
-    paths : sequence of str or Path
-        CSV, Parquet or JSON lines files, or globs of them; "-" is CSV on standard input.
+    paths : str, Path or a sequence of them
+        CSV, Parquet or JSON lines files, or globs of them; "-" is standard input.
     out : str or Path
-        File to write, Parquet, CSV or JSON lines by the end of its name.
+        File to write, Parquet, CSV or JSON lines by the end of its name. Columns of CSV keep their
+        letters in CSV; elsewhere they are numbers if all their rows are, and text otherwise.
     prediction : str, default="prediction"
         Column of predictions.
     column : str, default="recalibrated"
@@ -104,25 +112,70 @@ def apply_to_files(
     kind = check_output(out)
     if scale is not None:
         refuse_unknown("scale", scale, SCALES)
-    with connected(paths) as (connection, source):
-        present = connection.sql(f"select * from {source}").columns  # noqa: S608
-        require(present, [prediction, *fitted.columns])
-        _refuse_taken(present, column)
-        units = fitted.scale_ if scale is None else scale
-        selected = _query(connection, fitted, source, present, prediction, column, units)
-        quoted_path = dialect_of("duckdb").text(str(out))
+    units = fitted.scale_ if scale is None else scale
+    parts = dict.fromkeys(fitted.columns, Part.VALUE)
+    parts |= dict.fromkeys(fitted.text_columns, Part.TEXT) | {prediction: Part.NUMBER}
+    with opened_table(paths) as table:
+        connection = table.connection
+        _refuse_taken(table.columns, column)
+        rows = _Rows.of(table, parts, Path(out).suffix.lower())
+        selected = _query(connection, fitted, rows.source, rows.columns, prediction, column, units)
         try:
-            done = connection.execute(f"copy ({selected}) to {quoted_path} ({kind})").fetchone()
-            strange = 0
-            if fitted.columns:
-                counted = f"select count(*) from {source} where {fitted.strange('duckdb')}"  # noqa: S608
-                (strange,) = connection.execute(counted).fetchone() or (0,)
+            with numbers_explained(table, parts):
+                copied = f"copy ({rows.restored(selected)}) to {literal(str(out))} ({kind})"
+                done = connection.execute(copied).fetchone()
+                strange = 0
+                if fitted.columns:
+                    counted = f"select count(*) from {rows.source} where {fitted.strange('duckdb')}"  # noqa: S608
+                    (strange,) = connection.execute(counted).fetchone() or (0,)
         except duckdb.IOException as error:
             # Such as a full disk: no fault of the map or the rows.
             raise OSError(str(error).splitlines()[0]) from error
         except duckdb.Error as error:
             raise _explained(error, prediction, units) from error
     return Applied(int(done[0]) if done else 0, int(strange))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows whose columns a map can read, and that are written as they were."""
+
+    source: str
+    """What to select from: columns that the map reads have their types, the others are to write."""
+    columns: list[str]
+    kept: dict[str, str]
+    """For each column that the map reads, the one that holds what to write in its place."""
+
+    @classmethod
+    def of(cls, table: Table, parts: Mapping[str, Part], suffix: str) -> _Rows:
+        read, _ = table.read_as(parts, Labels())
+        written = _written(table, suffix)
+        mark = "_"
+        while any(name.startswith(mark) for name in table.columns):
+            mark += "_"
+        kept = {name: f"{mark}kept{number}" for number, name in enumerate(parts)}
+        columns = [f"{read.get(name, text)} as {quoted(name)}" for name, text in written.items()]
+        columns += [f"{written[name]} as {quoted(kept[name])}" for name in parts]
+        source = f"(select {', '.join(columns)} from {table.source})"  # noqa: S608
+        return cls(source, [*table.columns, *kept.values()], kept)
+
+    def restored(self, query: str) -> str:
+        """Write the query with all columns as they were."""
+        hidden = ", ".join(map(quoted, self.kept.values()))
+        back = ", ".join(f"{quoted(kept)} as {quoted(name)}" for name, kept in self.kept.items())
+        return f"select * exclude ({hidden}) replace ({back}) from ({query})"  # noqa: S608
+
+
+def _written(table: Table, suffix: str) -> dict[str, str]:
+    """Write every column for a kind of file: its own letters where that kind has no types."""
+    if table.typed:
+        return {name: quoted(name) for name in table.columns}
+    if suffix in {".csv", ".tsv"}:
+        return {name: table.text(name) for name in table.columns}
+    if suffix in {".jsonl", ".ndjson"} and "JSON" in table.types.values():
+        return {name: quoted(name) for name in table.columns}
+    found = table.found_types(table.columns, flags=True)
+    return {name: table.value(name, kind) for name, kind in found.items()}
 
 
 def check_output(out: str | Path) -> str:

@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from calibrant.decisions import DecisionTask
+from calibrant.errors import InvalidOptionError
 from calibrant.groups import Groups, Segment
 from calibrant.inference import Verdict
 from calibrant.inference.settings import Settings
+from calibrant.joint.labels import Labels
 from calibrant.measurement import Measurement
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
@@ -101,6 +103,9 @@ def audit(
     outcome: str = "outcome",
     sample_weight: object = None,
     pos_label: object = None,
+    neg_label: object = None,
+    na_label: object = None,
+    na: str = "refuse",
     by: object = None,
     pairs: bool = False,
     find_segments: bool = False,
@@ -131,6 +136,13 @@ def audit(
         Weights of the rows, or the column that holds them.
     pos_label : object, optional
         The label that counts as outcome 1.
+    neg_label : object or list of them, optional
+        The labels that count as outcome 0, in frames and files. Files with more than two labels
+        need it.
+    na_label : object or list of them, optional
+        Labels that mean that the outcome is missing, in frames and files.
+    na : {"refuse", "drop"}, default="refuse"
+        What to do with rows of frames and files that lack a value.
     by : mapping of str to array-like, or list of str, optional
         Labels that group the rows, or columns that hold them: each group gets a verdict. Numbers
         of many values are cut at quantiles; missing values are a group.
@@ -185,7 +197,10 @@ def audit(
         pairs,
         find_segments,
     )
-    source = read(y_true, y_proba, roles, pos_label=pos_label, title=title)
+    if na not in {"refuse", "drop"}:
+        raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))
+    labels = Labels.of(pos_label, neg_label, na_label)
+    source = read(y_true, y_proba, roles, labels=labels, drop_missing=na == "drop", title=title)
     source = replace(source, task=task, segments=find_segments)
     return audit_source(source, settings)
 

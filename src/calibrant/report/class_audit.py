@@ -13,8 +13,10 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import Groups
 from calibrant.inference import Verdict
 from calibrant.inference.settings import Settings
-from calibrant.joint.files import fetch_columns, opened, without_missing
+from calibrant.joint.files import opened_table, read_columns, without_missing
 from calibrant.joint.gate import read_full_column
+from calibrant.joint.paths import settled
+from calibrant.joint.tables import Part
 from calibrant.multiclass import ClassForecasts
 from calibrant.multiclass.forecasts import as_forecasts
 from calibrant.report.class_render import render_class_html, render_class_json, render_class_text
@@ -156,12 +158,17 @@ def read_class_files(
     """
     if not classes:
         raise InvalidOptionError("classes must name more than two classes", "none")
-    beside = [name for name in (outcome, weight, cluster) if name is not None]
-    with opened(files, progress=False) as relation:
-        present = set(relation.columns)
+    with settled(files) as found:
+        with opened_table(found, progress=False) as opened:
+            present = set(opened.columns)
         lists = not present.issuperset(classes) and prediction in present
-        wanted = [prediction] if lists else list(classes)
-        columns: dict[str, Any] = fetch_columns(relation, [*wanted, *beside])
+        parts = {outcome: Part.VALUE}
+        if cluster is not None:
+            parts[cluster] = Part.VALUE
+        if weight is not None:
+            parts[weight] = Part.NUMBER
+        parts |= {prediction: Part.NUMBERS} if lists else dict.fromkeys(classes, Part.NUMBER)
+        columns: dict[str, Any] = read_columns(found, parts)[0]
     dropped = 0
     if drop_missing:
         columns, dropped = without_missing(columns)

@@ -193,6 +193,8 @@ def _data(summary: Summary) -> Iterator[Finding]:
             f"{count_text(summary.classical.certain, 'forecast')} of exactly 0 or 1: left out of "
             "slope and intercepts.",
         )
+    for note in summary.notes:
+        yield Finding("CAL038", NOTE, f"{_capital(note)}.")
     for caution in summary.cautions:
         yield Finding("CAL036", NOTE, f"{_capital(caution)}.")
     yield from _method(summary)

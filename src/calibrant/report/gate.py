@@ -23,7 +23,7 @@ from calibrant.inference.verdict import (
 )
 from calibrant.options import check_share
 from calibrant.report.markdown import escaped, table
-from calibrant.report.source import Source
+from calibrant.report.source import Pairs, Source
 from calibrant.report.stages import Tell, silent
 from calibrant.words import count_text
 
@@ -59,6 +59,8 @@ class Gate:
     title: str
     rows: int
     checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+    """How the forecasts were read."""
 
     @property
     def state(self) -> str:
@@ -74,6 +76,7 @@ class Gate:
     def __str__(self) -> str:
         lines = [f"{self.state}: {self.title}, {count_text(self.rows, 'row')}"]
         lines += [f"{check.state:<12} {check.name}: {check.sentence}" for check in self.checks]
+        lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
     def to_markdown(self) -> str:
@@ -89,6 +92,7 @@ class Gate:
             for check in self.checks
         ]
         said = [f"- {escaped(check.sentence)}" for check in self.checks]
+        said += [f"- {escaped(note)}" for note in self.notes]
         head = f"## Calibration gate: {self.state}"
         lines = [head, "", *table(["check", "state", "value", "between", "limit"], rows), "", *said]
         return "\n".join(lines) + "\n"
@@ -103,6 +107,7 @@ class Gate:
             "title": self.title,
             "rows": self.rows,
             "checks": [{name: getattr(check, name) for name in names} for check in self.checks],
+            "notes": list(self.notes),
         }
 
 
@@ -113,8 +118,8 @@ class Baseline:
     max_worse: float
     source: Source | None = None
     """Its own rows, when they cannot be joined with the new ones."""
-    pairs: tuple[Any, Any, Any] | None = None
-    """Outcomes, old and new predictions of the same rows."""
+    pairs: Pairs | None = None
+    """The same rows with both predictions."""
 
 
 def run_gate(
@@ -133,7 +138,10 @@ def run_gate(
     if baseline is not None:
         tell("baseline")
         checks.append(_baseline(source, baseline, settings))
-    return Gate(source.title, source.evidence.given.row_count, tuple(checks))
+    notes = source.notes
+    if source.dropped:
+        notes += (f"{count_text(source.dropped, 'row')} with a missing value left out",)
+    return Gate(source.title, source.evidence.given.row_count, tuple(checks), notes)
 
 
 def read_limits(measures: list[str], tolerance: float | None) -> dict[str, float | None]:
@@ -200,17 +208,17 @@ def _groups(
 def _baseline(source: Source, baseline: Baseline, settings: Settings) -> Check:
     check_share("max_worse", baseline.max_worse)
     if baseline.pairs is not None:
-        outcome, old, new = baseline.pairs
+        pairs = baseline.pairs
         paired = compare(
-            outcome,
-            old,
-            new,
+            pairs.outcome,
+            pairs.old,
+            pairs.new,
             confidence=settings.confidence,
             draws=settings.draws,
             rng=settings.rng,
         )
         value, low, high = paired.difference, paired.low, paired.high
-        how = "on the same rows"
+        how = f"on the same rows, {pairs.sentence}"
     else:
         # Two samples: each interval may miss with half of the chance.
         half = replace(settings, confidence=(1 + settings.confidence) / 2)

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from calibrant.decisions import DecisionTask
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.division import Division
 from calibrant.groups.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.simultaneous import Evidences
 from calibrant.joint import Joint, Rows
-from calibrant.joint.columns import ColumnNames
-from calibrant.joint.engines import as_frame, fetched
-from calibrant.joint.files import fetch_columns, opened, read_columns, without_missing
+from calibrant.joint.columns import ColumnNames, known_outcomes
+from calibrant.joint.engines import as_frame
+from calibrant.joint.files import NO_LABELS, opened, read_columns, without_missing
+from calibrant.joint.labels import Labels, Told
 from calibrant.joint.names import require
+from calibrant.joint.paths import Files, Paths, are_paths, settled
+from calibrant.joint.tables import Part
 from calibrant.measurement import read_source
 from calibrant.report.windows import Times, checked_times
+from calibrant.words import count_text
 
 Columns = dict[str, Any]
-TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,18 @@ class Roles:
         """Whether sums by prediction are not enough."""
         return self.clusters is not None or self.time is not None or self.segments
 
+    def parts(self) -> dict[str, Part]:
+        """Say how each column is read; one that plays two parts is read for the stricter one."""
+        parts = dict.fromkeys(_names(self.by), Part.VALUE)
+        if self.clusters is not None:
+            parts[str(self.clusters)] = Part.VALUE
+        if self.time is not None:
+            parts[str(self.time)] = Part.TIME
+        if self.count is None and self.positives is None:
+            parts[self.outcome] = Part.OUTCOME
+        numbers = (self.weight, self.count, self.positives, self.prediction)
+        return parts | {str(name): Part.NUMBER for name in numbers if name is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -70,6 +85,8 @@ class Source:
     """Whether to look for the worst combinations of the columns of the groups."""
     log: tuple[Rows, Times] | None = None
     """Rows with the times of their outcomes, if there are any."""
+    notes: tuple[str, ...] = ()
+    """What the reader should know of how they were read: labels, files named twice."""
 
 
 def read(
@@ -77,7 +94,7 @@ def read(
     y_proba: object,
     roles: Roles,
     *,
-    pos_label: object = None,
+    labels: Labels = NO_LABELS,
     percent: bool = False,
     drop_missing: bool = False,
     title: str | None = None,
@@ -85,57 +102,70 @@ def read(
     """Bring what the caller holds to one form."""
     if isinstance(data, Joint):
         _refuse_roles(roles, "a Joint")
-        joint = read_source(data, y_proba, None, pos_label)
+        joint = read_source(data, y_proba, None, labels.positive)
         return Source(title or "Forecasts", Evidence.read(joint))
     if y_proba is not None:
-        rows = Rows.read(data, y_proba, roles.weight, pos_label)
+        _refuse_labels(labels)
+        rows = Rows.read(data, y_proba, roles.weight, labels.positive)
         source = _of_rows(
             rows, _labels(roles.by), roles.clusters, title or "Forecasts", pairs=roles.pairs
         )
         return _timed(source, rows, roles.time)
-    files = _as_paths(data)
-    described: dict[str, object]
-    if files is not None:
-        described = {"files": [Path(file).name for file in files]}
-        name = title or ", ".join(Path(file).name for file in files)
-    else:
-        described = {"frame": type(data).__module__.split(".")[0]}
-        name = title or "Forecasts"
-    described |= {"prediction": roles.prediction, "outcome": roles.outcome}
-    if files is None:
+    described: dict[str, object] = {"prediction": roles.prediction, "outcome": roles.outcome}
+    options = {"percent": percent, "drop_missing": drop_missing}
+    if not are_paths(data):
         _check_frame(data)
-    frame: Any
-    with nullcontext(data) if files is None else opened(files, progress=False) as frame:
-        names = _column_names(roles)
-        if _sums_will_do(frame, roles):
-            parts = _parts(frame, roles, names, pos_label)
-            found = sum_up(
-                frame,
-                parts,
-                _names(roles.by),
-                pairs=roles.pairs,
-                percent=percent,
-                drop_missing=drop_missing,
-            )
-            return _of_sums(found, name, described)
-        columns: Columns = (
-            _frame_columns(data, names) if files is None else dict(fetch_columns(frame, names))
+        described["frame"] = type(data).__module__.split(".")[0]
+        frame, told = as_frame(data), None
+        require(frame.collect_schema().names(), list(roles.parts()))
+        if labels.positive is not None or labels.missing:
+            frame, told = known_outcomes(frame, roles.outcome, labels)
+        return _read_frame(
+            frame.to_native(), roles, title or "Forecasts", described, told, **options
         )
+    with settled(data) as files:
+        names = [Path(file).name for file in files.given]
+        described["files"] = names
+        with opened(files, roles.parts(), labels, progress=False) as (relation, told):
+            source = _read_frame(
+                relation, roles, title or ", ".join(names), described, told, **options
+            )
+    return replace(source, notes=(*files.repeated, *source.notes))
+
+
+def _read_frame(
+    frame: Any,
+    roles: Roles,
+    title: str,
+    described: dict[str, object],
+    told: Told | None,
+    *,
+    percent: bool,
+    drop_missing: bool,
+) -> Source:
+    """Sum or read the rows of a frame whose outcomes are known as 0, 1 and missing."""
+    notes: tuple[str, ...] = ()
+    if told is not None:
+        described |= {"labels": told.as_dict()}
+        notes = (f"outcomes: {told.sentence}",)
+    options = {"percent": percent, "drop_missing": drop_missing}
+    if _sums_will_do(frame, roles):
+        found = sum_up(frame, _summed_as(roles), _names(roles.by), pairs=roles.pairs, **options)
+        return replace(_of_sums(found, title, described), notes=notes)
     forecasts = prepare(
-        columns,
+        _frame_columns(frame, list(roles.parts())),
         roles.prediction,
         roles.outcome,
-        pos_label,
-        percent=percent,
-        drop_missing=drop_missing,
         may_miss=_names(roles.by),
+        **options,
     )
     columns = forecasts.columns
     weight = None if roles.weight is None else columns[str(roles.weight)]
-    rows = Rows.read(forecasts.outcome, forecasts.prediction, weight, forecasts.pos_label)
+    rows = Rows.read(forecasts.outcome, forecasts.prediction, weight)
     by = {column: columns[column] for column in _names(roles.by)}
     clusters = None if roles.clusters is None else columns[str(roles.clusters)]
-    source = _of_rows(rows, by, clusters, name, forecasts.dropped, described, pairs=roles.pairs)
+    source = _of_rows(rows, by, clusters, title, forecasts.dropped, described, pairs=roles.pairs)
+    source = replace(source, notes=notes)
     return _timed(source, rows, None if roles.time is None else columns[str(roles.time)])
 
 
@@ -143,14 +173,16 @@ def _sums_will_do(frame: object, roles: Roles) -> bool:
     """Whether rows need not be read one by one."""
     if roles.count is None and roles.positives is None:
         return not roles.need_rows and count_rows(frame) > MOST_ROWS_READ
-    if roles.need_rows:
+    wanting = {"clusters": roles.clusters, "time": roles.time, "find_segments": roles.segments}
+    beside = [name for name, value in wanting.items() if value]
+    if beside:
         raise InvalidForecastsError(
-            "clusters and times need rows", "counts of rows", "leave count and positives out"
+            f"rows are needed for {beside[0]}", "counts of rows", "leave count and positives out"
         )
     return True
 
 
-def _parts(frame: Any, roles: Roles, names: list[str], pos_label: object) -> ColumnNames:
+def _summed_as(roles: Roles) -> ColumnNames:
     """Say which part each column plays in the sums."""
     parts: ColumnNames = {"prediction": roles.prediction}
     if roles.count is not None:
@@ -159,12 +191,6 @@ def _parts(frame: Any, roles: Roles, names: list[str], pos_label: object) -> Col
         parts["positives"] = roles.positives
     if roles.weight is not None:
         parts["weight"] = str(roles.weight)
-    if pos_label is not None:
-        native = as_frame(frame)
-        require(native.collect_schema().names(), names)
-        first = fetched(native.select(roles.outcome).head(1))[roles.outcome]
-        label = _like_the_labels(pos_label, first)
-        parts["pos_label"] = label.item() if isinstance(label, np.generic) else label
     if roles.count is None and roles.positives is None:
         parts["outcome"] = roles.outcome
     return parts
@@ -189,7 +215,6 @@ class Forecasts:
 
     prediction: Any
     outcome: Any
-    pos_label: object
     columns: Columns
     """All columns, without the rows that were dropped."""
     dropped: int
@@ -199,13 +224,12 @@ def prepare(
     columns: Columns,
     prediction: str,
     outcome: str,
-    pos_label: object,
     *,
     percent: bool,
     drop_missing: bool,
     may_miss: Sequence[str] = (),
 ) -> Forecasts:
-    """Drop rows with missing values, rescale, and give the label the type of the outcomes.
+    """Drop rows with missing values, and rescale.
 
     Columns that may miss values keep them: there they are a group of their own.
     """
@@ -216,39 +240,95 @@ def prepare(
             raise InvalidForecastsError("there must be at least one row without missing values")
     probabilities = columns[prediction]
     if percent:
-        probabilities = np.asarray(probabilities, dtype=float) / 100
-    label = _like_the_labels(pos_label, columns[outcome])
-    return Forecasts(probabilities, columns[outcome], label, columns, dropped)
+        probabilities = np.ma.asarray(probabilities).astype(float) / 100
+    return Forecasts(probabilities, columns[outcome], columns, dropped)
+
+
+def reading_notes(files: Files, told: Told | None, dropped: int = 0) -> list[str]:
+    """Say what the reader should know of how files were read."""
+    notes = list(files.repeated)
+    if told is not None:
+        notes.append(f"outcomes: {told.sentence}")
+    if dropped:
+        notes.append(f"{count_text(dropped, 'row')} with a missing value were dropped")
+    return notes
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Outcomes, old and new predictions of the rows that two releases share."""
+
+    outcome: Any
+    old: Any
+    new: Any
+    counts: tuple[int, int]
+    """Rows of the earlier release and of the new one."""
+
+    @property
+    def sentence(self) -> str:
+        """Say how many rows were compared."""
+        before, after = self.counts
+        shared = len(self.outcome)
+        return (
+            f"{count_text(shared, 'key')} in both; {count_text(before - shared, 'row')} of the "
+            f"baseline and {count_text(after - shared, 'row')} of the file have no partner"
+        )
 
 
 def join_pairs(
-    old: Sequence[str | Path],
-    new: Sequence[str | Path],
+    old: Paths,
+    new: Paths,
     key: str,
     roles: Roles,
     *,
-    pos_label: object = None,
-) -> tuple[Any, Any, Any]:
-    """Outcomes, old and new predictions of the rows that both releases have."""
-    columns = [roles.prediction, roles.outcome, key]
-    before, after = (dict(read_columns(files, columns)) for files in (old, new))
-    for table, name in ((before, "the baseline"), (after, "the file")):
-        if np.unique(np.ma.getdata(table[key])).size != len(table[key]):
-            raise InvalidForecastsError(f"--key must name each row of {name} once", repr(key))
-    _, first, second = np.intersect1d(
-        np.ma.getdata(before[key]), np.ma.getdata(after[key]), return_indices=True
-    )
+    labels: Labels = NO_LABELS,
+    percent: bool = False,
+    drop_missing: bool = False,
+) -> Pairs:
+    """Join the rows of two releases by a key that each row has once."""
+    parts = {key: Part.VALUE, roles.prediction: Part.NUMBER, roles.outcome: Part.OUTCOME}
+    tables = []
+    for files, name in ((old, "the baseline"), (new, "the file")):
+        table = prepare(
+            read_columns(files, parts, labels)[0],
+            roles.prediction,
+            roles.outcome,
+            percent=percent,
+            drop_missing=drop_missing,
+        )
+        keys = np.ma.asarray(table.columns[key])
+        if np.ma.is_masked(keys) or len(set(keys.tolist())) != len(keys):
+            raise InvalidForecastsError(
+                f"key must name each row of {name} once",
+                f"missing or repeated values in {key!r}",
+            )
+        tables.append(table)
+    before, after = tables
+    first, second = _common(*(np.ma.getdata(t.columns[key]) for t in tables))
     if not first.size:
         raise InvalidForecastsError("the baseline must share rows with the file", "no common key")
-    label = _like_the_labels(pos_label, after[roles.outcome])
-    then, now = before[roles.outcome][first], after[roles.outcome][second]
-    if not np.array_equal(np.ma.getdata(then), np.ma.getdata(now)):
+    then: Any = np.ma.asarray(before.outcome[first], dtype=float)
+    now: Any = np.ma.asarray(after.outcome[second], dtype=float)
+    differ = np.ma.getmaskarray(then) | np.ma.getmaskarray(now)
+    differ |= np.ma.getdata(then) != np.ma.getdata(now)
+    if differ.any():
         raise InvalidForecastsError(
-            "rows with the same key must have the same outcome",
-            f"{int((np.ma.getdata(then) != np.ma.getdata(now)).sum())} that differ",
+            "rows with the same key must have the same outcome", f"{differ.sum()} that differ"
         )
-    outcome = now if label is None else np.asarray(now == label)
-    return outcome, before[roles.prediction][first], after[roles.prediction][second]
+    return Pairs(
+        after.outcome[second],
+        before.prediction[first],
+        after.prediction[second],
+        (len(before.outcome), len(after.outcome)),
+    )
+
+
+def _common(old: Any, new: Any) -> tuple[Any, Any]:
+    """Find the places of keys that are in both, which are compared as text if one of them is."""
+    if "O" in {old.dtype.kind, new.dtype.kind}:
+        old, new = old.astype(str), new.astype(str)
+    _, first, second = np.intersect1d(old, new, return_indices=True)
+    return first, second
 
 
 def _of_rows(
@@ -268,32 +348,7 @@ def _of_rows(
     return Source(title, evidence, groups, dropped, described or {})
 
 
-def _like_the_labels(text: object, labels: Any) -> object:
-    """Turn the text of an option into the type of the labels."""
-    values = np.asarray(np.ma.getdata(labels))
-    if not isinstance(text, str) or values.dtype.kind in "OUST":
-        return text
-    if values.dtype.kind == "b" and text.lower() in TRUTHS:
-        return np.bool_(TRUTHS[text.lower()])
-    try:
-        return values.dtype.type(text)
-    except ValueError as error:
-        raise InvalidForecastsError(
-            "--pos-label must be one of the labels", f"{text!r} for labels of type {values.dtype}"
-        ) from error
-
-
-def _as_paths(data: object) -> list[str | Path] | None:
-    if isinstance(data, str | Path):
-        return [data]
-    if isinstance(data, Sequence) and data and all(isinstance(item, str | Path) for item in data):
-        return list(data)
-    return None
-
-
 def _check_frame(data: object) -> None:
-    import narwhals.stable.v2 as nw
-
     native = nw.from_native(data, pass_through=True)
     if not isinstance(native, nw.DataFrame | nw.LazyFrame):
         raise InvalidForecastsError(
@@ -304,14 +359,18 @@ def _check_frame(data: object) -> None:
 
 
 def _frame_columns(data: Any, names: list[str]) -> Columns:
-    """Columns of any frame, through narwhals."""
-    import narwhals.stable.v2 as nw
+    """Columns of any frame, through narwhals; DuckDB can give them without pyarrow."""
+    frame = as_frame(data).select(*names)
+    if frame.implementation.is_duckdb():
+        return dict(frame.to_native().fetchnumpy())
+    eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    return {name: _with_mask(eager[name]) for name in names}
 
-    native: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(data)
-    require(native.collect_schema().names(), names)
-    wanted = native.select(*names)
-    frame = wanted.collect() if isinstance(wanted, nw.LazyFrame) else wanted
-    return {name: frame[name].to_native() for name in names}
+
+def _with_mask(column: nw.Series[Any]) -> Any:
+    """Missing values of a column as a mask, which `without_missing` understands."""
+    missing = column.is_null().to_numpy()
+    return np.ma.array(column.to_numpy(), mask=missing) if missing.any() else column.to_native()
 
 
 def _names(by: object) -> list[str]:
@@ -324,16 +383,6 @@ def _names(by: object) -> list[str]:
     return [str(name) for name in by]
 
 
-def _column_names(roles: Roles) -> list[str]:
-    optional = [roles.weight, roles.clusters, roles.time, *_names(roles.by)]
-    wanted = [
-        roles.prediction,
-        roles.outcome,
-        *(str(name) for name in optional if name is not None),
-    ]
-    return list(dict.fromkeys(wanted))
-
-
 def _labels(by: object) -> Mapping[str, object]:
     if by is None:
         return {}
@@ -344,6 +393,15 @@ def _labels(by: object) -> Mapping[str, object]:
             "with arrays, by must hold the labels", repr(by), "pass by={'name': labels}"
         )
     return {"group": by}
+
+
+def _refuse_labels(labels: Labels) -> None:
+    if labels.negative or labels.missing:
+        raise InvalidOptionError(
+            "neg_label and na_label are for frames and files",
+            "arrays",
+            "leave out the rows that are neither",
+        )
 
 
 def _refuse_roles(roles: Roles, what: str) -> None:

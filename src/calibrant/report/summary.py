@@ -54,6 +54,8 @@ class Summary:
     base_rate: float
     clipped: int
     dropped: int
+    notes: tuple[str, ...]
+    """How labels and files were read."""
     """Rows with a missing value that were left out on request."""
     fingerprint: str
     """Hash of predictions and outcomes; the order of the rows does not matter."""
@@ -133,6 +135,7 @@ def summarise(source: Source, settings: Settings, tell: Tell = silent) -> Summar
         base_rate=joint.base_rate,
         clipped=joint.clipped,
         dropped=source.dropped,
+        notes=source.notes,
         fingerprint=_fingerprint(joint),
         joint=joint,
         verdict=verdict,

@@ -1,0 +1,133 @@
+"""Which files are meant: globs and folders found, streams copied, no file counted twice."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from glob import glob
+from pathlib import Path
+from typing import BinaryIO, TypeGuard
+
+from calibrant.errors import InvalidForecastsError
+from calibrant.joint.compressed import damage
+
+READABLE = "the file must be readable CSV, Parquet or JSON lines"
+STANDARD_INPUT = "-"
+REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files on this machine that can be read more than once, each of them once."""
+
+    given: tuple[str, ...]
+    """What the caller named."""
+    names: tuple[str, ...]
+    repeated: tuple[str, ...] = ()
+    """Sentences on files that were named more than once."""
+
+
+Paths = str | Path | Sequence[str | Path] | Files
+
+
+def are_paths(source: object) -> TypeGuard[Paths]:
+    """Whether something names files, rather than being a frame."""
+    if isinstance(source, list | tuple):
+        return bool(source) and all(isinstance(path, str | Path) for path in source)
+    return isinstance(source, str | Path | Files)
+
+
+@contextmanager
+def settled(paths: Paths) -> Iterator[Files]:
+    """Find the files that are meant; copies of streams last as long as the context.
+
+    Parameters
+    ----------
+    paths : str, Path, a sequence of them, or Files
+        Files, perhaps compressed; globs; folders of Parquet files; "-" is standard input. Pipes and
+        devices are copied as standard input is. Files that were settled before stay as they are.
+    """
+    if isinstance(paths, Files):
+        yield paths
+        return
+    given = [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    if given.count(STANDARD_INPUT) > 1:
+        raise InvalidForecastsError(
+            "standard input can be read once", f"{given.count(STANDARD_INPUT)} times -"
+        )
+    with ExitStack() as stack:
+        found = [name for path in given for name in _meant(path, stack)]
+        for name in found:
+            _refuse_damaged(Path(name))
+        yield Files(tuple(dict.fromkeys(given)), *_each_once(found))
+
+
+def _meant(path: str, stack: ExitStack) -> list[str]:
+    """Return the files that one name means."""
+    if path == STANDARD_INPUT:
+        return [stack.enter_context(_copy_of(sys.stdin.buffer))]
+    if REMOTE.match(path):
+        raise InvalidForecastsError(
+            "files must lie on this machine", repr(path), "fetch it first, and name the copy"
+        )
+    place = Path(path)
+    if place.is_dir():
+        return _globbed(f"{path}/**/*.parquet", path)
+    if not place.exists():
+        return _globbed(path, path)
+    if place.is_file() and not path.startswith("/dev/"):
+        return [path]
+    return [stack.enter_context(_copy_of(stack.enter_context(place.open("rb"))))]
+
+
+def _globbed(pattern: str, path: str) -> list[str]:
+    found = sorted(glob(pattern, recursive=True))  # noqa: PTH207  # may be absolute
+    files = [name for name in found if Path(name).is_file()]
+    if not files:
+        missing = "no Parquet files in it" if pattern != path else "no such file"
+        raise InvalidForecastsError(READABLE, f"{path!r}: {missing}")
+    return files
+
+
+def _each_once(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Leave out files that were named before, by whatever name; and say so."""
+    first: dict[tuple[int, int], str] = {}
+    times: Counter[str] = Counter()
+    for name in names:
+        status = Path(name).stat()
+        times[first.setdefault((status.st_dev, status.st_ino), name)] += 1
+    repeated = (
+        f"{Path(name).name} was named {count} times and counted once"
+        for name, count in times.items()
+        if count > 1
+    )
+    return tuple(first.values()), tuple(repeated)
+
+
+@contextmanager
+def _copy_of(stream: BinaryIO) -> Iterator[str]:
+    """Copy a stream to a file, because DuckDB reads twice; its first bytes tell its kind."""
+    start = stream.read(4)
+    kind = "parquet" if start == b"PAR1" else "json" if start[:1] in {b"{", b"["} else "csv"
+    with tempfile.NamedTemporaryFile(suffix=f".{kind}") as copy:
+        copy.write(start)
+        shutil.copyfileobj(stream, copy)
+        copy.flush()
+        yield copy.name
+
+
+def _refuse_damaged(path: Path) -> None:
+    """Refuse files that are empty, and compressed files that were cut off."""
+    if not path.stat().st_size:
+        raise InvalidForecastsError(
+            READABLE, f"{path.name}: empty, not even a header", "write it again"
+        )
+    damaged = damage(path)
+    if damaged is not None:
+        raise InvalidForecastsError(READABLE, f"{path.name}: {damaged}", "fetch or write it again")

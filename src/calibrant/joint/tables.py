@@ -1,0 +1,378 @@
+"""Files as tables whose text is never guessed at: what plays a part is read for that part.
+
+DuckDB would find the types of text files from their first rows, and round what does not fit them.
+Here every column of a CSV or JSON lines file is its letters until somebody needs it as a number, a
+label or a value; types of values are found on all rows. Parquet files keep their types.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calibrant.errors import InvalidForecastsError
+from calibrant.joint.labels import MOST_LABELS, Labels, Told, refuse_missing_words, shown
+from calibrant.joint.names import number_hint, require
+
+if TYPE_CHECKING:
+    import duckdb
+
+READERS = {
+    ".csv": "read_csv",
+    ".tsv": "read_csv",
+    ".parquet": "read_parquet",
+    ".json": "read_json",
+    ".jsonl": "read_json",
+    ".ndjson": "read_json",
+}
+COMPRESSED = {".gz", ".zst"}
+DELIMITERS = (",", ";", "\t", "|")
+# Quotes are never sniffed: they may come after the rows that a sniffer looks at.
+CSV = """header = true, allow_quoted_nulls = false, quote = '"', escape = '"'"""
+JSON = "map_inference_threshold = -1"
+WHOLE_JSON = f"{JSON}, sample_size = -1, maximum_sample_files = 2147483647"
+NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "BLOB", "BIT", "GEOMETRY", "VARIANT")
+KEPT = ("BOOLEAN", "VARCHAR", "DATE", "TIMESTAMP", "ENUM")
+NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
+           "UINTEGER", "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BIGNUM")  # fmt: skip
+
+
+class Part(Enum):
+    """How a column is read."""
+
+    NUMBER = auto()
+    OUTCOME = auto()
+    """0 and 1, true and false, mean outcomes, or labels."""
+    VALUE = auto()
+    """Numbers if all of them are, otherwise text."""
+    TIME = auto()
+    """Numbers, dates or timestamps if all of them are, otherwise text."""
+    TEXT = auto()
+    """Letters, whatever they look like."""
+    NUMBERS = auto()
+    """Lists of numbers."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Files on a connection, with every column of a text file as its letters."""
+
+    connection: duckdb.DuckDBPyConnection
+    source: str
+    """What queries select from."""
+    types: Mapping[str, str]
+    """Type of each column: VARCHAR for CSV, JSON for JSON lines, that of the file for Parquet."""
+    typed: bool
+    """Whether the file itself says of which type columns are."""
+    twice: frozenset[str] = frozenset()
+    """Names of columns that the header has more than once."""
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.types)
+
+    def require(self, names: Sequence[str]) -> None:
+        """Refuse columns that are not there, or there twice."""
+        require(self.columns, names)
+        for name in names:
+            if name in self.twice:
+                raise InvalidForecastsError(
+                    f"there must be one column {name!r}", "more than one", "rename the others"
+                )
+
+    def read_as(
+        self, parts: Mapping[str, Part], labels: Labels
+    ) -> tuple[dict[str, str], Told | None]:
+        """Write each column as its part wants it; tell what its labels mean, if they are named."""
+        self.require(list(parts))
+        times = [name for name, part in parts.items() if part is Part.TIME]
+        values = [name for name, part in parts.items() if part is Part.VALUE]
+        found = self.found_types(times + values, times)
+        read, told = {}, None
+        for name, part in parts.items():
+            if part is Part.OUTCOME:
+                read[name], told = self._outcome(name, labels)
+            elif part is Part.NUMBER:
+                read[name] = self.number(name)
+            elif part is Part.TEXT:
+                read[name] = self.text(name)
+            elif part is Part.NUMBERS:
+                read[name] = self._numbers(name)
+            else:
+                read[name] = self.value(name, found[name])
+        return read, told
+
+    def number(self, name: str) -> str:
+        """Write a column as doubles, or as the numbers that the file says it holds."""
+        self._refuse_nested(name)
+        kind = self.types[name]
+        if self._is_text(name):
+            return f"cast({self._filled(name)} as double)"
+        if not kind.startswith((*NUMBERS, "BOOLEAN")):
+            raise InvalidForecastsError(
+                f"column {name!r} must hold numbers", f"a column of type {kind}"
+            )
+        return quoted(name)
+
+    def value(self, name: str, kind: str) -> str:
+        """Write a column as a type that was found on all its rows."""
+        text = self.text(name)
+        if not self.typed:
+            return text if kind == "VARCHAR" else f"cast({self._filled(name)} as {kind})"
+        return quoted(name) if kind.startswith((*KEPT, *NUMBERS)) else text
+
+    def text(self, name: str) -> str:
+        """Write a column as its letters."""
+        if self.types[name] == "JSON":
+            return f"({quoted(name)} ->> '$')"
+        return quoted(name) if self.types[name] == "VARCHAR" else f"cast({quoted(name)} as varchar)"
+
+    def found_types(
+        self, names: Sequence[str], times: Sequence[str] = (), *, flags: bool = False
+    ) -> dict[str, str]:
+        """Find types that hold for all rows: whole numbers, doubles, or else text.
+
+        Times may be timestamps as well. With flags, text that says true and false is of a type of
+        its own, and lists and structures are text.
+        """
+        for name in names:
+            self._refuse_nested(name)
+        if self.typed or not names:
+            return {name: self.types[name] for name in names}
+        kinds = ["BIGINT", "DOUBLE", *(["BOOLEAN"] if flags else [])]
+        asked = [(name, kind) for name in names for kind in ["", "NESTED", *kinds]]
+        asked += [(name, "TIMESTAMP") for name in times]
+        tests = ", ".join(f"count(*) filter ({self._test(*question)})" for question in asked)
+        answers = self.connection.execute(f"select {tests} from {self.source}").fetchone()  # noqa: S608
+        counts = dict(zip(asked, answers or (), strict=True))
+        found = {}
+        for name in names:
+            rows = counts[name, ""]
+            if not flags:
+                self._refuse_nested(name, counts[name, "NESTED"])
+            fits = (k for k in [*kinds, "TIMESTAMP"] if counts.get((name, k)) == rows > 0)
+            found[name] = next(fits, "VARCHAR")
+        return found
+
+    def refuse_unreadable(self, parts: Mapping[str, Part], labels: Labels) -> None:
+        """Say which text could not be read as a number, if there is any."""
+        for name, part in parts.items():
+            if not self._is_text(name):
+                continue
+            if part is Part.NUMBER:
+                self._refuse_text(name, f"try_cast({self._filled(name)} as double)")
+            elif part is Part.NUMBERS:
+                self._refuse_text(name, f"try_cast({self._filled(name)} as double[])")
+            elif part is Part.OUTCOME and labels.positive is None:
+                self._refuse_labels(name, self._known(name, labels))
+
+    def _refuse_nested(self, name: str, nested: int = 0) -> None:
+        """Refuse columns of lists, structures or bytes."""
+        kind = self.types[name]
+        if nested or kind.endswith("]") or kind.startswith(NESTED):
+            got = (
+                f"{nested} rows with lists or structures" if nested else f"a column of type {kind}"
+            )
+            raise InvalidForecastsError(f"column {name!r} must hold one value in each row", got)
+
+    def _outcome(self, name: str, labels: Labels) -> tuple[str, Told | None]:
+        if labels.positive is None:
+            known = self._known(name, labels)
+            return (f"cast({_truth(known)} as double)" if self._is_text(name) else known), None
+        label = self._known(name, Labels())
+        query = f"select {label}, count(*) from {self.source} group by 1 limit {MOST_LABELS}"  # noqa: S608
+        counts = dict(self.connection.execute(query).fetchall())
+        told = labels.told(counts, f"column {name!r}", strict=True)
+        unknown = f"{label} is null"
+        if told.missing:
+            unknown += f" or {label} in ({', '.join(map(literal, told.missing))})"
+        positive = "0"
+        if told.ones:
+            positive = f"cast({label} in ({', '.join(map(literal, told.ones))}) as tinyint)"
+        return f"case when {unknown} then null else {positive} end", told
+
+    def _known(self, name: str, labels: Labels) -> str:
+        """Write labels, NULL where a word for missing stands."""
+        self._refuse_nested(name)
+        text, kind = self.text(name), self.types[name]
+        number = kind.startswith((*NUMBERS, "BOOLEAN"))
+        missing = ", ".join(map(literal, ["", *map(str, labels.missing)]))
+        there = f"{text} not in ({missing})"
+        if kind in {"FLOAT", "DOUBLE"}:
+            there += f" and not isnan({quoted(name)})"
+        return f"case when {there} then {quoted(name) if number else text} end"
+
+    def _filled(self, name: str) -> str:
+        """Write the letters of a column, NULL where there are none but blanks."""
+        return f"nullif(trim({self.text(name)}), '')"
+
+    def _numbers(self, name: str) -> str:
+        if self._is_text(name):
+            return f"cast({self._filled(name)} as double[])"
+        return quoted(name)
+
+    def _is_text(self, name: str) -> bool:
+        return self.types[name] in {"VARCHAR", "JSON"} or self.types[name].startswith("ENUM")
+
+    def _test(self, name: str, kind: str) -> str:
+        """Write the condition that a row fits a type; "" for rows that have a value."""
+        text = f"nullif({self.text(name)}, '')"
+        if kind == "":
+            return f"{text} is not null"
+        if kind == "NESTED":
+            is_json = self.types[name] == "JSON"
+            return f"json_type({quoted(name)}) in ('ARRAY', 'OBJECT')" if is_json else "false"
+        if kind == "TIMESTAMP":
+            return f"try_cast({text} as timestamp) is not null"
+        # A JSON string is text, whatever it looks like; a flag of JSON is no string.
+        own = "" if self.types[name] != "JSON" else f" and json_type({quoted(name)}) <> 'VARCHAR'"
+        if kind == "BOOLEAN":
+            return f"{text} in ('true', 'false'){own}"
+        if kind == "BIGINT":
+            return f"cast(try_cast({text} as bigint) as varchar) = {text}{own}"
+        # Codes with leading zeros are no numbers, nor are whole ones that a double would round.
+        return (
+            f"isfinite(try_cast({text} as double)) and not contains({text}, '_') "
+            f"and not regexp_matches({text}, '^[+-]?0[0-9]') "
+            f"and (regexp_matches({text}, '[.eE]') or try_cast({text} as bigint) is not null){own}"
+        )
+
+    def _first(self, name: str, where: str) -> tuple[int, str] | None:
+        """Find the first row for which a condition holds, counted from one, and its letters."""
+        rows = f"select row_number() over () as row, * from {self.source}"  # noqa: S608
+        found = self.connection.execute(
+            f"select row, {self.text(name)} from ({rows}) where {where} order by row limit 1"  # noqa: S608
+        ).fetchone()
+        return None if found is None else (int(found[0]), str(found[1]))
+
+    def _refuse_text(self, name: str, number: str) -> None:
+        found = self._first(name, f"{self._filled(name)} is not null and {number} is null")
+        if found is not None:
+            row, example = found
+            raise InvalidForecastsError(
+                f"column {name!r} must hold numbers",
+                f"text such as {example!r} in row {row}",
+                number_hint(example),
+            )
+
+    def _refuse_labels(self, name: str, known: str) -> None:
+        number = f"try_cast({_truth(known)} as double)"
+        if self._first(name, f"{known} is not null and {number} is null") is not None:
+            query = f"select {known}, count(*) from {self.source} group by all order by all"  # noqa: S608
+            counts = dict(self.connection.execute(f"{query} limit {MOST_LABELS}").fetchall())
+            counts.pop(None, None)
+            refuse_missing_words(counts, f"column {name!r}", None)
+            raise InvalidForecastsError(
+                f"column {name!r} must hold 0 and 1, or come with pos_label",
+                f"labels {shown(list(counts))}",
+                "name the label of the positive outcome, pos_label=...",
+            )
+
+
+def open_table(
+    connection: duckdb.DuckDBPyConnection, names: Sequence[str], wanted: Sequence[str] | None
+) -> Table:
+    """Find the columns of files of one kind; None wants all of them.
+
+    Parameters
+    ----------
+    connection : DuckDBPyConnection
+        Where queries will run.
+    names : sequence of str
+        Files on this machine.
+    wanted : sequence of str or None
+        Columns that will be read. The first rows of JSON lines may not have them all.
+    """
+    # With parameters DuckDB would run the query here, and keep all rows.
+    listed = f"[{', '.join(map(literal, names))}]"
+    reader = _reader(names)
+    if reader == "read_parquet":
+        source = f"read_parquet({listed})"
+        return Table(connection, source, _described(connection, source), typed=True)
+    if reader == "read_json":
+        columns = list(_described(connection, f"read_json({listed}, {JSON})"))
+        if wanted is None or not set(wanted) <= set(columns):
+            columns = list(_described(connection, f"read_json({listed}, {WHOLE_JSON})"))
+        types = dict.fromkeys(columns, "JSON")
+        return Table(
+            connection, f"read_json({listed}, columns = {_struct(types)})", types, typed=False
+        )
+    source = f"read_csv({listed}, {CSV}, all_varchar = true)"
+    types = _described(connection, source)
+    headers = [_header(connection, name) for name in names]
+    twice = frozenset(name for _, raw in headers for name in raw if raw.count(name) > 1)
+    mark, raw = headers[0]
+    if len(names) == 1 and raw == list(types):  # DuckDB need not look again in each query
+        source = (
+            f"read_csv({listed}, {CSV}, auto_detect = false, delim = {literal(mark)}, "
+            f"columns = {_struct(types)})"
+        )
+    return Table(connection, source, types, typed=False, twice=twice)
+
+
+def quoted(name: str) -> str:
+    """Quote the name of a column."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: object) -> str:
+    """Write a value of Python in SQL."""
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, float):
+        return f"{value!r}::double"
+    return str(value)
+
+
+def _truth(text: str) -> str:
+    """Write true and false as 1 and 0, in any case; NULL where there are blanks only."""
+    return f"case lower(trim({text})) when 'true' then '1' when 'false' then '0' else {text} end"
+
+
+def _reader(names: Sequence[str]) -> str:
+    kinds = {_kind(name): name for name in names}
+    if len(kinds) != 1 or kinds.keys().isdisjoint(READERS):
+        shown = (kind or f"{Path(name).name!r} without an ending" for kind, name in kinds.items())
+        raise InvalidForecastsError(
+            f"files must all end in one of {', '.join(READERS)}",
+            ", ".join(sorted(shown)) or "no files",
+            "rename it, or send it to standard input, whose name is -" if "" in kinds else "",
+        )
+    return READERS[next(iter(kinds))]
+
+
+def _kind(name: str) -> str:
+    path = Path(name)
+    if path.suffix.lower() in COMPRESSED:
+        path = path.with_suffix("")
+    return path.suffix.lower()
+
+
+def _described(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, str]:
+    relation = connection.sql(f"select * from {source} limit 0")  # noqa: S608
+    return dict(zip(relation.columns, map(str, relation.types), strict=True))
+
+
+def _struct(types: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{literal(name)}: '{kind}'" for name, kind in types.items()) + "}"
+
+
+def _header(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, list[str]]:
+    """Return the mark between the names in the first line of a CSV file, and the names."""
+    whole = "auto_detect = false, header = false, delim = '\x01', quote = '', escape = ''"
+    (line,) = connection.execute(
+        f"select line from read_csv({literal(name)}, {whole}, columns = {{'line': 'VARCHAR'}}) "  # noqa: S608
+        "limit 1"
+    ).fetchone() or ("",)
+    parsed = {
+        mark: next(csv.reader([str(line or "").lstrip("\ufeff")], delimiter=mark), [])
+        for mark in DELIMITERS
+    }
+    mark = max(DELIMITERS, key=lambda mark: len(parsed[mark]))
+    return mark, parsed[mark]

@@ -1,0 +1,380 @@
+"""Files are read to the letter, labels are never guessed, and no file counts twice."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import threading
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+import calibrant as cal
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.groups import repair_by_group
+from calibrant.joint.paths import settled
+from calibrant.repair import Platt
+from calibrant.repair.files import apply_to_files
+from commands import run
+
+# More rows than DuckDB looks at before it chooses types.
+FIRST = 20_480
+HALF = 25_000
+
+
+def written(path, text):
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "wt", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def csv(names, rows):
+    return "\n".join([names, *(",".join(map(str, row)) for row in rows)]) + "\n"
+
+
+def json_lines(names, rows):
+    keys = names.split(",")
+    return "\n".join(json.dumps(dict(zip(keys, row, strict=True))) for row in rows) + "\n"
+
+
+WRITERS = {"rows.csv": csv, "rows.csv.gz": csv, "rows.jsonl": json_lines}
+
+
+@pytest.mark.parametrize(("name", "text"), WRITERS.items(), ids=WRITERS)
+def test_decimals_after_many_whole_numbers_stay_decimals(tmp_path, name, text):
+    rows = [(i % 2, i % 2) for i in range(HALF)] + [(0.25, int(i % 4 == 0)) for i in range(HALF)]
+    whole = cal.Joint.from_samples([y for _, y in rows], [p for p, _ in rows])
+    for order in (rows, rows[::-1]):
+        path = written(tmp_path / name, text("prediction,outcome", order))
+        assert cal.Joint.from_files(path) == whole
+        assert cal.audit(path, draws=19).summary.joint == whole
+
+
+@pytest.mark.parametrize(("name", "text"), WRITERS.items(), ids=WRITERS)
+def test_weights_that_turn_decimal_keep_their_weight(tmp_path, name, text):
+    rows = [(0.5, i % 2, 1) for i in range(HALF)] + [(0.9, i % 2, 0.4) for i in range(HALF)]
+    path = written(tmp_path / name, text("prediction,outcome,weight", rows))
+    assert cal.Joint.from_files(path, weight="weight").total == pytest.approx(1.4 * HALF)
+    assert cal.audit(path, sample_weight="weight", draws=19).verdict.state == "miscalibrated"
+
+
+def test_groups_that_turn_into_words_are_words(tmp_path):
+    rows = [(0.5, i % 2, 1 + i % 2) for i in range(HALF)] + [(0.5, i % 2, "x") for i in range(9)]
+    path = written(tmp_path / "rows.csv", csv("prediction,outcome,g", rows))
+    assert list(cal.joints_by(path, by="g")) == [("1",), ("2",), ("x",)]
+
+
+def test_codes_with_leading_zeros_are_words(tmp_path):
+    rows = [(0.5, i % 2, code) for i in range(4) for code in ("007", "7", "20251231235959123456")]
+    path = written(tmp_path / "rows.csv", csv("prediction,outcome,g", rows))
+    assert list(cal.joints_by(path, by="g")) == [("007",), ("20251231235959123456",), ("7",)]
+
+
+def passed_through(tmp_path, name, text, out):
+    source = written(tmp_path / name, text)
+    fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+    apply_to_files(fitted, source, tmp_path / out)
+    return tmp_path / out
+
+
+PRECIOUS = [
+    ("0.10", "007", "5", "", "true", "2024-1-5"),
+    ("0.2", "x", "5", '""', "TRUE", '"a, b"'),
+] + [("0.30", "1", "12.750", "n/a", "false", "31/12/2024")] * 3
+
+
+def test_every_other_column_passes_to_the_letter(tmp_path):
+    names = "prediction,code,price,hole,flag,when"
+    rows = PRECIOUS[2:3] * FIRST + PRECIOUS
+    text = csv(names, [(*row[:2], "5", *row[3:]) for row in rows[:FIRST]] + rows[FIRST:])
+    out = passed_through(tmp_path, "rows.csv", text, "out.csv")
+    kept = [line.rsplit(",", 1)[0] for line in out.read_text().splitlines()]
+    assert kept == text.splitlines()
+
+
+def test_letters_become_types_only_where_all_rows_agree(tmp_path):
+    names = "prediction,code,price,whole,flag"
+    rows = [("0.1", "007", "5", "1", "true")] * FIRST + [("0.2", "8", "12.75", "-3", "false")]
+    text = csv(names, rows)
+    for out in ("out.parquet", "out.jsonl"):
+        path = passed_through(tmp_path, "rows.csv", text, out)
+        table = duckdb.from_query(f"from '{path}'").fetchall()
+        assert table[-1][:5] == (0.2, "8", 12.75, -3, False)
+        assert table[0][1] == "007"
+
+
+def test_json_lines_pass_to_the_letter(tmp_path):
+    rows = [{"prediction": 0.5, "id": "007", "n": 1, "deep": {"a": [1, "2"]}, "none": None}]
+    rows = rows * FIRST + [{"prediction": 0.25, "id": "8", "n": 2.5, "deep": [], "none": True}]
+    text = "\n".join(map(json.dumps, rows)) + "\n"
+    out = passed_through(tmp_path, "rows.jsonl", text, "out.jsonl")
+    again = [json.loads(line) for line in out.read_text().splitlines()]
+    assert all(line.pop("recalibrated") is not None for line in again)
+    assert again == rows
+
+
+def test_a_map_by_group_reads_the_types_that_it_was_fitted_to(tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.random(4000).round(3)
+    g = rng.choice(["007", "08", "a"], p.size)
+    y = (rng.random(p.size) < np.where(g == "007", p**2, p)).astype(int)
+    choice = repair_by_group(p, y, by={"g": g}, rng=0)
+    path = written(tmp_path / "rows.csv", csv("prediction,g", zip(p, g, strict=True)))
+    apply_to_files(choice.map, path, tmp_path / "out.csv")
+    out = pd.read_csv(tmp_path / "out.csv", dtype={"g": str})
+    assert out["g"].tolist() == g.tolist()
+    expected = choice.map.transform(p, {"g": g})
+    assert out["recalibrated"].tolist() == pytest.approx(expected.tolist())
+    few = written(tmp_path / "few.csv", "prediction,g\n0.5,8\n0.5,9\n")
+    assert apply_to_files(choice.map, few, tmp_path / "few.jsonl").strange == 2
+
+
+YES_NO = [(0.2, "no")] * 6 + [(0.7, "yes")] * 3 + [(0.7, "no")]
+
+
+@pytest.mark.parametrize("words", [("yes", "no"), ("t", "f"), ("True", "False"), ("Y", "N")])
+@pytest.mark.parametrize("name", [*WRITERS, "rows.parquet"])
+def test_the_positive_label_is_the_one_that_was_named(tmp_path, name, words):
+    yes, no = words
+    frame = pd.DataFrame(YES_NO, columns=["prediction", "outcome"])
+    frame["outcome"] = frame["outcome"].map({"yes": yes, "no": no})
+    path = tmp_path / name
+    if name == "rows.parquet":
+        frame.to_parquet(path)
+    else:
+        written(path, WRITERS[name]("prediction,outcome", frame.itertuples(index=False)))
+    for label, rate in ((yes, 0.3), (no, 0.7)):
+        assert cal.Joint.from_files(path, pos_label=label).base_rate == pytest.approx(rate)
+        result = cal.audit(path, pos_label=label, draws=19)
+        assert result.summary.base_rate == pytest.approx(rate)
+        told = json.loads(result.to_json())["settings"]["labels"]
+        assert told["1"] == {label: round(10 * rate)}
+    with pytest.raises(InvalidForecastsError, match=f"'banana' must be one of .*{no!r}.*{yes!r}"):
+        cal.Joint.from_files(path, pos_label="banana")
+
+
+def test_the_output_says_what_became_of_labels(tmp_path):
+    path = written(tmp_path / "rows.csv", csv("prediction,outcome", YES_NO * 5))
+    result = cal.audit(path, pos_label="no", draws=19)
+    said = "'no' counted as 1 (35 rows); 'yes' counted as 0 (15 rows)"
+    for text in (str(result), result.to_markdown()):
+        assert said in text.replace("\\", "")
+    assert "counted as 1 (35 rows)" in result.to_html()
+    for command in (["check"], ["repair"]):
+        assert said in run(*command, str(path), "--pos-label", "no").stdout
+
+
+def test_outcomes_of_every_spelling_need_no_label(tmp_path):
+    words = ["0", "1", "0.0", "1.0", "true", "False", "TRUE", "0"]
+    path = written(tmp_path / "rows.csv", csv("prediction,outcome", [(0.5, w) for w in words]))
+    assert cal.Joint.from_files(path).base_rate == 0.5
+    for label, rate in ((1, 0.5), ("false", 0.5), (True, 0.5)):
+        assert cal.Joint.from_files(path, pos_label=label).base_rate == rate
+
+
+UNRESOLVED = [(0.3, "0")] * 7 + [(0.3, "1")] * 3 + [(0.3, "N/A"), (0.3, "pending"), (0.3, "")]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_an_unresolved_outcome_is_missing_and_never_0(tmp_path, kind):
+    text = {"csv": csv, "jsonl": json_lines}[kind]("prediction,outcome", UNRESOLVED)
+    path = written(tmp_path / f"rows.{kind}", text)
+    for options in ({}, {"pos_label": "1"}, {"pos_label": "1", "neg_label": "0"}):
+        with pytest.raises(InvalidForecastsError, match=r"'N/A', 'pending' in 2 rows.*na_label"):
+            cal.audit(path, **options)
+    words = ["N/A", "pending"]
+    with pytest.raises(InvalidForecastsError, match="missing values, got 3 of 13"):
+        cal.audit(path, pos_label=1, na_label=words)
+    for options in ({"pos_label": 1}, {}, {"pos_label": "1", "neg_label": "0"}):
+        result = cal.audit(path, na_label=words, na="drop", draws=19, **options).summary
+        assert (result.rows, result.base_rate, result.dropped) == (10, 0.3, 3)
+
+
+def test_more_than_two_labels_need_the_negatives_named(tmp_path):
+    rows = [(0.5, label) for label in ("won", "lost", "drawn", "void")] * 5
+    path = written(tmp_path / "rows.csv", csv("prediction,outcome", rows))
+    with pytest.raises(InvalidForecastsError, match=r"'drawn', 'lost', 'void' beside.*neg_label"):
+        cal.Joint.from_files(path, pos_label="won")
+    with pytest.raises(InvalidForecastsError, match="'void' beside"):
+        cal.Joint.from_files(path, pos_label="won", neg_label=["lost", "drawn"])
+    all_named = cal.Joint.from_files(path, pos_label="won", neg_label=["lost", "drawn", "void"])
+    assert all_named.base_rate == 0.25
+    done = run("audit", str(path), "--pos-label", "won", "--neg-label", "lost", "--neg-label",
+               "drawn", "--na-label", "void", "--na", "drop")  # fmt: skip
+    assert "'void' counted as missing (5 rows)" in done.stdout
+    with pytest.raises(InvalidOptionError, match="must mean one of"):
+        cal.Joint.from_files(path, pos_label="won", neg_label=["won", "lost"])
+    with pytest.raises(InvalidOptionError, match="neg_label needs pos_label"):
+        cal.Joint.from_files(path, neg_label="lost")
+
+
+@pytest.mark.parametrize("word", ["", "NA", "n/a", "NaN", "null", "None", "Pending", "unknown"])
+def test_words_for_missing_are_refused_in_arrays_and_frames(word):
+    labels = ["yes", "no", "no", word]
+    with pytest.raises(InvalidForecastsError, match="words for missing outcomes"):
+        cal.smooth_calibration_error(labels, [0.5] * 4, pos_label="yes")
+    frame = pd.DataFrame({"prediction": [0.5] * 4, "outcome": labels})
+    with pytest.raises(InvalidForecastsError, match="words for missing outcomes"):
+        cal.audit(frame, pos_label="yes")
+    assert cal.audit(frame, pos_label="yes", na_label=word, na="drop", draws=9).summary.rows == 3
+
+
+def test_one_class_against_the_others_in_arrays():
+    labels = np.array(["cat", "dog", "cow"] * 4)
+    joint = cal.Joint.from_samples(labels, [0.5] * 12, pos_label="cat")
+    assert joint.base_rate == pytest.approx(1 / 3)
+    frame = pd.DataFrame({"p": [0.5] * 12, "y": labels})
+    assert cal.Joint.from_frame(frame, prediction="p", outcome="y", pos_label="cat") == joint
+
+
+def test_a_file_counts_once_whatever_it_is_called(tmp_path, monkeypatch):
+    path = written(tmp_path / "rows.csv", csv("prediction,outcome", [(0.5, 0), (0.5, 1)] * 30))
+    (tmp_path / "link.csv").symlink_to(path)
+    os.link(path, tmp_path / "hard.csv")
+    monkeypatch.chdir(tmp_path)
+    names = ["rows.csv", path, "*.csv", "r*.csv", "./rows.csv", "link.csv"]
+    assert cal.Joint.from_files(names).row_count == 60
+    result = cal.audit(names, draws=19)
+    assert result.summary.rows == 60
+    assert "counted once" in str(result)
+    with settled(names) as files:
+        assert len(files.names) == 1
+    for command in ("audit", "check", "repair"):
+        assert "counted once" in run(command, str(path), str(path)).stdout
+    done = run("audit", "-", "-", stdin=path.read_text())
+    assert done.returncode == 2
+    assert "can be read once" in done.stderr
+
+
+def test_a_pipe_is_read_like_standard_input(tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    text = csv("prediction,outcome", [(0.5, 0), (0.5, 1)] * 30)
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    assert cal.Joint.from_files(pipe).row_count == 60
+    writer.join()
+
+
+def test_standard_input_can_be_repaired_and_written(tmp_path):
+    text = csv("prediction,outcome", [(0.4, 0), (0.6, 1), (0.4, 1), (0.6, 0)] * 30)
+    done = run("repair", "-", "--out", str(tmp_path / "out.csv"), stdin=text)
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 121
+
+
+BAD = {
+    "percent": ("a.csv", "prediction,outcome\n0.5,1\n63.7%,0\n", "'63.7%' in row 2.*percent sign"),
+    "word": ("a.csv", "prediction,outcome\n0.5,1\nNA,0\n", "'NA' in row 2.*missing value empty"),
+    "case": ("a.csv", "PREDICTION,outcome\n0.5,1\n", "did you mean 'PREDICTION'"),
+    "twice": ("a.csv", "prediction,prediction,outcome\n0.5,0.6,1\n", "one column 'prediction'"),
+    "empty": ("a.csv", "", "a.csv: empty"),
+    "ending": ("rows", "prediction,outcome\n0.5,1\n", "'rows' without an ending"),
+    "list": ("a.jsonl", '{"prediction": [0.5], "outcome": 1}\n', "must hold numbers.*one number"),
+    "struct": ("a.jsonl", '{"prediction": 0.5, "outcome": {"a": 1}}\n', "pos_label"),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "message"), BAD.values(), ids=BAD)
+def test_bad_files_are_explained(tmp_path, name, text, message):
+    path = written(tmp_path / name, text)
+    for door in (cal.audit, cal.Joint.from_files):
+        with pytest.raises(InvalidForecastsError, match=message):
+            door(path)
+
+
+def test_letters_of_another_alphabet_are_explained(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_bytes("prediction,outcome,town\n0.5,1,Zürich\n".encode("latin-1"))
+    with pytest.raises(InvalidForecastsError, match=r"not UTF-8.*save it as UTF-8"):
+        cal.audit(path)
+
+
+@pytest.mark.parametrize("path", ["https://a.example/rows.csv", "s3://bucket/rows.parquet"])
+def test_remote_files_are_refused_without_a_try(path):
+    with pytest.raises(InvalidForecastsError, match="must lie on this machine"):
+        cal.Joint.from_files(path)
+
+
+NESTED = {"list": [1, 2], "structure": {"a": 1}, "bytes": b"x"}
+
+
+@pytest.mark.parametrize("value", NESTED.values(), ids=NESTED)
+def test_columns_without_single_values_are_refused(tmp_path, value):
+    frame = pd.DataFrame({"prediction": [0.5, 0.5], "outcome": [0, 1], "odd": [value, value]})
+    frame.to_parquet(tmp_path / "rows.parquet")
+    kinds = ["rows.parquet"]
+    if not isinstance(value, bytes):
+        frame.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
+        kinds.append("rows.jsonl")
+    for kind in kinds:
+        for role in ({"by": ["odd"]}, {"clusters": "odd"}, {"time": "odd"}):
+            with pytest.raises(InvalidForecastsError, match="'odd' must hold one value"):
+                cal.audit(tmp_path / kind, **role)
+        for role in ({"prediction": "odd"}, {"sample_weight": "odd"}, {"outcome": "odd"}):
+            with pytest.raises(InvalidForecastsError, match="odd"):
+                cal.audit(tmp_path / kind, **role)
+
+
+def test_options_are_not_ignored(tmp_path):
+    rows = [(0.5, i % 2, "ab"[i % 2], "cd"[i // 2 % 2]) for i in range(80)]
+    path = str(written(tmp_path / "rows.csv", csv("prediction,outcome,a,b", rows)))
+    both = json.loads(run("audit", path, "--by", "a", "--by", "b", "--json", "-").stdout)
+    same = json.loads(run("audit", path, "--by", "a,b", "--json", "-").stdout)
+    assert both["groups"] == same["groups"]
+    assert len(both["groups"]["groups"]) == 4
+    for options in (["--by", ""], ["--by", "a,"]):
+        done = run("check", path, *options)
+        assert (done.returncode, "--by must name" in done.stderr) == (2, True)
+    done = run("check", path, "--key", "a")
+    assert (done.returncode, "--key needs --baseline" in done.stderr) == (2, True)
+
+
+def test_a_baseline_is_joined_with_scale_and_missing_values(tmp_path):
+    rng = np.random.default_rng(3)
+    p = rng.random(400).round(2)
+    y = (rng.random(400) < p).astype(int)
+    new = [(i, 100 * q, o) for i, (q, o) in enumerate(zip(p, y, strict=True))]
+    old = [(f"{i}", q, o) for i, q, o in new[100:]] + [("a", 50, 1), ("b", "", 0)]
+    names = "id,prediction,outcome"
+    file = str(written(tmp_path / "new.csv", csv(names, [*new, (999, "", 1)])))
+    baseline = str(written(tmp_path / "old.csv", csv(names, old)))
+    done = run("check", file, "--baseline", baseline, "--key", "id", "--scale", "percent",
+               "--na", "drop", "--tolerance", "0.3")  # fmt: skip
+    assert done.returncode in {0, 3}, done.stderr
+    assert "300 keys in both; 1 row of the baseline and 100 rows of the file" in done.stdout
+
+
+def test_a_key_with_missing_values_is_refused(tmp_path):
+    path = written(tmp_path / "rows.csv", csv("id,prediction,outcome", [("", 0.5, 1), (2, 0.5, 0)]))
+    done = run("check", str(path), "--baseline", str(path), "--key", "id")
+    assert done.returncode == 2
+    assert "key must name each row" in done.stderr
+
+
+def test_wide_files_are_read_at_once(tmp_path):
+    names = ",".join(["prediction", "outcome", *(f"f{i}" for i in range(1000))])
+    rows = [(0.5, i % 2, *[0.25] * 1000) for i in range(500)]
+    path = written(tmp_path / "rows.csv", csv(names, rows))
+    assert cal.Joint.from_files(path).row_count == 500
+
+
+def test_messages_name_no_type_of_numpy(tmp_path):
+    with pytest.raises(InvalidForecastsError) as refusal:
+        cal.smooth_calibration_error(np.array([0, 1, 1]), [0.5] * 3, pos_label=np.int64(2))
+    assert "np." not in str(refusal.value)
+    path = tmp_path / "rows.parquet"
+    pd.DataFrame({"prediction": [0.5] * 3, "outcome": [0, 1, 1]}).to_parquet(path)
+    with pytest.raises(InvalidForecastsError, match=r"pos_label 2 must.*labels 0, 1") as refusal:
+        cal.audit(path, pos_label=np.int64(2))
+    assert "np." not in str(refusal.value)
+
+
+def test_segments_of_counts_say_what_needs_rows(tmp_path):
+    path = written(tmp_path / "rows.csv", csv("prediction,n,k,g", [(0.5, 10, 5, "a")]))
+    with pytest.raises(InvalidForecastsError, match="rows are needed for find_segments"):
+        cal.audit(path, count="n", positives="k", by=["g"], find_segments=True)
