@@ -8,8 +8,10 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from calibrant.arrays import Floats
+from calibrant.data.rows import Given
 from calibrant.errors import CalibrantWarning, InvalidForecastsError
-from calibrant.joint import Joint, Rows
+from calibrant.joint import Joint
+from calibrant.joint.sums import AnyRows
 from calibrant.witness import Witness
 from calibrant.words import percent_text
 
@@ -99,7 +101,7 @@ def _restored(
 
 def read_source(
     y_true: object, y_proba: object, sample_weight: object, pos_label: object
-) -> Joint | Rows:
+) -> Joint | AnyRows:
     """Let a measure take a Joint, or outcomes and predictions."""
     if not isinstance(y_true, Joint):
         if y_proba is None:
@@ -108,7 +110,7 @@ def read_source(
                 f"one argument of type {type(y_true).__name__}",
                 "call it as measure(y_true, y_proba)",
             )
-        return Rows.read(y_true, y_proba, sample_weight, pos_label)
+        return Given.read(y_true, y_proba, sample_weight, pos_label)
     given = {"y_proba": y_proba, "sample_weight": sample_weight, "pos_label": pos_label}
     beside = [name for name, value in given.items() if value is not None]
     if beside:

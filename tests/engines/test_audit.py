@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import calibrant as cal
+from calibrant.data.labels import Labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import summed
-from calibrant.joint.labels import Labels
 from calibrant.report import source
 from calibrant.report.source import Roles, read
 from commands import run

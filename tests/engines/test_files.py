@@ -14,10 +14,10 @@ import pyarrow.parquet
 import pytest
 
 import calibrant as cal
+from calibrant.data.compressed import damage
+from calibrant.data.files import opened
+from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.compressed import damage
-from calibrant.joint.files import opened
-from calibrant.joint.tables import Part
 
 RNG = np.random.default_rng(5)
 P = np.round(RNG.random(500), 3)

@@ -15,7 +15,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint import frames
+from calibrant.joint.engine import passes
 
 COLUMNS = {"prediction": "p", "outcome": "y"}
 
@@ -299,7 +299,7 @@ def test_only_sums_leave_a_lazy_engine(lazy_engine, monkeypatch):
 
 
 def test_groups_share_a_budget_of_cells(monkeypatch):
-    monkeypatch.setattr(frames, "MOST_SUMS", 2**10)
+    monkeypatch.setattr(passes, "MOST_SUMS", 2**10)
     joints = cal.joints_by(TABLE, by="site", **COLUMNS)
     assert {joint.resolution for joint in joints.values()} == {256}
     assert all(0 < joint.rounding < 2**-9 for joint in joints.values())

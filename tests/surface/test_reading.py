@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
+from calibrant.data.paths import settled
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import repair_by_group
-from calibrant.joint.paths import settled
 from calibrant.repair import Platt
 from calibrant.repair.files import apply_to_files
 from commands import run

@@ -100,9 +100,9 @@ def audit(
             drop_missing=na is Missing.DROP,
         )
         return
+    from calibrant.data.labels import Labels
     from calibrant.decisions import DecisionTask
     from calibrant.inference.settings import Settings
-    from calibrant.joint.labels import Labels
     from calibrant.report.audit import audit_source
     from calibrant.report.source import Roles, read
 

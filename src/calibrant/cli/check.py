@@ -75,9 +75,9 @@ def check(
     ] = False,
 ) -> None:
     """Exit with 0 if forecasts are calibrated, 1 if they are not, 3 if the rows cannot tell."""
+    from calibrant.data.labels import Labels
+    from calibrant.data.paths import settled
     from calibrant.inference.settings import Settings
-    from calibrant.joint.labels import Labels
-    from calibrant.joint.paths import settled
     from calibrant.report.gate import Baseline, read_limits, run_gate
     from calibrant.report.source import Roles, join_pairs, read
 

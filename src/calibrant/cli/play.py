@@ -60,8 +60,8 @@ def play(
 
 def _opponent(nature: str, outcome: str, rounds: int | None) -> tuple[Nature, int]:
     """Nature by its name, or a replay of the outcomes in a file; and the number of rounds."""
-    from calibrant.joint.files import read_columns
-    from calibrant.joint.tables import Part
+    from calibrant.data.files import read_columns
+    from calibrant.data.tables import Part
     from calibrant.online import NATURES, Replay
     from calibrant.online.players import choose
 

@@ -85,11 +85,11 @@ def repair(
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
     """Recalibrate forecasts: choose a map on rows it has not seen, or say to leave them alone."""
+    from calibrant.data.files import read_columns
+    from calibrant.data.labels import Labels
+    from calibrant.data.paths import settled
     from calibrant.decisions import DecisionTask
     from calibrant.groups import repair_by_group
-    from calibrant.joint.files import read_columns
-    from calibrant.joint.labels import Labels
-    from calibrant.joint.paths import settled
     from calibrant.repair import choose
     from calibrant.repair.files import apply_to_files, check_output
     from calibrant.repair.quoting import dialect_of

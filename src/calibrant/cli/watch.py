@@ -58,9 +58,9 @@ def watch(
     ] = None,
 ) -> None:
     """Watch a log of forecasts: exit code 0 for no alarm, 1 for an alarm."""
-    from calibrant.joint.files import read_columns
-    from calibrant.joint.labels import Labels
-    from calibrant.joint.paths import settled
+    from calibrant.data.files import read_columns
+    from calibrant.data.labels import Labels
+    from calibrant.data.paths import settled
     from calibrant.report.source import Roles, prepare, reading_notes
     from calibrant.report.watch import watch as watch_rows
     from calibrant.report.windows import read_dates

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from calibrant.joint.files import read_columns
-from calibrant.joint.tables import Part
+from calibrant.data.files import read_columns
+from calibrant.data.tables import Part
 
 FLIGHTS_FILE = Path(__file__).with_name("flights.parquet")
 

@@ -68,10 +68,10 @@ def _of_table(payoffs: object) -> list[Any]:
 
 def _of_frame(frame: object, actions: Sequence[str] | None) -> tuple[list[Any], list[Any]]:
     """Columns action, 0 and 1 of any dataframe."""
-    import narwhals.stable.v2 as nw
+    from calibrant.data.frames import as_frame, fetched
 
-    table = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]
-    columns = {str(name): values for name, values in table.to_dict(as_series=False).items()}
+    table = as_frame(frame)
+    columns = fetched(table, labels=table.collect_schema().names())
     return _of_columns(columns, actions, "the frame")
 
 

@@ -6,17 +6,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from calibrant.data.columns import ColumnNames
+from calibrant.data.frames import is_lazy
+from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.columns import MOST_LEVELS, PARTS, columns_of
 from calibrant.groups.division import Division
 from calibrant.groups.noise import shared_noise
-from calibrant.groups.summed import is_lazy, sum_up
+from calibrant.groups.summed import sum_up
 from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous import Evidences, Groups, judge_all, judge_evidences
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.verdict import default_tolerance
-from calibrant.joint import Joint, Rows
-from calibrant.joint.columns import ColumnNames
+from calibrant.joint import Joint
 from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measures.smooth import smooth_calibration_error
 
@@ -121,10 +123,7 @@ def audit_groups(
         )
     else:
         columns = columns_of(by)
-    rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
-    joint = Joint.from_rows(rows)
-    if joint.clipped:
-        rows = rows.cure()
+    joint, rows = Joint.checked(Given.read(y_true, y_proba, sample_weight, pos_label))
     division = Division.of(
         rows, columns, clusters, pairs=pairs, parts=parts, most_levels=most_levels
     )

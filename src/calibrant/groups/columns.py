@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
+from calibrant.data.input import is_missing, read_column
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference.simultaneous import AND
-from calibrant.joint.gate import is_missing, read_column
 
 Codes = npt.NDArray[np.int64]
 
@@ -181,13 +181,11 @@ def columns_of(by: object) -> dict[str, object]:
     if isinstance(by, np.ndarray):
         table = by[:, np.newaxis] if by.ndim == 1 else by
         return {f"x{i}": column for i, column in enumerate(table.T)}
-    import narwhals.stable.v2 as nw
+    from calibrant.data.frames import table_columns
 
-    frame = nw.from_native(by, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    if isinstance(frame, nw.DataFrame):
-        return {str(name): frame[name].to_native() for name in frame.columns}
+    columns = table_columns(by)
+    if columns is not None:
+        return columns
     if isinstance(by, Sequence) and not isinstance(by, str):
         return {"group": by}
     raise InvalidForecastsError(

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.data.input import read_labels
 from calibrant.errors import CalibrantWarning
 from calibrant.groups.columns import MOST_LEVELS, PARTS, Codes, Grouping, Partition, partitions
 from calibrant.inference.evidence import Evidence
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import read_labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,9 @@ class Division:
         most_levels: int = MOST_LEVELS,
     ) -> Division:
         """Divide rows that came through the gate; rows without weight are left out."""
-        labels = None if clusters is None else read_labels(clusters, "clusters", rows)
+        labels = (
+            None if clusters is None else read_labels(clusters, "clusters", rows.prediction.size)
+        )
         found = partitions(
             by,
             rows.prediction.size,

@@ -89,7 +89,7 @@ def distinguisher_advantage(
     >>> print(distinguisher_advantage(lambda x, y, p: x * y, [1, 1, 0, 1], [0.5] * 4, night))
     advantage 0.25: 0.5 on the outcomes, 0.25 on coins of the predicted bias
     """
-    rows = Rows.read(y_true, y_proba, sample_weight, pos_label).cure()
+    rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
     p = rows.prediction
     one, zero = (
         _scores(distinguisher(features, np.full(p.size, outcome), p), p.size)

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, in_parts
 from calibrant.data import canonical_order, hold_out
+from calibrant.data.input import read_column
 from calibrant.errors import InferenceRefusedError
 from calibrant.families import LearnedFamily
 from calibrant.groups.columns import columns_of
 from calibrant.inference.evidence import MOST_COINS_DRAWN
 from calibrant.joint import Rows
-from calibrant.joint.gate import read_column
 from calibrant.options import as_generator
 
 
@@ -84,7 +84,7 @@ def learned_advantage(
     >>> found.pvalue
     0.001
     """
-    rows = Rows.read(y_true, y_proba, None, pos_label).cure()
+    rows = Rows.read(y_true, y_proba, None, pos_label)
     size = rows.prediction.size
     if size < 4 or not np.isin(rows.outcome, (0, 1)).all():
         raise InferenceRefusedError(

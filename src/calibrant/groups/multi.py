@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
+from calibrant.data.input import read_column
 from calibrant.errors import InvalidOptionError
 from calibrant.groups.columns import columns_of, partitions
 from calibrant.groups.indistinguishability import shares
 from calibrant.groups.witnesses import GroupWitness
 from calibrant.inference.simultaneous import label_of
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import read_column
 from calibrant.measurement import Measurement
 from calibrant.options import MOST_BINS, check_degree, whole
 from calibrant.witness import SeriesWitness, StepWitness, Witness
@@ -50,7 +50,7 @@ class Class:
         pairs: bool,
     ) -> Class:
         """Let rows through the gate and divide them."""
-        rows = Rows.read(y_true, y_proba, sample_weight, pos_label).cure()
+        rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
         size = rows.prediction.size
         groups: dict[str, npt.NDArray[np.intp]] = {"all rows": np.arange(size)}
         if by is not None:

@@ -11,6 +11,8 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.data import canonical_order
+from calibrant.data.input import read_column
+from calibrant.data.rows import predictions_alone
 from calibrant.errors import InvalidOptionError
 from calibrant.groups.boosting import Boosted, boost
 from calibrant.groups.columns import Grouping, columns_of, grouped, partitions
@@ -19,7 +21,6 @@ from calibrant.groups.patches import Patches, codes_of, unseen
 from calibrant.groups.rounds import DividedRows, groupings_of
 from calibrant.groups.training import patch_cells, patch_powers
 from calibrant.joint import Rows
-from calibrant.joint.gate import read_column
 from calibrant.options import (
     MOST_CELLS,
     as_generator,
@@ -159,7 +160,7 @@ class Multicalibrator(Estimator):
         The estimator itself.
         """
         self._check()
-        rows = Rows.read(y_true, y_proba, sample_weight, pos_label).cure()
+        rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
         size = rows.prediction.size
         columns = {name: read_column(c, name, size) for name, c in columns_of(by).items()}
         order = canonical_order(rows.prediction, rows.outcome, rows.weight, *columns.values())
@@ -199,7 +200,7 @@ class Multicalibrator(Estimator):
         """
         self._require_fitted()
         given = np.asarray(y_proba).ndim
-        prediction = Rows.read(np.zeros(len(y_proba)), y_proba).cure().prediction  # type: ignore[arg-type]
+        prediction = predictions_alone(y_proba)
         codes = codes_of(self.groupings_, by, prediction.size)
         if self.method == "boosted":
             moved = self.boosted_.apply(prediction, self._table(by, prediction.size))

@@ -16,8 +16,7 @@ from calibrant.inference.simultaneous import DRAWS_FOR_A_FLOOR, Noise, cells_for
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import draw_positives
-from calibrant.joint.law import cell_index
-from calibrant.joint.sums import Sums
+from calibrant.joint.sums import LevelSums, cell_index
 
 # Atoms times divisions whose draws can be shared.
 MOST_SHARED = 2**19
@@ -28,7 +27,7 @@ DRAWS_IN_CACHE = 32
 class Atoms:
     """Rows of one cell and of one combination of groups, added up."""
 
-    sums: Sums
+    sums: LevelSums
     """Mean prediction, weight and so on of each atom, in no order."""
     cell: Codes
     example: npt.NDArray[np.intp]
@@ -67,7 +66,9 @@ class Atoms:
             mean = added(w * p) / weight
         mean = np.clip(mean, 0.0, 1.0)
         zeros = squares - square_ones
-        sums = Sums(mean, weight, ones, number, squares)
+        sums = LevelSums(
+            prediction=mean, weight=weight, positives=ones, rows=number, weight_squares=squares
+        )
         square = square_ones * (1 - mean) ** 2 + zeros * mean**2
         return cls(sums, cell[example], example, square, square_ones * (1 - mean) - zeros * mean)
 
@@ -101,13 +102,10 @@ class Levels:
         stop = np.append(start[1:], first.size)
         group = np.repeat(np.arange(start.size), stop - start)
         law = atoms.sums
-        weighted = Sums(
-            law.prediction * law.weight, law.weight, law.positives, law.rows, law.weight_squares
-        )
-        sums = weighted.each(lambda entry: np.add.reduceat(entry[order], first))
-        levels = sums.with_prediction(np.clip(sums.prediction / sums.weight, 0.0, 1.0))
+        sums = law.weighted().each(lambda entry: np.add.reduceat(entry[order], first))
+        levels = sums.at(np.clip(sums.moment / sums.weight, 0.0, 1.0))
         joints = [
-            Joint(levels.where(slice(a, b)), resolution=cells)  # type: ignore[arg-type]
+            Joint(levels.where(slice(a, b)), resolution=cells)
             for a, b in zip(start, stop, strict=True)
         ]
         total = np.array([joint.total for joint in joints])[group]

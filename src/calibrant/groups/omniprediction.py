@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
+from calibrant.data.input import read_column
+from calibrant.data.rows import predictions_alone
 from calibrant.decisions.envelope import envelope_of
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage, shares
 from calibrant.joint import Rows
-from calibrant.joint.gate import read_column
 from calibrant.options import check_share
 
 Loss = Callable[[Floats, Floats], Floats]
@@ -93,8 +94,7 @@ def omnipredict(y_proba: object, loss: Loss, actions: object = None) -> Floats:
     >>> omnipredict([0.3, 0.7], quantile_loss(0.8))
     array([1., 1.])
     """
-    rows = Rows.read(np.zeros(len(y_proba)), y_proba).cure()  # type: ignore[arg-type]
-    return _responses(rows.prediction, loss, _grid(actions))
+    return _responses(predictions_alone(y_proba), loss, _grid(actions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def omniprediction_certificate(
     """
     if not losses or not comparators:
         raise InvalidForecastsError("there must be at least one loss and one comparator", "none")
-    rows = Rows.read(y_true, y_proba, sample_weight, pos_label).cure()
+    rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
     size, grid = rows.prediction.size, _grid(actions)
     others = {
         name: np.asarray(read_column(values, name, size), dtype=np.float64)
@@ -276,7 +276,7 @@ def transfer_bias(
     >>> round(bias.value, 4), bias.mean_prediction
     (0.1875, 0.3125)
     """
-    rows = Rows.read(y_true, y_proba, weights, pos_label).cure()
+    rows = Rows.read(y_true, y_proba, weights, pos_label)
     share = shares(rows)
     value = float(share @ (rows.outcome - rows.prediction))
     deviation = share * (rows.outcome - rows.prediction - value)

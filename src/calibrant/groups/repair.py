@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.data import canonical_order
+from calibrant.data.input import read_labels
 from calibrant.decisions import DecisionTask, as_score
 from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidForecastsError
@@ -22,7 +23,6 @@ from calibrant.groups.rounds import DividedRows, groupings_of
 from calibrant.groups.training import patch_powers
 from calibrant.inference.settings import Settings
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import read_labels
 from calibrant.regression import rows_behind
 from calibrant.repair import Choice, RecalibrationMap
 from calibrant.repair.choice import Gain, candidates_of, choose_among, gain_of, is_clear
@@ -182,7 +182,7 @@ def _read(
     parts = partitions(columns, size, pairs=pairs, weight=rows.weight)
     codes = [g.codes(columns[g.column], size) for g in groupings_of(parts)]
     clusters, time = (
-        None if values is None else read_labels(values, name, rows)
+        None if values is None else read_labels(values, name, rows.prediction.size)
         for values, name in zip(beside, ("clusters", "time"), strict=True)
     )
     order = canonical_order(rows.prediction, rows.outcome, rows.weight, clusters, time, *codes)

@@ -133,7 +133,7 @@ def find_segments(
     check_share("level", level)
     for name, size in (("depth", depth), ("width", width), ("count", count)):
         whole(name, size, 1, MOST_SEGMENTS)
-    rows = Rows.read(y_true, y_proba, sample_weight, pos_label).cure()
+    rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
     size = rows.prediction.size
     if not np.isin(rows.outcome, (0, 1)).all():
         raise InvalidForecastsError("a search needs outcomes 0 and 1", "mean outcomes")

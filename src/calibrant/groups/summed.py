@@ -11,6 +11,10 @@ from operator import add
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from calibrant.data.columns import ColumnNames, Columns
+from calibrant.data.frames import Frame, as_frame, fetched, fetched_value
+from calibrant.data.input import is_missing
+from calibrant.data.names import require
 from calibrant.groups.columns import (
     MISSING,
     MOST_LEVELS,
@@ -23,11 +27,7 @@ from calibrant.groups.columns import (
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.simultaneous import AND
 from calibrant.joint import Joint, joints_by
-from calibrant.joint.columns import ColumnNames, Columns
-from calibrant.joint.engines import Frame, as_frame, fetched, fetched_value
-from calibrant.joint.frames import Resolution
-from calibrant.joint.gate import is_missing
-from calibrant.joint.names import require
+from calibrant.joint.engine.passes import Resolution
 
 # Up to so many rows sums are of exact predictions; beyond that of cells.
 MOST_ROWS_READ = 2**20
@@ -48,11 +48,6 @@ class Summed:
     def evidences(self) -> dict[tuple[str, str], Evidence]:
         """Evidence of each group."""
         return {key: Evidence.of_joint(joint) for key, joint in self.groups.items()}
-
-
-def is_lazy(native: object) -> bool:
-    """Whether rows live on an engine that plans before it works."""
-    return isinstance(nw.from_native(native, pass_through=True), nw.LazyFrame)
 
 
 def count_rows(native: object) -> int:

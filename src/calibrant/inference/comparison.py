@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats, in_parts
+from calibrant.data.input import read_labels
+from calibrant.data.rows import Given
 from calibrant.decisions import DecisionTask, Score, row_losses
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference.evidence import RESOLUTION, Cases
@@ -17,8 +19,7 @@ from calibrant.inference.scores import mean_and_reach, score_of
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import refuse_mean_outcomes
-from calibrant.joint.gate import read_labels
-from calibrant.joint.law import cell_index
+from calibrant.joint.sums import cell_index
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import as_generator, check_draws, check_share
 
@@ -144,14 +145,14 @@ def compare(
     check_share("confidence", confidence)
     if margin is not None:
         check_share("margin", margin)
-    pair = [Rows.read(y_true, p, sample_weight, pos_label) for p in (y_proba_a, y_proba_b)]
-    joints = [Joint.from_rows(rows) for rows in pair]
-    for joint in joints:
+    pair, joints = [], []
+    for y_proba in (y_proba_a, y_proba_b):
+        joint, rows = Joint.checked(Given.read(y_true, y_proba, sample_weight, pos_label))
         refuse_mean_outcomes(joint)
-    pair = [
-        rows.cure() if joint.clipped else rows for rows, joint in zip(pair, joints, strict=True)
-    ]
-    labels = None if clusters is None else read_labels(clusters, "clusters", pair[0])
+        pair.append(rows)
+        joints.append(joint)
+    size = pair[0].prediction.size
+    labels = None if clusters is None else read_labels(clusters, "clusters", size)
     weight = pair[0].weight
     if weight is not None and not weight.all():
         pair = [rows.where(weight > 0) for rows in pair]

@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Flags, Floats, in_parts
+from calibrant.data.input import read_labels
+from calibrant.data.rows import Given, Rows
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError
-from calibrant.joint import Joint, Rows
+from calibrant.joint import Joint
 from calibrant.joint.draws import (
     draw_binomials,
     draw_positives,
     exact_levels,
     refuse_mean_outcomes,
 )
-from calibrant.joint.gate import read_labels
-from calibrant.joint.law import cell_index
+from calibrant.joint.sums import cell_index
 from calibrant.measurement import read_source
 
 # Beyond this many levels statistic and draws use the same rounded predictions: time stays
@@ -178,15 +179,15 @@ class Evidence:
         return cls(given, joint, _coins_of_levels(given, joint), None)
 
     @classmethod
-    def of_rows(cls, rows: Rows, clusters: object = None) -> Evidence:
-        """Take rows that came through the gate."""
-        given = Joint.from_rows(rows)
-        if given.clipped:
-            rows = rows.cure()
+    def of_rows(cls, rows: Given | Rows, clusters: object = None) -> Evidence:
+        """Take rows that are arrays already, checked or not."""
+        given, rows = Joint.checked(rows)
         evidence = cls.of_joint(given)
         if evidence.coins is not None and clusters is None:
             return evidence
-        labels = None if clusters is None else read_labels(clusters, "clusters", rows)
+        labels = (
+            None if clusters is None else read_labels(clusters, "clusters", rows.prediction.size)
+        )
         if rows.weight is not None and not rows.weight.all():
             kept = rows.weight > 0
             rows = rows.where(kept)

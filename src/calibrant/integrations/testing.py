@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibrant.data.labels import Labels
 from calibrant.inference.settings import Settings
-from calibrant.joint.labels import Labels
 from calibrant.report.gate import CANNOT_TELL, FAILED, read_limits, run_gate
 from calibrant.report.source import Roles, read
 

@@ -1,7 +1,7 @@
-"""The gate and the Joint: from rows in any container to the law of (prediction, outcome)."""
+"""The Joint: the joint distribution of predictions and outcomes that every measure looks at."""
 
-from calibrant.joint.by_group import joints_by
-from calibrant.joint.gate import Rows
+from calibrant.data.rows import Rows
+from calibrant.joint.engine.by_group import joints_by
 from calibrant.joint.joint import Joint
 
 __all__ = ["Joint", "Rows", "joints_by"]

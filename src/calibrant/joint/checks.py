@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidStateError
-from calibrant.joint.sums import Sums
+from calibrant.joint.sums import LevelSums
 from calibrant.options import power_of_two
 from calibrant.stored import restoring
 
@@ -38,7 +38,7 @@ def check_counts(prediction: Floats, counts: Floats, positives: Floats) -> None:
         )
 
 
-def check_levels(levels: Sums, row_count: int, resolution: int | None) -> None:
+def check_levels(levels: LevelSums, row_count: int, resolution: int | None) -> None:
     """Refuse a stored table that somebody changed: kernels trust what a Joint holds."""
     prediction, weight, rows = levels.prediction, levels.weight, levels.rows
     low, high = levels.ends()

@@ -12,10 +12,10 @@ from calibrant.errors import InferenceRefusedError
 
 if TYPE_CHECKING:
     from calibrant.joint.joint import Joint
-    from calibrant.joint.sums import Sums
+    from calibrant.joint.sums import LevelSums
 
 
-def refuse_mean_outcomes(joint: Joint | Sums) -> None:
+def refuse_mean_outcomes(joint: Joint | LevelSums) -> None:
     """Redrawing needs rows that are coins; mean outcomes do not say how many they average."""
     if not joint.binary:
         raise InferenceRefusedError(
@@ -26,13 +26,13 @@ def refuse_mean_outcomes(joint: Joint | Sums) -> None:
         )
 
 
-def exact_levels(joint: Joint | Sums) -> npt.NDArray[np.bool_]:
+def exact_levels(joint: Joint | LevelSums) -> npt.NDArray[np.bool_]:
     """Whether all rows of a level weigh the same, so that its sum is a scaled binomial."""
     same = np.isclose(joint.weight_squares * joint.rows, joint.weight**2, rtol=1e-9, atol=0)
     return np.asarray(same)
 
 
-def draw_positives(joint: Joint | Sums, rng: np.random.Generator, draws: int) -> Floats:
+def draw_positives(joint: Joint | LevelSums, rng: np.random.Generator, draws: int) -> Floats:
     """Draw the weight with outcome 1 of every level, `draws` times, under perfect calibration.
 
     A level whose rows weigh the same is a scaled binomial, which is exact. A level of rows with

@@ -1,27 +1,28 @@
-"""Sums over levels, cells or bins: the small table that a Joint is made of."""
+"""Sums over levels, cells or bins: the small tables that a Joint is made of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
-from calibrant.joint.gate import Rows, refuse_swap
+from calibrant.arrays import Floats, Indices
+from calibrant.data.rows import Given, Rows, refuse_swap
 
-# What the law itself is made of; the rest says how it was come by.
-LAW = ("prediction", "weight", "positives", "rows", "weight_squares")
+AnyRows = Given | Rows
+
+# What both kinds of sums are made of besides their predictions.
+COUNTED = ("weight", "positives", "rows", "weight_squares")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
-    """One entry per group of rows, all sums: of weight times prediction, of weight, and so on."""
+    """One entry per group of rows: what levels and cells have in common."""
 
-    prediction: Floats
     weight: Floats
     positives: Floats
     rows: Floats
@@ -35,75 +36,14 @@ class Sums:
 
     def columns(self) -> dict[str, Floats]:
         """Return the arrays by name, `low` and `high` only where they are known."""
-        names = LAW if self.low is None else (*LAW, "low", "high")
+        names = COUNTED if self.low is None else (*COUNTED, "low", "high")
         return {name: getattr(self, name) for name in names}
 
-    def added_up(self, group: npt.NDArray[np.intp], count: int) -> Sums:
-        """Add up neighbouring entries by the number of their group, which must not decrease."""
-        first = np.flatnonzero(np.diff(group, prepend=-1))
-
-        def reduced(entries: Floats, by: np.ufunc = np.add) -> Floats:
-            results = np.zeros(count)
-            results[group[first]] = by.reduceat(entries, first)
-            return results
-
-        sums = self.without_ends().each(reduced)
-        if self.low is None or self.high is None:
-            return sums
-        low, high = reduced(self.low, np.minimum), reduced(self.high, np.maximum)
-        return replace(sums, low=low, high=high)
-
-    def ends(self) -> tuple[Floats, Floats]:
-        """Smallest and largest prediction of each level; the level itself where nobody looked."""
-        if self.low is None or self.high is None:
-            return self.prediction, self.prediction
-        return self.low, self.high
-
-    def with_ends(self) -> Sums:
-        """Say of levels that all their rows have their prediction, unless more is known."""
-        return self.between(*self.ends())
-
-    def between(self, low: Floats, high: Floats) -> Sums:
-        """Say between which predictions the rows of each entry lie."""
-        return replace(self, low=low, high=high)
-
-    def without_ends(self) -> Sums:
-        """Forget how far the rows of an entry spread."""
-        return replace(self, low=None, high=None)
-
-    def with_prediction(self, prediction: Floats) -> Sums:
-        """Put other values in the place of the sums of predictions."""
-        return replace(self, prediction=prediction)
-
-    def merged(self, other: Sums) -> Sums:
-        """All entries of both tables, in the order of their predictions."""
-        first, second = self, other
-        if self.low is not None or other.low is not None:
-            first, second = self.with_ends(), other.with_ends()
-        theirs = second.columns()
-        both: dict[str, Any] = {
-            name: np.append(ours, theirs[name]) for name, ours in first.columns().items()
-        }
-        together = Sums(
-            **both, binary=self.binary and other.binary, clipped=self.clipped + other.clipped
-        )
-        return together.in_order()
-
-    def in_order(self) -> Sums:
-        """Sort the entries by prediction."""
-        return self.where(np.argsort(self.prediction, kind="stable"))
-
-    def levels(self) -> Sums:
-        """Add up entries with bit-equal predictions, given in order."""
-        first = np.diff(self.prediction, prepend=-1.0) > 0
-        group = np.cumsum(first) - 1
-        return self.added_up(group, int(first.sum())).with_prediction(self.prediction[first])
-
-    def where(self, keep: npt.NDArray[Any]) -> Sums:
-        """Keep or reorder groups by a mask or an index."""
+    def where(self, keep: npt.NDArray[Any] | slice) -> Self:
+        """Keep or reorder entries by a mask, an index or a slice."""
         return self.each(lambda entries: entries[keep])
 
-    def each(self, change: Callable[[Floats], Floats]) -> Sums:
+    def each(self, change: Callable[[Floats], Floats]) -> Self:
         """Change all arrays; without weights rows, weights and their squares are one array."""
         distinct = {id(entries): entries for entries in self.columns().values()}
         changed = {key: change(entries) for key, entries in distinct.items()}
@@ -112,49 +52,188 @@ class Sums:
         }
         return replace(self, **columns)
 
+    def between(self, low: Floats, high: Floats) -> Self:
+        """Say between which predictions the rows of each entry lie."""
+        return replace(self, low=low, high=high)
 
-def levels(rows: Rows) -> Sums:
-    """Group rows by bit-equal predictions; `prediction` is the level, not yet times its weight."""
-    return _checked(rows, kernels.levels)
+    def without_ends(self) -> Self:
+        """Forget how far the rows of an entry spread."""
+        return replace(self, low=None, high=None)
+
+    def with_all_of(self, other: Self) -> Self:
+        """Append the entries of another table."""
+        theirs = other.columns()
+        both: dict[str, Any] = {
+            name: np.append(ours, theirs[name]) for name, ours in self.columns().items()
+        }
+        binary, clipped = self.binary and other.binary, self.clipped + other.clipped
+        return replace(self, **both, binary=binary, clipped=clipped)
+
+    def _shared(self) -> dict[str, Any]:
+        """Return what is the same in the other kind of sums."""
+        ends = {"low": self.low, "high": self.high}
+        counted = {name: getattr(self, name) for name in COUNTED}
+        return {**counted, **ends, "binary": self.binary, "clipped": self.clipped}
 
 
-def bins(rows: Rows, edges: Floats, *, closed_left: bool) -> Sums:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelSums(Sums):
+    """Sums over rows that share a prediction, or that are taken for one: what a Joint holds."""
+
+    prediction: Floats
+
+    def columns(self) -> dict[str, Floats]:
+        """Return the arrays by name, `low` and `high` only where they are known."""
+        return {"prediction": self.prediction, **Sums.columns(self)}
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Smallest and largest prediction of each level; the level itself where nobody looked."""
+        if self.low is None or self.high is None:
+            return self.prediction, self.prediction
+        return self.low, self.high
+
+    def with_ends(self) -> LevelSums:
+        """Say of levels that all their rows have their prediction, unless more is known."""
+        return self.between(*self.ends())
+
+    def at(self, prediction: Floats) -> LevelSums:
+        """Give the same entries other predictions."""
+        return replace(self, prediction=prediction)
+
+    def merged(self, other: LevelSums) -> LevelSums:
+        """All entries of both tables, in the order of their predictions."""
+        if self.low is None and other.low is None:
+            return self.with_all_of(other).in_order()
+        return self.with_ends().with_all_of(other.with_ends()).in_order()
+
+    def in_order(self) -> LevelSums:
+        """Sort the entries by prediction."""
+        return self.where(np.argsort(self.prediction, kind="stable"))
+
+    def levels(self) -> LevelSums:
+        """Add up entries with bit-equal predictions, given in order."""
+        first = np.diff(self.prediction, prepend=-1.0) > 0
+        group = np.cumsum(first) - 1
+        return self.weighted().added_up(group, int(first.sum())).at(self.prediction[first])
+
+    def weighted(self) -> CellSums:
+        """Multiply predictions by weights, so that entries can be added up."""
+        return CellSums(moment=self.prediction * self.weight, **self._shared())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellSums(Sums):
+    """Sums over cells, bins or pools, whose rows have different predictions."""
+
+    moment: Floats
+    """Sum of weight times the distance of the prediction from the origin."""
+    origin: Floats | None = None
+    """Where distances of each entry are measured from; None for zero."""
+
+    def columns(self) -> dict[str, Floats]:
+        """Return the arrays by name, those that are not known left out."""
+        origin = {} if self.origin is None else {"origin": self.origin}
+        return {"moment": self.moment, **origin, **Sums.columns(self)}
+
+    def from_zero(self) -> CellSums:
+        """Measure predictions from zero."""
+        if self.origin is None:
+            return self
+        return replace(self, moment=self.moment + self.weight * self.origin, origin=None)
+
+    def added_up(self, group: Indices, count: int) -> CellSums:
+        """Add up neighbouring entries by the number of their group, which must not decrease.
+
+        Entries of one group have one origin.
+        """
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+
+        def reduced(entries: Floats, by: np.ufunc = np.add) -> Floats:
+            results = np.zeros(count)
+            results[group[first]] = by.reduceat(entries, first)
+            return results
+
+        sums = replace(self.without_ends(), origin=None).each(reduced)
+        if self.origin is not None:
+            sums = replace(sums, origin=self.origin[first])
+        if self.low is None or self.high is None:
+            return sums
+        return sums.between(reduced(self.low, np.minimum), reduced(self.high, np.maximum))
+
+    def mean_within(self, low: Floats, high: Floats) -> Floats:
+        """Mean prediction of intervals [low, high), kept inside against rounding of the sums."""
+        below = np.where(high < 1, np.nextafter(high, 0), 1.0)
+        return np.clip(self.from_zero().moment / self.weight, low, below)
+
+    def at(self, prediction: Floats) -> LevelSums:
+        """Take each entry for a level."""
+        return LevelSums(prediction=prediction, **self._shared())
+
+
+def cell_index(prediction: Floats, resolution: int) -> Indices:
+    """Find the cells of predictions; 1 is in the last one."""
+    return np.minimum((prediction * resolution).astype(np.intp), resolution - 1)
+
+
+def in_cells(levels: LevelSums, resolution: int) -> tuple[CellSums, Indices]:
+    """Add up levels in ascending order by cell: sums of the cells that hold some, their numbers."""
+    of_level = cell_index(levels.prediction, resolution)
+    first = np.diff(of_level, prepend=-1) > 0
+    sums = levels.with_ends().weighted().added_up(np.cumsum(first) - 1, int(first.sum()))
+    return sums, of_level[first]
+
+
+def levels(rows: AnyRows) -> tuple[LevelSums, Rows]:
+    """Group rows by bit-equal predictions; the rows, checked."""
+    (prediction, *columns), binary, checked = _passed(rows, kernels.levels)
+    return LevelSums(prediction=prediction, **_counted(columns, checked, binary)), checked
+
+
+def bins(rows: AnyRows, edges: Floats, *, closed_left: bool) -> CellSums:
     """Sum rows over the intervals between edges."""
-    return _checked(rows, kernels.bins, edges, closed_left)
+    return _in_cells(rows, kernels.bins, edges, closed_left)[0]
 
 
-def cells(rows: Rows, count: int) -> Sums:
-    """Sum rows over `count` cells of equal width, a power of two."""
-    return _checked(rows, kernels.cells, count)
+def cells(rows: AnyRows, count: int) -> tuple[CellSums, Rows]:
+    """Sum rows over `count` cells of equal width, a power of two; the rows, checked."""
+    return _in_cells(rows, kernels.cells, count)
 
 
-def node_charges(rows: Rows, count: int) -> tuple[Floats, Rows]:
-    """Share residuals times weight out between the nodes 0, 1/count, ..., 1; the rows, cured."""
-    (charge,), _, rows = _passed(rows, kernels.node_charges, count)
-    return np.asarray(charge), rows
+def node_charges(rows: AnyRows, count: int) -> tuple[Floats, Rows]:
+    """Share residuals times weight out between the nodes 0, 1/count, ..., 1; the rows, checked."""
+    (charge,), _, checked = _passed(rows, kernels.node_charges, count)
+    return np.asarray(charge), checked
 
 
-def _passed(rows: Rows, kernel: Callable[..., Any], *arguments: object) -> Any:
-    """Run a pass over rows; cure the rows and run it again if it counts bad ones."""
+def _in_cells(
+    rows: AnyRows, kernel: Callable[..., Any], *arguments: object
+) -> tuple[CellSums, Rows]:
+    (moment, *columns), binary, checked = _passed(rows, kernel, *arguments)
+    return CellSums(moment=moment, **_counted(columns, checked, binary)), checked
+
+
+def _counted(columns: list[Any], rows: Rows, binary: bool) -> dict[str, Any]:  # noqa: FBT001
+    """Name the columns of a kernel; without weights it leaves out what weights would be."""
+    weight, positives, counts, squares = columns
+    return {
+        "weight": weight,
+        "positives": positives,
+        "rows": weight if counts is None else counts,
+        "weight_squares": weight if squares is None else squares,
+        "binary": binary,
+        "clipped": rows.clipped,
+    }
+
+
+def _passed(
+    rows: AnyRows, kernel: Callable[..., Any], *arguments: object
+) -> tuple[list[Any], bool, Rows]:
+    """Run a pass over rows; check the rows and run it again if it counts bad ones."""
     *result, bad, binary = kernel(rows.prediction, rows.outcome, rows.weight, *arguments)
+    checked = rows.checked() if bad else rows.found_sound()
     if bad:
-        rows = rows.cure()
-        *result, bad, binary = kernel(rows.prediction, rows.outcome, rows.weight, *arguments)
+        given = (checked.prediction, checked.outcome, checked.weight)
+        *result, bad, binary = kernel(*given, *arguments)
     if not binary:
-        refuse_swap(rows)
-    return result, binary, rows
-
-
-def _checked(rows: Rows, kernel: Callable[..., Any], *arguments: object) -> Sums:
-    (prediction, weight, positives, counts, squares), binary, rows = _passed(
-        rows, kernel, *arguments
-    )
-    return Sums(
-        prediction,
-        weight,
-        positives,
-        weight if counts is None else counts,
-        weight if squares is None else squares,
-        binary=binary,
-        clipped=rows.clipped,
-    )
+        refuse_swap(checked)
+    return result, binary, checked

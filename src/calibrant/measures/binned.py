@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
-from calibrant.joint import Joint, Rows
+from calibrant.joint import Joint
+from calibrant.joint.sums import AnyRows
 from calibrant.measurement import Measurement, read_source, rounding_settings
 from calibrant.measures.expected import expected_support, mean_distance, norm_witness
 from calibrant.options import check_within
@@ -129,7 +130,7 @@ def binned_support(
 
 
 def _pool(
-    source: Joint | Rows, n_bins: int, strategy: str | npt.ArrayLike, closed: str
+    source: Joint | AnyRows, n_bins: int, strategy: str | npt.ArrayLike, closed: str
 ) -> tuple[Pooling, dict[str, Any]]:
     if not isinstance(strategy, str):
         pooling = bins_between(source, strategy, closed=closed)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats, Indices
-from calibrant.joint import Joint, Rows
+from calibrant.joint import Joint
+from calibrant.joint.sums import AnyRows
 from calibrant.measurement import Measurement, read_source, rounding_settings
 from calibrant.options import check_tolerance
 from calibrant.pooling import Pooling, bins_between
@@ -197,7 +198,7 @@ def _sentence(joint: Joint, of_level: Indices, width: float) -> str:
     return f"{count_text(bias.size, 'interval')}, none wider than {width:.2g}; {where}"
 
 
-def _for_edges(source: Joint | Rows, edges: npt.ArrayLike) -> Measurement:
+def _for_edges(source: Joint | AnyRows, edges: npt.ArrayLike) -> Measurement:
     pooling = bins_between(source, edges)
     width = float(np.max(pooling.high - pooling.low))
     bias = float(np.abs(pooling.joint.mass * pooling.joint.residual).sum())

@@ -12,7 +12,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
-from calibrant.joint.sums import node_charges
+from calibrant.joint.sums import AnyRows, node_charges
 from calibrant.measurement import Measurement, read_source, rounding_settings
 from calibrant.options import real
 from calibrant.witness import LinearWitness
@@ -161,7 +161,7 @@ class Smoothing:
     total_charge: float
     size: float
     """Bound on E|y - p|."""
-    source: Joint | Rows
+    source: Joint | AnyRows
     settings: dict[str, Any]
 
     def described(self) -> Joint:
@@ -244,8 +244,8 @@ def _of_joint(joint: Joint) -> Smoothing:
     return Smoothing(_cosines(charge), float(charge.sum()), size, joint, rounding_settings(joint))
 
 
-def _of_rows(rows: Rows) -> Smoothing:
-    charge, rows = node_charges(rows, NODES)
+def _of_rows(given: AnyRows) -> Smoothing:
+    charge, rows = node_charges(given, NODES)
     total = float(rows.prediction.size) if rows.weight is None else float(rows.weight.sum())
     if not 0 < total < np.inf:
         Joint.from_rows(rows)  # raises what is wrong with the weights

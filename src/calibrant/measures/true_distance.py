@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data import canonical_order
+from calibrant.data.input import read_labels
+from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError
 from calibrant.joint import Joint, Rows
-from calibrant.joint.gate import read_labels
 from calibrant.measurement import Measurement
 from calibrant.measures.lower_distance import lower_bracket
 from calibrant.measures.partitions import MOST_FOR_SUBSETS, Atoms, best_found
@@ -115,7 +116,7 @@ class _Crowd:
         kept = np.flatnonzero(weight > 0)
         labels = np.arange(weight.size)
         if individuals is not None:
-            labels = read_labels(individuals, "individuals", rows)
+            labels = read_labels(individuals, "individuals", rows.prediction.size)
         label, first, code = np.unique(labels[kept], return_index=True, return_inverse=True)
         at = rows.prediction[kept][first]
         _refuse_different(rows.prediction[kept] != at[code], labels[kept])
@@ -134,9 +135,8 @@ def _read(
             "a Joint",
             "pass outcomes and predictions, or use the lower and the upper distance",
         )
-    rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
-    joint = Joint.from_rows(rows)  # checks the rows
-    return rows.cure() if joint.clipped else rows, joint
+    joint, rows = Joint.checked(Given.read(y_true, y_proba, sample_weight, pos_label))
+    return rows, joint
 
 
 def _refuse_different(different: npt.NDArray[np.bool_], labels: npt.NDArray[Any]) -> None:

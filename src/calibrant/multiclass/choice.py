@@ -10,8 +10,8 @@ import numpy as np
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data import deal_clusters, deal_folds
+from calibrant.data.input import read_full_column
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.gate import read_full_column
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.maps import MAPS, MOST_CLASSES, ClassMap, Identity

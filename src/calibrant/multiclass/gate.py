@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
+from calibrant.data.input import read_full_column, read_table
+from calibrant.data.rows import CLIP_FLOAT32, CLIP_FLOAT64
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.gate import CLIP_FLOAT32, CLIP_FLOAT64, read_full_column, read_table
 from calibrant.options import check_within
 
 # How far from one a row may sum, by the bytes of a number: what rounding does to a softmax.
@@ -118,12 +119,9 @@ def _columns_of(y_proba: object) -> tuple[Any, ...] | None:
     """Names of the columns of a frame; None for arrays and lists."""
     if isinstance(y_proba, np.ndarray | Sequence) or hasattr(y_proba, "detach"):
         return None
-    import narwhals.stable.v2 as nw
+    from calibrant.data.frames import column_names
 
-    native = nw.from_native(y_proba, pass_through=True)
-    if isinstance(native, nw.DataFrame | nw.LazyFrame):
-        return tuple(native.collect_schema().names())
-    return None
+    return column_names(y_proba)
 
 
 def _refuse_missing_rows(table: Floats) -> None:

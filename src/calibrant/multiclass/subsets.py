@@ -14,7 +14,7 @@ import calibrant._kernels as kernels
 from calibrant.arrays import Floats, Indices
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint, Rows
-from calibrant.joint.law import cell_index
+from calibrant.joint.sums import cell_index
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts
 

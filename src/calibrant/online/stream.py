@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.data.rows import CLIP_FLOAT64, Rows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
-from calibrant.joint.gate import CLIP_FLOAT64, Rows
 from calibrant.online.forecaster import read_outcome, read_sequence, read_stored
 from calibrant.online.laplace_tree import LaplaceTree
 from calibrant.options import MOST_CELLS, check_positive, whole
@@ -248,7 +248,7 @@ class StreamRecalibrator:
         """
         if self.base is not None:
             raise InvalidOptionError("a recorded stream is for a recalibrator without a base")
-        rows = Rows.read(outcomes, probabilities).cure()
+        rows = Rows.read(outcomes, probabilities)
         sequence = read_sequence(rows.outcome, 2)
         said = np.empty(sequence.size)
         pairs = zip(rows.prediction.tolist(), sequence.tolist(), strict=True)

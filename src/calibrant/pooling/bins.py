@@ -7,13 +7,14 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
-from calibrant.joint import Joint, Rows
+from calibrant.joint import Joint
 from calibrant.joint import sums as row_sums
+from calibrant.joint.sums import AnyRows
 from calibrant.options import MOST_BINS, whole
 from calibrant.pooling.pools import Pooling, pooling_of
 
 
-def uniform_bins(source: Joint | Rows, n_bins: int = 15, *, closed: str = "left") -> Pooling:
+def uniform_bins(source: Joint | AnyRows, n_bins: int = 15, *, closed: str = "left") -> Pooling:
     """Cut [0, 1] into bins of equal width.
 
     Parameters
@@ -39,7 +40,7 @@ def uniform_bins(source: Joint | Rows, n_bins: int = 15, *, closed: str = "left"
     return bins_between(source, np.arange(_count(n_bins) + 1) / _count(n_bins), closed=closed)
 
 
-def bins_between(source: Joint | Rows, edges: npt.ArrayLike, *, closed: str = "left") -> Pooling:
+def bins_between(source: Joint | AnyRows, edges: npt.ArrayLike, *, closed: str = "left") -> Pooling:
     """Cut [0, 1] at given edges.
 
     Parameters
@@ -66,10 +67,10 @@ def bins_between(source: Joint | Rows, edges: npt.ArrayLike, *, closed: str = "l
         raise InvalidOptionError("closed must be 'left' or 'right'", repr(closed))
     start = cuts[:-1] if closed == "left" else np.nextafter(cuts[:-1], 2.0)
     start = np.concatenate([[0.0], start[1:]])
-    if isinstance(source, Rows):
-        sums = row_sums.bins(source, cuts, closed_left=closed == "left")
-    else:
+    if isinstance(source, Joint):
         sums = source.summed_by(np.searchsorted(start, source.prediction, "right") - 1, start.size)
+    else:
+        sums = row_sums.bins(source, cuts, closed_left=closed == "left")
     return pooling_of(sums, cuts[:-1], cuts[1:], start)
 
 

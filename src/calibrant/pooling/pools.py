@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.joint.law import mean_within
-from calibrant.joint.sums import Sums
+from calibrant.joint.sums import CellSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +63,11 @@ class Pooling:
         return table
 
 
-def pooling_of(sums: Sums, low: Floats, high: Floats, start: Floats) -> Pooling:
+def pooling_of(sums: CellSums, low: Floats, high: Floats, start: Floats) -> Pooling:
     """Make a Pooling from sums over the pools."""
     occupied = np.flatnonzero(sums.weight > 0)
     kept = sums.where(occupied)
     ends = np.append(start[1:], 1.0)
-    mean = mean_within(kept, start[occupied], ends[occupied])
-    joint = Joint(kept.with_prediction(mean))
+    mean = kept.mean_within(start[occupied], ends[occupied])
+    joint = Joint(kept.at(mean))
     return Pooling(joint, low, high, start, occupied)

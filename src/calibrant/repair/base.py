@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from copy import copy
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
+from calibrant.data.rows import Given, predictions_alone
 from calibrant.errors import InvalidStateError
-from calibrant.joint import Joint, Rows
+from calibrant.joint import Joint
 from calibrant.options import refuse_unknown
 from calibrant.regression import rows_behind
 from calibrant.repair.estimator import Estimator
@@ -79,7 +79,7 @@ class RecalibrationMap(Estimator):
         if isinstance(y_proba, Joint):
             joint = y_proba
         else:
-            joint = Joint.from_rows(Rows.read(y_true, y_proba, sample_weight, pos_label))
+            joint = Joint.from_rows(Given.read(y_true, y_proba, sample_weight, pos_label))
         self.form_ = self._fitted(joint)
         self.scale_ = UNIT
         return self
@@ -224,14 +224,7 @@ def load_map(data: Stored, maps: dict[str, type[RecalibrationMap]]) -> Recalibra
 
 def read_predictions(y_proba: object, scale: str = UNIT) -> Floats:
     """Read predictions alone through the gate, as probabilities in [0, 1]."""
-    rows = Rows.read(np.zeros(len(y_proba)), y_proba)  # type: ignore[arg-type]
-    if scale == PERCENT:
-        rows = replace(rows, prediction=rows.prediction / 100)
-    prediction = rows.prediction
-    low, high = float(prediction.min()), float(prediction.max())
-    if not (low >= 0 and high <= 1):  # also for NaN
-        prediction = rows.cure().prediction
-    return prediction
+    return predictions_alone(y_proba, 100.0 if scale == PERCENT else 1.0)
 
 
 def away_from_ends(value: Floats, joint: Joint, *, allow_certain: bool) -> Floats:

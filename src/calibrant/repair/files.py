@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from calibrant.data.files import numbers_explained, opened_table
+from calibrant.data.labels import Labels
+from calibrant.data.paths import Paths
+from calibrant.data.tables import Part, Table, literal, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.files import numbers_explained, opened_table
-from calibrant.joint.labels import Labels
-from calibrant.joint.paths import Paths
-from calibrant.joint.tables import Part, Table, literal, quoted
 from calibrant.options import refuse_unknown
 from calibrant.repair.forms import Form, Logistic
 from calibrant.repair.lookup import looked_up

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data import EARLIEST, deal_clusters, deal_folds, deal_in_time, dealt
+from calibrant.data.input import read_labels
+from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError
 from calibrant.inference.evidence import Cases, Evidence
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
-from calibrant.joint.gate import read_labels
-from calibrant.joint.sums import Sums
+from calibrant.joint.sums import LevelSums
 from calibrant.options import MOST_FOLDS, whole
 
 
@@ -65,7 +66,13 @@ class Units:
 
     def joint(self, prediction: Floats, keep: npt.NDArray[np.bool_] | None = None) -> Joint:
         """Joint of these rows with some predictions."""
-        sums = Sums(prediction, self.weight, self.weight * self.outcome, self.count, self.square)
+        sums = LevelSums(
+            prediction=prediction,
+            weight=self.weight,
+            positives=self.weight * self.outcome,
+            rows=self.count,
+            weight_squares=self.square,
+        )
         if keep is not None:
             sums = sums.where(keep)
         return Joint(sums.in_order().levels())
@@ -155,9 +162,11 @@ def split_rows(
     weight = np.ones(size) if rows.weight is None else rows.weight
     cluster = None
     if clusters is not None:
-        cluster = np.unique(read_labels(clusters, "clusters", rows), return_inverse=True)[1]
+        cluster = np.unique(
+            read_labels(clusters, "clusters", rows.prediction.size), return_inverse=True
+        )[1]
     if time is not None:
-        fold = deal_in_time(read_labels(time, "time", rows), folds)
+        fold = deal_in_time(read_labels(time, "time", rows.prediction.size), folds)
     elif cluster is not None:
         fold = deal_clusters(cluster, folds, rng)
     else:
@@ -190,16 +199,15 @@ def read_units(
     folds = whole("folds", folds, 2, MOST_FOLDS)
     if isinstance(y_proba, Joint):
         return _of_joint(y_proba, (y_true, sample_weight, clusters, time), labels, folds, rng), {}
-    rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
-    joint = Joint.from_rows(rows)
+    joint, rows = Joint.checked(Given.read(y_true, y_proba, sample_weight, pos_label))
     refuse_mean_outcomes(joint)
     _refuse_one_row(joint)
     folds = min(folds, joint.row_count)
     if sample_weight is None and clusters is None and time is None and not labels:
         return split_counts(joint, folds, rng), {}
-    if joint.clipped:
-        rows = rows.cure()
-    named = {name: read_labels(values, name, rows) for name, values in labels.items()}
+    named = {
+        name: read_labels(values, name, rows.prediction.size) for name, values in labels.items()
+    }
     units = split_rows(rows, clusters, time, folds, rng, named.values())
     kept = units.weight > 0
     if not kept.all():

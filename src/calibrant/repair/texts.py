@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.joint.gate import CLIP_FLOAT64
+from calibrant.data.rows import CLIP_FLOAT64
 from calibrant.regression import LEAST
 from calibrant.repair.forms import MOST_LOG_ODDS, Form, Lines, Logistic, Steps
 from calibrant.repair.quoting import Dialect, dialect_of, docstring, number_text, python_name

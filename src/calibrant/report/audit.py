@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from calibrant.data.labels import Labels
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
 from calibrant.groups import Groups, Segment
 from calibrant.inference import Verdict
 from calibrant.inference.settings import Settings
-from calibrant.joint.labels import Labels
 from calibrant.measurement import Measurement
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json

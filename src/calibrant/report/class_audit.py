@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.data.files import opened_table, read_columns, without_missing
+from calibrant.data.input import read_full_column
+from calibrant.data.paths import settled
+from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import Groups
 from calibrant.inference import Verdict
 from calibrant.inference.settings import Settings
-from calibrant.joint.files import opened_table, read_columns, without_missing
-from calibrant.joint.gate import read_full_column
-from calibrant.joint.paths import settled
-from calibrant.joint.tables import Part
 from calibrant.multiclass import ClassForecasts
 from calibrant.multiclass.forecasts import as_forecasts
 from calibrant.report.class_render import render_class_html, render_class_json, render_class_text

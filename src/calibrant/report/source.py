@@ -10,6 +10,13 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from calibrant.data.columns import ColumnNames, known_outcomes
+from calibrant.data.files import NO_LABELS, opened, read_columns, without_missing
+from calibrant.data.frames import as_frame
+from calibrant.data.labels import Labels, Told
+from calibrant.data.names import require
+from calibrant.data.paths import Files, Paths, are_paths, settled
+from calibrant.data.tables import Part
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.division import Division
@@ -17,13 +24,6 @@ from calibrant.groups.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.simultaneous import Evidences
 from calibrant.joint import Joint, Rows
-from calibrant.joint.columns import ColumnNames, known_outcomes
-from calibrant.joint.engines import as_frame
-from calibrant.joint.files import NO_LABELS, opened, read_columns, without_missing
-from calibrant.joint.labels import Labels, Told
-from calibrant.joint.names import require
-from calibrant.joint.paths import Files, Paths, are_paths, settled
-from calibrant.joint.tables import Part
 from calibrant.measurement import read_source
 from calibrant.report.windows import Times, checked_times
 from calibrant.words import count_text
@@ -206,7 +206,7 @@ def _of_sums(found: Summed, title: str, described: dict[str, object]) -> Source:
 def _timed(source: Source, rows: Rows, time: object) -> Source:
     if time is None:
         return source
-    return replace(source, log=(rows.cure(), checked_times(np.ma.asarray(time), len(rows.outcome))))
+    return replace(source, log=(rows, checked_times(np.ma.asarray(time), len(rows.outcome))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +342,6 @@ def _of_rows(
     pairs: bool = False,
 ) -> Source:
     evidence = Evidence.of_rows(rows, clusters)
-    if evidence.given.clipped:
-        rows = rows.cure()
     groups = Division.of(rows, by, clusters, pairs=pairs) if by else None
     return Source(title, evidence, groups, dropped, described or {})
 

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.joint.law import cell_index
-from calibrant.joint.sums import Sums
+from calibrant.joint.sums import CellSums, LevelSums, cell_index
 
 
 class Apart(IntEnum):
@@ -40,8 +39,8 @@ class Tally:
 
     group: npt.NDArray[np.intp]
     key: Floats
-    sums: Sums
-    """Its predictions are sums of weight times the distance from the start of the cell."""
+    sums: CellSums
+    """Measured from the start of each cell as the engine adds them up, from zero once placed."""
     entries: Floats
     """Number of rows of the frame: not of forecasts, where a row counts several."""
     between: Floats
@@ -52,7 +51,7 @@ class Tally:
     """Number of cells; None where keys are predictions."""
 
     @classmethod
-    def of_levels(cls, levels: Sums, resolution: int | None) -> Tally:
+    def of_levels(cls, levels: LevelSums, resolution: int | None) -> Tally:
         """Place exact levels in their cells, as one group."""
         key = levels.prediction
         if resolution is not None:
@@ -61,9 +60,16 @@ class Tally:
         mixed = nothing if levels.binary else np.ones(key.size)
         clipped = nothing.copy()
         clipped[:1] = levels.clipped
-        sums = levels.with_ends().with_prediction(levels.prediction * levels.weight)
+        sums = levels.with_ends().weighted()
         group = np.zeros(key.size, dtype=np.intp)
         return cls(group, key, sums, levels.rows, mixed, clipped, resolution).added_up()
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Smallest and largest prediction of each entry, which every tally knows."""
+        low, high = self.sums.low, self.sums.high
+        if low is None or high is None:
+            raise TypeError("a tally must know the ends of its entries")
+        return low, high
 
     def apart(self, key: Apart) -> int:
         """Count the rows of the frame with a key of their own."""
@@ -83,15 +89,11 @@ class Tally:
 
     def with_all_of(self, other: Tally) -> Tally:
         """Append the entries of another tally with the same cells."""
-        theirs = other.sums.columns()
-        sums: dict[str, Any] = {
-            name: np.append(ours, theirs[name]) for name, ours in self.sums.columns().items()
-        }
         return replace(
             self,
             group=np.append(self.group, other.group),
             key=np.append(self.key, other.key),
-            sums=Sums(**sums),
+            sums=self.sums.with_all_of(other.sums),
             entries=np.append(self.entries, other.entries),
             between=np.append(self.between, other.between),
             clipped=np.append(self.clipped, other.clipped),
@@ -123,9 +125,9 @@ class Tally:
         moved = below | above
         cells = kept.resolution or 1
         key = np.where(below, 0.0, np.where(above, cells, kept.key)) + 0.0
-        low, high = (np.where(moved, key / cells, end) + 0.0 for end in kept.sums.ends())
-        distance = np.where(moved, 0.0, kept.sums.prediction)
-        sums = kept.sums.with_prediction(distance + kept.sums.weight * (key / cells))
+        low, high = (np.where(moved, key / cells, end) + 0.0 for end in kept.ends())
+        distance = np.where(moved, 0.0, kept.sums.moment)
+        sums = replace(kept.sums, moment=distance, origin=key / cells).from_zero()
         clipped = np.where(moved, kept.sums.rows, kept.clipped)
         if kept.resolution is not None:
             key = np.minimum(key, cells - 1)

@@ -8,11 +8,11 @@ from typing import Self, TypedDict, Unpack
 
 import narwhals.stable.v2 as nw
 
+from calibrant.data.frames import Frame, fetched, fetched_value
+from calibrant.data.labels import MOST_LABELS, Labels, Told
+from calibrant.data.names import number_hint
+from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.engines import Frame, fetched, fetched_value
-from calibrant.joint.labels import MOST_LABELS, Labels, Told
-from calibrant.joint.names import number_hint
-from calibrant.joint.tables import Part
 
 
 class ColumnNames(TypedDict, total=False):

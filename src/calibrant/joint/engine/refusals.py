@@ -7,11 +7,11 @@ from typing import NoReturn
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from calibrant.data.columns import Columns
+from calibrant.data.frames import Frame, fetched_value
+from calibrant.data.rows import range_hint
 from calibrant.errors import InvalidForecastsError
-from calibrant.joint.aggregates import REFUSED, Apart, Tally
-from calibrant.joint.columns import Columns
-from calibrant.joint.engines import Frame, fetched_value
-from calibrant.joint.gate import range_hint
+from calibrant.joint.engine.tally import REFUSED, Apart, Tally
 
 MISSING = {Apart.NO_OUTCOME, Apart.NO_PREDICTION, Apart.NO_WEIGHT}
 MISSING_HINT = "drop those rows, or find their values; an unresolved outcome is not a 0"
@@ -34,7 +34,7 @@ def _refuse(frame: Frame, columns: Columns, tally: Tally, key: Apart, share: str
             f"column {name!r} must not hold missing values", share, MISSING_HINT
         )
     if key == Apart.OUTSIDE:
-        ends = tally.sums.ends()
+        ends = tally.ends()
         low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
         raise InvalidForecastsError(
             f"column {name!r} must hold probabilities in [0, 1]",
@@ -62,7 +62,7 @@ def refuse_unlikely(frame: Frame, columns: Columns, tally: Tally) -> None:
     name = columns.outcome
     if name is None:
         return
-    if tally.between.any() and np.isin(tally.sums.ends(), (0.0, 1.0)).all():
+    if tally.between.any() and np.isin(tally.ends(), (0.0, 1.0)).all():
         several = fetched_value(frame, nw.col(name).n_unique())
         if several >= MANY_OUTCOMES:
             raise InvalidForecastsError(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import narwhals.stable.v2 as nw
 
-from calibrant.joint.aggregates import Apart
-from calibrant.joint.columns import Columns
-from calibrant.joint.gate import CLIP_FLOAT32, CLIP_FLOAT64
+from calibrant.data.columns import Columns
+from calibrant.data.rows import CLIP_FLOAT32, CLIP_FLOAT64
+from calibrant.joint.engine.tally import Apart
 
 Case = tuple[nw.Expr, Apart]
 Schema = Mapping[str, nw.dtypes.DType]

@@ -8,8 +8,8 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from calibrant.data.input import is_missing
 from calibrant.errors import InvalidForecastsError
-from calibrant.joint.gate import is_missing
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -25,6 +25,40 @@ def as_frame(native: object) -> Frame:
             "for two arrays use Joint.from_samples(y_true, y_proba)",
         ) from error
     return frame.lazy() if frame.implementation.is_polars() else frame
+
+
+def table_columns(values: object) -> dict[str, Any] | None:
+    """Columns of a dataframe by name, as its library holds them; None for anything else."""
+    native = nw.from_native(values, pass_through=True)
+    if not isinstance(native, nw.DataFrame | nw.LazyFrame):
+        return None
+    frame = _collected(native)
+    return {str(name): frame[name].to_native() for name in frame.columns}
+
+
+def column_names(values: object) -> tuple[str, ...] | None:
+    """Names of the columns of a dataframe; None for anything else."""
+    native = nw.from_native(values, pass_through=True)
+    if not isinstance(native, nw.DataFrame | nw.LazyFrame):
+        return None
+    return tuple(native.collect_schema().names())
+
+
+def is_lazy(values: object) -> bool:
+    """Whether a dataframe is only planned."""
+    return isinstance(nw.from_native(values, pass_through=True), nw.LazyFrame)
+
+
+def as_values(values: object) -> object:
+    """Values of a column or a table of pandas, Polars, Arrow and their kin; all else as it is."""
+    native = nw.from_native(values, pass_through=True, allow_series=True)
+    if isinstance(native, nw.Series):
+        if native.is_null().any():
+            return np.array([None if is_missing(v) else v for v in native.to_list()], object)
+        return native.to_numpy()
+    if isinstance(native, nw.DataFrame | nw.LazyFrame):
+        return _collected(native).to_numpy()
+    return values
 
 
 def fetched(frame: Frame, labels: Sequence[str] = ()) -> dict[str, Any]:

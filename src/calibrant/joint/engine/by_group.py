@@ -9,8 +9,8 @@ from calibrant.errors import InvalidOptionError
 from calibrant.joint.joint import Joint
 
 if TYPE_CHECKING:
-    from calibrant.joint.columns import ColumnNames
-    from calibrant.joint.frames import Resolution
+    from calibrant.data.columns import ColumnNames
+    from calibrant.joint.engine.passes import Resolution
 
 
 def joints_by(
@@ -50,11 +50,11 @@ def joints_by(
     >>> joints["b",]
     Joint(2 rows, 1 levels, mean prediction 0.8, base rate 0.5)
     """
-    from calibrant.joint.columns import Columns
-    from calibrant.joint.files import opened
-    from calibrant.joint.frames import tally_frame
-    from calibrant.joint.paths import are_paths
-    from calibrant.joint.tables import Part
+    from calibrant.data.columns import Columns
+    from calibrant.data.files import opened
+    from calibrant.data.paths import are_paths
+    from calibrant.data.tables import Part
+    from calibrant.joint.engine.passes import tally_frame
 
     roles = Columns.of(**columns)
     labels = [by] if isinstance(by, str) else list(by)

@@ -14,8 +14,8 @@ from glob import glob
 from pathlib import Path
 from typing import BinaryIO, TypeGuard
 
+from calibrant.data.compressed import damage
 from calibrant.errors import InvalidForecastsError
-from calibrant.joint.compressed import damage
 
 READABLE = "the file must be readable CSV, Parquet or JSON lines"
 STANDARD_INPUT = "-"

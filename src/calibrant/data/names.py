@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
+from calibrant.data.labels import MISSING_WORDS
 from calibrant.errors import InvalidForecastsError
-from calibrant.joint.labels import MISSING_WORDS
 
 MOST_SHOWN = 20
 

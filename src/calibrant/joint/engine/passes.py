@@ -9,14 +9,14 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.data.columns import Columns, check_types, known_outcomes
+from calibrant.data.frames import Frame, as_floats, as_frame, fetched
+from calibrant.data.names import require
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.aggregates import Tally
-from calibrant.joint.columns import Columns, check_types, known_outcomes
-from calibrant.joint.engines import Frame, as_floats, as_frame, fetched
-from calibrant.joint.names import require
-from calibrant.joint.refusals import refuse_counted, refuse_unlikely
-from calibrant.joint.sums import Sums
-from calibrant.joint.terms import Terms, terms_of
+from calibrant.joint.engine.refusals import refuse_counted, refuse_unlikely
+from calibrant.joint.engine.tally import Tally
+from calibrant.joint.engine.terms import Terms, terms_of
+from calibrant.joint.sums import CellSums
 from calibrant.options import power_of_two
 
 Resolution = int | None | Literal["auto"]
@@ -95,14 +95,14 @@ def _read(
     entries = numbers["entries"]
     weight = numbers.get("weight", entries)
     rows = weight if terms.counted else entries
-    sums = Sums(
-        numbers.get("distance", np.zeros(entries.size)),
-        weight,
-        numbers["positives"],
-        rows,
-        numbers.get("weight_squares", rows),
-        numbers["low"],
-        numbers["high"],
+    sums = CellSums(
+        moment=numbers.get("distance", np.zeros(entries.size)),
+        weight=weight,
+        positives=numbers["positives"],
+        rows=rows,
+        weight_squares=numbers.get("weight_squares", rows),
+        low=numbers["low"],
+        high=numbers["high"],
     )
     nothing = np.zeros(entries.size)
     between = numbers.get("between", nothing)

@@ -15,9 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calibrant.data.labels import MOST_LABELS, Labels, Told, refuse_missing_words, shown
+from calibrant.data.names import number_hint, require
 from calibrant.errors import InvalidForecastsError
-from calibrant.joint.labels import MOST_LABELS, Labels, Told, refuse_missing_words, shown
-from calibrant.joint.names import number_hint, require
 
 if TYPE_CHECKING:
     import duckdb

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.data.databases import attach
+from calibrant.data.labels import Labels, Told
+from calibrant.data.paths import READABLE, Paths, settled
+from calibrant.data.tables import Part, Table, open_table, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint.databases import attach
-from calibrant.joint.labels import Labels, Told
-from calibrant.joint.paths import READABLE, Paths, settled
-from calibrant.joint.tables import Part, Table, open_table, quoted
 
 if TYPE_CHECKING:
     import duckdb

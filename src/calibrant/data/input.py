@@ -1,0 +1,181 @@
+"""Any container in, a numpy array out: lists, arrays, series, columns, tensors, tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.arrays import Floats
+from calibrant.errors import InvalidForecastsError
+from calibrant.options import shown
+
+
+def as_array(values: object, name: str) -> npt.NDArray[Any]:
+    """Any list, array, series, column or tensor as a numpy array; missing values become NaN."""
+    if isinstance(values, np.ma.MaskedArray):
+        if not np.ma.is_masked(values):
+            return np.asarray(values.data)
+        with_none = np.asarray(values.data.astype(object))
+        with_none[np.ma.getmaskarray(values)] = None
+        return with_none
+    if isinstance(values, np.ndarray):
+        return np.asarray(values)  # a matrix would stay a matrix whatever is taken of it
+    if isinstance(values, str | bytes | dict | set) or values is None:
+        raise InvalidForecastsError(
+            f"{name} must be an array, a list, a series or a tensor", type(values).__name__
+        )
+    if hasattr(values, "detach"):  # a torch tensor, perhaps on another device or with a gradient
+        return _from_tensor(values)
+    if not isinstance(values, Sequence):
+        from calibrant.data.frames import as_values
+
+        values = as_values(values)
+    return _from_other(values, name)
+
+
+def _from_other(values: Any, name: str) -> npt.NDArray[Any]:
+    """Take lists, and arrays of other libraries, by either protocol that numpy knows."""
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        return _from_dlpack(values, name)
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise InvalidForecastsError(f"{name} must be rectangular", str(error)) from error
+    except TypeError as error:  # arrays on a graphics card refuse to be copied in passing
+        if not hasattr(values, "__dlpack__"):
+            raise InvalidForecastsError(f"{name} must be an array", str(error)) from error
+        return _from_dlpack(values, name)
+
+
+def _from_dlpack(values: Any, name: str) -> npt.NDArray[Any]:
+    """Take an array of another library, and ask it for a copy on the host if need be."""
+    host: dict[str, Any] = (
+        {"device": "cpu"} if np.lib.NumpyVersion(np.__version__) >= "2.1.0" else {}
+    )
+    try:
+        return np.from_dlpack(values, **host)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise InvalidForecastsError(
+            f"{name} must be an array that the host can read",
+            f"{type(values).__name__}: {error}",
+            "copy it to the host first",
+        ) from error
+
+
+def _from_tensor(tensor: Any) -> npt.NDArray[Any]:
+    on_host = tensor.detach().cpu()
+    if "bfloat16" in str(on_host.dtype):  # numpy has no such type
+        on_host = on_host.float()
+    return np.asarray(on_host.numpy())
+
+
+def refuse_unhashable(labels: npt.NDArray[Any], name: str) -> None:
+    """Refuse entries that are no labels: lists, tables, numbers too long to be written."""
+    for row, label in enumerate(labels.tolist()):
+        try:
+            hash(label), str(label)
+        except (TypeError, ValueError) as error:
+            raise InvalidForecastsError(
+                f"{name} must hold labels, such as words or numbers",
+                f"{shown(label)} in row {row}",
+            ) from error
+
+
+def read_labels(values: object, name: str, size: int) -> npt.NDArray[Any]:
+    """Labels of the rows, of any kind that can be compared, none of them missing."""
+    labels = read_column(values, name, size)
+    refuse_missing(labels, name, "give those rows a label, or drop them")
+    if labels.dtype.kind == "O":
+        refuse_unhashable(labels, name)
+        labels = labels.astype(str)
+    return labels
+
+
+def read_table(values: object, name: str) -> npt.NDArray[Any]:
+    """Read a table of any container as an array of two dimensions."""
+    table = as_array(values, name)
+    if table.ndim != 2:
+        raise InvalidForecastsError(f"{name} must be a table", f"shape {table.shape}")
+    return table
+
+
+def read_full_column(values: object, name: str) -> npt.NDArray[Any]:
+    """Read a column of any container, none of whose entries is missing."""
+    column = read_column(values, name)
+    refuse_missing(column, name)
+    return column
+
+
+def read_column(values: object, name: str, size: int | None = None) -> npt.NDArray[Any]:
+    """One value of any kind for each row; missing ones are None or NaN."""
+    column = one_column(as_array(values, name), name)
+    if size is not None and column.size != size:
+        raise InvalidForecastsError(
+            f"{name} must have one entry per row", f"{column.size} for {size} rows"
+        )
+    return column
+
+
+def one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
+    """Return a column, also of a table that has one only."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        return values[:, 0]
+    if values.ndim != 1:
+        raise InvalidForecastsError(f"{what} must be one column", f"shape {values.shape}")
+    return values
+
+
+def as_floats(values: npt.NDArray[Any]) -> Floats:
+    """Contiguous native float64; None becomes NaN."""
+    if values.dtype.kind in "cmMV":  # numpy would drop the imaginary part, or count the days
+        raise InvalidForecastsError(
+            "predictions and weights must be numbers", f"type {values.dtype}"
+        )
+    try:
+        return np.ascontiguousarray(values, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InvalidForecastsError(
+            "predictions and weights must be numbers", examples(values), str(error)
+        ) from error
+
+
+def is_missing(value: object) -> bool:
+    """Recognise None, NaN and the missing markers of pandas."""
+    return (
+        value is None
+        or (isinstance(value, float) and math.isnan(value))
+        or type(value).__name__ in {"NAType", "NaTType"}
+    )
+
+
+def refuse_missing(
+    values: npt.NDArray[Any],
+    name: str,
+    hint: str = "drop those rows, or find their values; an unresolved outcome is not a 0",
+) -> None:
+    """Refuse missing values, with their number and the first of them."""
+    if values.dtype.kind == "O":
+        missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    else:
+        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
+    if missing.any():
+        raise InvalidForecastsError(
+            f"{name} must not hold missing values",
+            f"{missing.sum()} of {missing.size}, first rows {first_rows(missing)}",
+            hint,
+        )
+
+
+def first_rows(bad: npt.NDArray[np.bool_]) -> str:
+    """Write the numbers of the first rows that are bad."""
+    return ", ".join(map(str, np.flatnonzero(bad)[:3]))
+
+
+def examples(labels: npt.NDArray[Any]) -> str:
+    """Write a few of the labels."""
+    distinct = list(dict.fromkeys(map(shown, labels.tolist())))
+    return ", ".join(distinct[:4]) + (f" and {len(distinct) - 4} more" if len(distinct) > 4 else "")

@@ -1,0 +1,283 @@
+"""Rows: any container in, clean float64 predictions, outcomes and weights out.
+
+Range, NaN and label checks ride along with the compiled pass that sums the rows, so that good
+input is read once. Only when that pass counts a bad row does `checked` look at the arrays again, to
+clip what is a rounding error away from [0, 1] or to say what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.arrays import Floats
+from calibrant.data.input import (
+    as_array,
+    as_floats,
+    examples,
+    first_rows,
+    one_column,
+    refuse_missing,
+)
+from calibrant.data.labels import plain, refuse_missing_words
+from calibrant.errors import InvalidForecastsError
+
+Outcomes = npt.NDArray[np.uint8] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
+
+# How far outside [0, 1] a prediction may lie and still be taken for a rounding error.
+CLIP_FLOAT64 = 1e-9
+CLIP_FLOAT32 = 1e-6
+ROW_SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Predictions, outcomes and weights as contiguous arrays of equal length, not yet checked."""
+
+    prediction: Floats
+    outcome: Outcomes
+    weight: Floats | None
+    clip: float = CLIP_FLOAT64
+
+    @classmethod
+    def read(
+        cls,
+        y_true: object,
+        y_proba: object,
+        sample_weight: object = None,
+        pos_label: object = None,
+    ) -> Given:
+        """Coerce what the caller holds; values are checked by the pass that uses them."""
+        scores = as_array(y_proba, "y_proba")
+        prediction, clip = _as_predictions(scores)
+        outcome = _as_outcomes(as_array(y_true, "y_true"), pos_label, prediction)
+        weight = None
+        if sample_weight is not None:
+            weight = as_floats(one_column(as_array(sample_weight, "sample_weight"), "weights"))
+        _check_lengths(prediction, outcome, weight)
+        return cls(prediction, outcome, weight, clip)
+
+    def checked(self) -> Rows:
+        """Clip rounding errors, or raise an error that says what is wrong with the rows."""
+        refuse_missing(self.outcome, "y_true")
+        refuse_missing(self.prediction, "y_proba")
+        if self.weight is not None:
+            refuse_missing(self.weight, "sample_weight")
+            _refuse_where(
+                ~((self.weight >= 0) & (self.weight < np.inf)),
+                self.weight,
+                "sample_weight must be finite and not negative",
+            )
+        _refuse_labels(self.outcome, self.prediction)
+        outside = (self.prediction < -self.clip) | (self.prediction > 1 + self.clip)
+        if outside.any():
+            _refuse_range(self.prediction, outside, self.outcome)
+        clipped = int(((self.prediction < 0) | (self.prediction > 1)).sum())
+        prediction = np.clip(self.prediction, 0.0, 1.0) if clipped else self.prediction
+        return Rows(prediction, self.outcome, self.weight, clipped)
+
+    def found_sound(self) -> Rows:
+        """Take the word of a pass over the rows that nothing is wrong with them."""
+        return Rows(self.prediction, self.outcome, self.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows that were checked: predictions in [0, 1], outcomes in [0, 1], weights not negative."""
+
+    prediction: Floats
+    outcome: Outcomes
+    weight: Floats | None
+    clipped: int = 0
+    """Predictions that lay outside [0, 1] by a rounding error and were moved to its end."""
+
+    @classmethod
+    def read(
+        cls,
+        y_true: object,
+        y_proba: object,
+        sample_weight: object = None,
+        pos_label: object = None,
+    ) -> Rows:
+        """Coerce and check what the caller holds."""
+        return Given.read(y_true, y_proba, sample_weight, pos_label).checked()
+
+    def where(self, keep: npt.NDArray[Any]) -> Rows:
+        """Keep or reorder rows by a mask or an index."""
+        weight = None if self.weight is None else self.weight[keep]
+        return replace(
+            self, prediction=self.prediction[keep], outcome=self.outcome[keep], weight=weight
+        )
+
+    def checked(self) -> Rows:
+        """Return the rows: they were checked before."""
+        return self
+
+    def found_sound(self) -> Rows:
+        """Return the rows: they were checked before."""
+        return self
+
+
+def predictions_alone(y_proba: object, unit: float = 1.0) -> Floats:
+    """Predictions without outcomes, divided by a unit, in [0, 1]."""
+    scores = as_array(y_proba, "y_proba")
+    given = Given.read(np.zeros(len(scores)), scores)
+    if unit != 1:
+        given = replace(given, prediction=given.prediction / unit)
+    low, high = float(given.prediction.min()), float(given.prediction.max())
+    sound = low >= 0 and high <= 1  # not for NaN
+    return given.prediction if sound else given.checked().prediction
+
+
+def _as_predictions(scores: npt.NDArray[Any]) -> tuple[Floats, float]:
+    clip = CLIP_FLOAT64
+    if scores.dtype.kind == "f" and scores.dtype.itemsize < 8:
+        clip = CLIP_FLOAT32
+    if scores.ndim == 2 and scores.shape[1] == 2:
+        scores = _second_column(scores)
+    elif scores.ndim == 2 and scores.shape[1] > 2:
+        raise InvalidForecastsError(
+            "y_proba must hold one probability per row, or two that sum to one",
+            f"shape {scores.shape}",
+            "choose one class: y_proba[:, k] with pos_label set to its label",
+        )
+    return as_floats(one_column(scores, "y_proba")), clip
+
+
+def _second_column(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """P(1) of a (n, 2) array, after checking that the rows are distributions."""
+    if scores.dtype.kind not in "biuf":
+        scores = as_floats(scores)
+    sums = as_floats(scores.sum(axis=1))
+    off = ~(np.abs(sums - 1) <= ROW_SUM_TOLERANCE) & ~np.isnan(sums)
+    if off.any():
+        row = int(np.flatnonzero(off)[0])
+        raise InvalidForecastsError(
+            "two columns of y_proba must be the chances of 0 and of 1 and sum to one",
+            f"{off.sum()} rows that do not, first row {row}: {scores[row].tolist()}",
+            "pass the column of the positive outcome alone",
+        )
+    return scores[:, 1]
+
+
+def _as_outcomes(labels: npt.NDArray[Any], pos_label: object, prediction: Floats) -> Outcomes:
+    labels = one_column(labels, "y_true")
+    if pos_label is not None:
+        return _matches(labels, pos_label)
+    kind = labels.dtype.kind
+    if kind == "b":
+        return np.ascontiguousarray(labels).view(np.uint8)
+    if kind in "iu":
+        return np.ascontiguousarray(labels, dtype=np.int64)
+    if kind == "f":
+        return np.ascontiguousarray(labels, dtype=np.float64)
+    if kind == "O":
+        refuse_missing(labels, "y_true")
+        real = bool | int | float | np.bool_ | np.integer | np.floating
+        if all(isinstance(v, real) for v in labels.tolist()):
+            return as_floats(labels)
+    raise InvalidForecastsError(
+        "y_true must be 0 and 1, or come with pos_label",
+        f"labels {examples(labels)}",
+        _swap_hint(prediction) or "name the label of the positive outcome, pos_label=...",
+    )
+
+
+def _matches(labels: npt.NDArray[Any], pos_label: object) -> npt.NDArray[np.uint8]:
+    refuse_missing(labels, "y_true")
+    positive = np.asarray(labels == pos_label)
+    if positive.shape != labels.shape:
+        positive = np.zeros(labels.shape, dtype=bool)
+    if labels.dtype.kind in "OUT":
+        refuse_missing_words(Counter(labels.tolist()), "y_true", pos_label)
+    if not positive.any() and len(set(labels.tolist())) > 1:
+        raise InvalidForecastsError(
+            f"pos_label {plain(pos_label)!r} must be one of the labels",
+            f"labels {examples(labels)}",
+        )
+    return np.ascontiguousarray(positive).view(np.uint8)
+
+
+def _check_lengths(prediction: Floats, outcome: Outcomes, weight: Floats | None) -> None:
+    if prediction.size == 0 or outcome.size == 0:
+        raise InvalidForecastsError("there must be at least one row", "none")
+    if prediction.size != outcome.size:
+        raise InvalidForecastsError(
+            "y_true and y_proba must have the same length", f"{outcome.size} and {prediction.size}"
+        )
+    if weight is not None and weight.size != prediction.size:
+        raise InvalidForecastsError(
+            "sample_weight must have one entry per row",
+            f"{weight.size} for {prediction.size} rows",
+        )
+
+
+def _refuse_where(bad: npt.NDArray[np.bool_], values: npt.NDArray[Any], what: str) -> None:
+    if bad.any():
+        rows = np.flatnonzero(bad)
+        raise InvalidForecastsError(
+            what, f"{rows.size} rows that are not, first row {rows[0]}: {values[rows[0]]}"
+        )
+
+
+def _refuse_labels(outcome: Outcomes, prediction: Floats) -> None:
+    if not ((outcome < 0) | (outcome > 1)).any():
+        return
+    labels = np.unique(outcome)
+    hint = _swap_hint(prediction)
+    if not hint and labels.size == 2:
+        hint = f"name the label of the positive outcome, for instance pos_label={labels[1]:g}"
+    raise InvalidForecastsError(
+        "y_true must hold 0 and 1, or mean outcomes between them",
+        f"labels {examples(labels)}",
+        hint or "name the label of the positive outcome, pos_label=...",
+    )
+
+
+def _refuse_range(prediction: Floats, outside: npt.NDArray[np.bool_], outcome: Outcomes) -> None:
+    low, high = float(prediction.min()), float(prediction.max())
+    between = outcome[(outcome > 0) & (outcome < 1)]
+    if between.size and np.array_equal(prediction, np.round(prediction)):
+        hint = "y_true holds probabilities and y_proba labels: are the two arguments swapped"
+    else:
+        hint = range_hint(low, high)
+    raise InvalidForecastsError(
+        "y_proba must be probabilities in [0, 1]",
+        f"{outside.sum()} of {outside.size} outside, from {low:g} to {high:g}, "
+        f"first rows {first_rows(outside)}",
+        hint,
+    )
+
+
+def range_hint(low: float, high: float) -> str:
+    """Guess what numbers that are no probabilities are."""
+    if low < 0 and high <= 1:
+        return "a negative number may stand for a missing value: leave those rows out"
+    if low >= 1 and high <= 10:
+        return "these look like ratings: turn them into probabilities first"
+    if low >= 0 and 2 < high <= 100:
+        return "these look like percentages: divide by 100 (on the command line --scale percent)"
+    if low < 0:
+        return "these look like scores or log-odds: turn them into probabilities first"
+    return "probabilities end at 1"
+
+
+def refuse_swap(rows: Given | Rows) -> None:
+    """Refuse mean outcomes beside predictions that are all 0 or 1: the likely sign of a swap."""
+    several = np.unique(rows.outcome).size > 3
+    if several and np.isin(rows.prediction, (0.0, 1.0)).all():
+        raise InvalidForecastsError(
+            "y_true must be outcomes and y_proba probabilities",
+            "probabilities in y_true and only 0 and 1 in y_proba",
+            "are the two arguments swapped? The truth comes first",
+        )
+
+
+def _swap_hint(prediction: Floats) -> str:
+    if np.isin(prediction, (0.0, 1.0)).all():
+        return "y_proba holds only 0 and 1: are the two arguments swapped"
+    return ""

@@ -1,0 +1,1 @@
+"""Sums that an engine makes of rows where they live, brought to a Joint."""
