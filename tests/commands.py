@@ -115,8 +115,9 @@ def broken_stdout() -> None:
     os.dup2(writer, 1)
 
 
-def full_disk() -> None:
+def full_disk(stdin: str = os.devnull) -> None:
     """No file may grow, and writing says so instead of ending the process."""
+    os.dup2(os.open(stdin, os.O_RDONLY), 0)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 import calibrant as cal
-from calibrant.errors import InferenceRefusedError, InvalidForecastsError
+from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from oracles.definitions import group_levels
 from oracles.strategies import predictions, rows, universal, weighted_rows
 
@@ -271,3 +271,10 @@ def test_adding_something_else_is_a_type_error():
     with pytest.raises(TypeError):
         cal.Joint.from_samples([0, 1], [0.2, 0.7]) + 1
     assert cal.Joint.from_samples([0, 1], [0.2, 0.7]) != 1
+
+
+@pytest.mark.parametrize("rng", [-1, 1.5, True, "seed", [1, 2]])
+def test_randomness_comes_from_a_generator_or_a_seed(rng):
+    joint = cal.Joint.from_samples([0, 1, 1], [0.2, 0.6, 0.7])
+    with pytest.raises(InvalidOptionError, match="rng must be"):
+        joint.simulated(rng)

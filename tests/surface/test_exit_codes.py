@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import textwrap
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -171,6 +173,29 @@ def test_closed_standard_input_is_wrong_input():
     ended = run_forked("audit", "-", fault=commands.close_stdin)
     assert ended.code == 2, ended
     assert "standard input" in ended.stderr
+
+
+def test_no_room_for_a_copy_of_standard_input_is_no_verdict(sources):
+    ended = run_forked("check", "-", fault=partial(commands.full_disk, sources["rows"]))
+    assert ended.code == 74, ended
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 70])
+def test_the_step_in_the_docs_keeps_the_code(code, tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
+    step = textwrap.dedent(page.split("- run: |\n")[1].split("```")[0])
+    said = "echo said > summary.md; " if code in {0, 1, 3} else ""
+    (tmp_path / "calibrant").write_text(f"#!/bin/sh\n{said}exit {code}\n")
+    (tmp_path / "calibrant").chmod(0o755)
+    done = subprocess.run(
+        ["/bin/bash", "-e", "-o", "pipefail", "-c", step],
+        cwd=tmp_path,
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "GITHUB_STEP_SUMMARY": str(tmp_path / "page")},
+        check=False,
+        capture_output=True,
+    )
+    assert done.returncode == (0 if code == 3 else code), done
+    assert (tmp_path / "page").exists() == bool(said)
 
 
 def test_standard_input_is_an_input(tmp_path):

@@ -275,19 +275,12 @@ def test_an_audit_is_logged_to_mlflow(frame, tmp_path, monkeypatch):
 
 
 SLOW_WRITER = """
-import sys, time, os
-from pathlib import Path
-import calibrant.report.write as write
-real = os.fdopen
-class Slow:
-    def __init__(self, file): self.file = file
-    def __enter__(self): return self
-    def __exit__(self, *error): self.file.close()
-    def write(self, text):
-        self.file.write(text[:5]); self.file.flush()
-        print("half", flush=True); time.sleep(60)
-write.os.fdopen = lambda *a, **k: Slow(real(*a, **k))
-write.write_whole(sys.argv[1], "new report")
+import sys, time
+from calibrant.writing import drafted
+with drafted(sys.argv[1]) as draft:
+    draft.write_text("new r")
+    print("half", flush=True)
+    time.sleep(60)
 """
 
 
