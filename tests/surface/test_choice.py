@@ -10,8 +10,9 @@ from scipy.special import expit, logit
 
 import calibrant as cal
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
-from calibrant.repair import Isotonic, Platt, choose
+from calibrant.repair import Isotonic, Platt, VennAbers, choose
 from calibrant.repair.folds import split_counts, split_rows
+from calibrant.repair.text import choice_text
 
 N = 4000
 
@@ -273,3 +274,55 @@ def test_forecasts_of_0_and_1_that_proved_wrong_do_not_stop_the_choice():
 def test_what_cannot_be_chosen_from_is_refused(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+@pytest.mark.parametrize("forecast", ["some are 1", "all are 1"])
+def test_certain_forecasts_that_failed_have_one_score_everywhere(forecast):
+    """The log loss is infinite in words, table and plain data; nothing finite is made of it."""
+    rng = np.random.default_rng(0)
+    chance = rng.random(1000)
+    y = rng.random(1000) < chance
+    p = np.where(rng.random(1000) < (0.1 if forecast == "some are 1" else 2), 1.0, chance**2)
+    failed = int(((p == 1) & ~y).sum())
+    choice = choose(p, y, rng=0, draws=99)
+    assert np.isinf(choice.before.log_loss)
+    assert choice.before.failed == failed
+    assert choice.table["score"][0] == np.inf
+    assert choice.gain.value == choice.gain.low == choice.gain.high == np.inf
+    at = choice.table["chosen"].index(True)
+    assert choice.table["score"][at] == pytest.approx(choice.after.log_loss)
+    assert choice.table["gain"][at] == np.inf
+    assert f"saves an infinite log score, because {failed} forecasts of exactly" in str(choice)
+    assert f"Brier score goes from {choice.before.brier:.3g} to {choice.after.brier:.3g}" in str(
+        choice
+    )
+    assert "e+" not in str(choice)
+    told = choice_text(choice)
+    assert f"infinite ({failed} forecasts of 0 or 1 failed)" in told
+    assert told.count("infinite") >= 3
+    data = json.loads(json.dumps(choice.as_dict(), allow_nan=False))
+    assert data["before"]["log_loss"] is data["table"]["score"][0] is data["gain"]["value"] is None
+    assert data["before"]["failed"] == failed
+    assert data["after"]["failed"] == 0
+
+
+def test_a_score_that_stays_infinite_gains_nothing_to_tell():
+    from calibrant.repair.choice import Gain
+
+    gain = Gain(1.0, 0.5, 1.5, 0.1)
+    assert gain.told(2.0, 1.0) is gain
+    assert np.isnan(gain.told(np.inf, np.inf).value)
+    assert gain.told(1.0, np.inf).value == -np.inf
+    assert gain.told(np.inf, np.inf).as_dict() == {"value": None, "low": None, "high": None}
+
+
+@pytest.mark.parametrize("low", [-60, 0])
+def test_venn_abers_is_right_or_refuses_extreme_weights(low):
+    rng = np.random.default_rng(0)
+    p, y = rng.random(200), rng.random(200) < 0.4
+    with pytest.raises(InvalidForecastsError, match="weights for VennAbers"):
+        VennAbers().fit(p, y, 10.0 ** rng.uniform(low, 64, 200))
+    fitted = VennAbers().fit(p, y, 10.0 ** rng.uniform(-60, 3, 200))
+    lower, upper = fitted.interval(p)
+    assert (lower <= upper + 1e-12).all()
+    assert ((fitted.transform(p) > 0) & (fitted.transform(p) < 1)).all()

@@ -70,7 +70,7 @@ def test_metadata_that_cannot_be_is_refused(field, value):
         )
 
 
-@pytest.mark.parametrize("least", [2, 0.5 + 1e-9, -0.1, "0", None, True])
+@pytest.mark.parametrize("least", [2, 0.5, -0.1, "0", None, True])
 def test_a_group_map_keeps_a_margin_below_a_half(least):
     stored = json.loads(loaders.LOADERS["labels"][0]) | {"least": least}
     with pytest.raises(InvalidStateError, match="least"):

@@ -261,3 +261,76 @@ def test_apply_refuses_files_without_the_columns_of_the_groups(broken, tmp_path)
     assert done.returncode == 2
     assert "column 'site'" in done.stderr
     assert not (tmp_path / "out.csv").exists()
+
+
+def percent_rows(tmp_path):
+    """Per cent, one row in twenty of which is below 1 %, as a column of text for DuckDB too."""
+    rng = np.random.default_rng(3)
+    chance = np.where(np.arange(3000) % 20 == 0, 0.006, rng.random(3000))
+    rows = {"prediction": 100 * chance**2, "outcome": (rng.random(3000) < chance).astype(int)}
+    pd.DataFrame(rows).to_csv(tmp_path / "rows.csv", index=False)
+    return tmp_path / "rows.csv", pd.read_csv(tmp_path / "rows.csv")["prediction"].to_numpy()
+
+
+def test_a_map_of_percent_takes_percent_everywhere(tmp_path):
+    file, percent = percent_rows(tmp_path)
+    places = {end: tmp_path / f"map.{end}" for end in ("json", "sql", "py", "parquet")}
+    done = run(
+        "repair", str(file), "--scale", "percent", "--map", str(places["json"]), "--sql",
+        str(places["sql"]), "--python", str(places["py"]), "--out", str(places["parquet"]),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    fitted = load(places["json"])
+    wanted = load(json.loads(fitted.to_json()) | {"scale": "unit"}).transform(percent / 100)
+    assert fitted.transform(percent) == pytest.approx(wanted)
+    assert pd.read_parquet(places["parquet"])["recalibrated"].to_numpy() == pytest.approx(wanted)
+    text = places["sql"].read_text(encoding="utf-8")
+    assert "Takes per cent" in text.splitlines()[0]
+    found = duckdb.sql(f"select {text} from read_csv('{file}')").fetchall()  # noqa: S608
+    assert [row[0] for row in found] == pytest.approx(wanted)
+    names: dict = {}
+    exec(places["py"].read_text(encoding="utf-8"), names)  # noqa: S102
+    assert [names["recalibrate"](p) for p in percent[:50]] == pytest.approx(wanted[:50])
+    out = tmp_path / "applied.csv"
+    done = run("apply", str(places["json"]), str(file), "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert pd.read_csv(out)["recalibrated"].to_numpy() == pytest.approx(wanted)
+    done = run(
+        "apply", str(places["json"]), str(file), "--out", str(out), "--scale", "unit", "--force"
+    )
+    assert done.returncode == 2
+    assert "must hold probabilities" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["uuid", "time", "interval"])
+def test_repair_by_strange_types_writes_all_or_nothing(kind, tmp_path):
+    """Values that a map cannot hold are refused before the first file is written."""
+    values = {
+        "uuid": "case when i % 2 = 0 then '00000000-0000-0000-0000-000000000001'::uuid "
+        "else '00000000-0000-0000-0000-000000000002'::uuid end",
+        "time": "case when i % 2 = 0 then time '10:00' else time '11:30:00.5' end",
+        "interval": "case when i % 2 = 0 then interval 1 day else interval 2 days end",
+    }[kind]
+    file = tmp_path / "rows.parquet"
+    duckdb.execute("select setseed(0.3)")
+    duckdb.execute(
+        f"copy (select p as prediction, cast(u < p + 0.25 * (i % 2) as integer) as outcome, "  # noqa: S608
+        f"{values} as g from (select i, 0.2 + 0.5 * random() as p, random() as u "
+        f"from range(6000) as t (i))) to '{file}'"
+    )
+    out, map_file = tmp_path / "out.parquet", tmp_path / "map.json"
+    done = run("repair", str(file), "--by", "g", "--out", str(out), "--map", str(map_file))
+    if kind == "interval":
+        assert done.returncode == 2
+        assert "cannot be stored" in done.stderr
+        assert not out.exists()
+        assert not map_file.exists()
+        return
+    assert done.returncode == 0, done.stderr
+    again = tmp_path / "again.parquet"
+    assert run("apply", str(map_file), str(file), "--out", str(again)).returncode == 0
+    found = [pd.read_parquet(path)["recalibrated"].to_numpy() for path in (out, again)]
+    assert np.array_equal(*found)
+    frame = duckdb.sql(f"select outcome, g, recalibrated from '{out}'").df()  # noqa: S608
+    means = frame.groupby("g")[["outcome", "recalibrated"]].mean()
+    assert means["recalibrated"].to_numpy() == pytest.approx(means["outcome"].to_numpy(), abs=0.02)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -175,7 +176,7 @@ class GroupMap:
         if not data.has("map") or data.get("map") != "GroupMap":
             return cls(load_map(data.data), Patches((), ()))
         data.require_schema(SCHEMA)
-        least = data.number("least", 0.0, 0.5)
+        least = data.number("least", 0.0, math.nextafter(0.5, 0.0))
         return cls(load_map(data.part("base").data), Patches.from_stored(data), least)
 
     def to_sql(self, column: str = "prediction", *, dialect: str = "duckdb") -> str:

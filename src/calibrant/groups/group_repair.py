@@ -23,7 +23,7 @@ from calibrant.inference.verdict import default_tolerance
 from calibrant.joint import Rows
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair import Choice, Judgement
-from calibrant.repair.choice import Gain
+from calibrant.repair.choice import Gain, plain_table
 from calibrant.repair.folds import Units
 from calibrant.repair.judgement import FEWEST_ROWS, WorstGroup
 
@@ -99,15 +99,13 @@ class GroupRepair:
         gain, plain = self.gain, self.plain
         count = len(self.map.patches.patches)
         are, save = ("is", "it saves") if count == 1 else ("are", "they save")
-        sure = f"between {gain.low:.2g} and {gain.high:.2g} with {self.confidence * 100:.3g} %"
         what = "the forecasts as they are" if plain.leave_alone else f"the {plain.map.name} map"
         steps = sorted(self.fit.steps, key=lambda step: -step.decrease)
         most = list(dict.fromkeys(step.group for step in steps))[:3]
         return (
             f"{patches_text(count).capitalize()} for groups on top of {what} "
-            f"{are} worth it: out of sample {save} {gain.value:.2g} "
-            f"of the {self.score} score per row beyond it ({sure} confidence), most for "
-            f"{'; '.join(most)}. {plain.map.sentence}"
+            f"{are} worth it: out of sample {save} {gain.text(self.score, self.confidence)} "
+            f"beyond it, most for {'; '.join(most)}. {plain.map.sentence}"
         )
 
     def __str__(self) -> str:
@@ -119,9 +117,9 @@ class GroupRepair:
             "map": self.map.to_dict(),
             "score": self.score,
             "confidence": self.confidence,
-            "gain": {"value": self.gain.value, "low": self.gain.low, "high": self.gain.high},
+            "gain": self.gain.as_dict(),
             "patched": self.patched,
-            "table": self.table,
+            "table": plain_table(self.table),
             "before": self.before.as_dict(),
             "after": self.after.as_dict(),
             "groups_before": self.groups_before.table(),

@@ -27,7 +27,7 @@ from calibrant.regression import rows_behind
 from calibrant.repair import Choice, RecalibrationMap
 from calibrant.repair.choice import Gain, candidates_of, choose_among, gain_of, is_clear
 from calibrant.repair.folds import Units, read_units
-from calibrant.repair.judgement import losses
+from calibrant.repair.judgement import losses, mean_loss
 
 # Shift and stretch of a group: bias of its mean, and bias that grows with the prediction.
 DEGREE = 1
@@ -145,12 +145,14 @@ def repair_by_group(
     over = gain_of(seen, losses(rule, seen, seen.prediction) - left, confidence)
     fitted, fit = _fitted(units, divided, plain.map, np.ones(units.fold.size, dtype=bool))
     patched = is_clear(gain, seen, rule, first, repaired) and bool(fitted.patches.patches)
+    scores = [mean_loss(seen, rule, p) for p in (seen.prediction, first, repaired)]
+    gain, over = gain.told(*scores[1:]), over.told(scores[0], scores[2])
     if not patched:
         fitted, repaired = replace(fitted, patches=Patches((), ())), first
     return GroupRepair(
         map=fitted,
         plain=plain,
-        table=_table(plain, over, gain, float(seen.weight @ left / seen.weight.sum()), patched),
+        table=_table(plain, over, gain, scores[2], patched),
         gain=gain,
         fit=fit,
         _units=seen,

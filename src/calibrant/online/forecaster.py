@@ -236,7 +236,9 @@ class Forecaster(ABC):
             self._coin = generator_from(stored.part("coin"))
         if self.rounds != self.horizon:  # a round on a copy shows whether the state holds together
             trial = deepcopy(self)
-            trial.predict()
+            said = np.asarray(trial.predict())
+            if not bool(((said >= 0) & (said <= 1)).all()):
+                raise InvalidStateError(f"{stored.what} must predict probabilities", f"{said}")
             trial.update(0)
 
     def _make_room(self, state: Stored) -> None:

@@ -19,9 +19,10 @@ from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.regression import LEAST
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.folds import Units, read_units
-from calibrant.repair.judgement import Judgement, judge, losses
+from calibrant.repair.judgement import Judgement, failed_rows, finite, judge, losses, mean_loss
 from calibrant.repair.parametric import Identity
 from calibrant.repair.stored import MAPS
+from calibrant.words import count_text
 
 # A gain of fewer standard errors leaves forecasts alone: calibrated ones reach it by luck in one
 # sample of twenty, were there but one map to try.
@@ -30,12 +31,36 @@ CLEARLY = 1.645
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Mean loss saved per row, out of sample, with the ends of a normal interval."""
+    """Mean loss saved per row, out of sample, with the ends of a normal interval.
+
+    Where forecasts of exactly 0 or 1 failed the log score is infinite: so are then what a map
+    saves and both ends, or all are NaN if the score stays infinite.
+    """
 
     value: float
     low: float
     high: float
     standard_error: float
+
+    def told(self, before: float, after: float) -> Gain:
+        """Return what the mean scores before and after say, if one of them is infinite."""
+        if np.isfinite(before) and np.isfinite(after):
+            return self
+        value = np.nan if before == after else before - after
+        return Gain(value, value, value, np.nan)
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Return plain data; what is infinite or not defined is None."""
+        return {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high)}
+
+    def text(self, score: str, confidence: float) -> str:
+        """Say what is saved."""
+        if np.isposinf(self.value):
+            return f"an infinite {score} score"
+        if np.isnan(self.value):
+            return f"something of the {score} score, which stays infinite"
+        sure = f"between {self.low:.2g} and {self.high:.2g} with {confidence * 100:.3g} %"
+        return f"{self.value:.2g} of the {score} score per row ({sure} confidence)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,17 +117,17 @@ class Choice:
     @property
     def sentence(self) -> str:
         """Say what was chosen and what it gains."""
-        gain = self.gain
         if self.leave_alone:
             best = f" (the best was {self.runner_up})" if self.runner_up else ""
             return (
                 f"Leave it alone: out of sample no map improves the {self.score} score by more "
                 f"than noise{best}."
             )
-        sure = f"between {gain.low:.2g} and {gain.high:.2g} with {self.confidence * 100:.3g} %"
+        saved = self.gain.text(self.score, self.confidence)
+        why = failure_text(self._units, self._units.prediction, self._repaired)
         return (
-            f"The {self.map.name} map is worth it: out of sample it saves {gain.value:.2g} of the "
-            f"{self.score} score per row ({sure} confidence). {self.map.sentence}"
+            f"The {self.map.name} map is worth it: out of sample it saves {saved}{why}. "
+            f"{self.map.sentence}"
         )
 
     def __str__(self) -> str:
@@ -114,8 +139,8 @@ class Choice:
             "map": self.map.to_dict(),
             "score": self.score,
             "confidence": self.confidence,
-            "gain": {"value": self.gain.value, "low": self.gain.low, "high": self.gain.high},
-            "table": self.table,
+            "gain": self.gain.as_dict(),
+            "table": plain_table(self.table),
             "before": self.before.as_dict(),
             "after": self.after.as_dict(),
             "sentence": self.sentence,
@@ -190,8 +215,10 @@ def choose(
     Friedman, Olshen, Stone 1984); no map at all is the simplest. Forecasts are also left alone
     unless the gain is 1.645 standard errors or more, of the sample or of a sample in which the
     forecasts are right, whichever is larger: where few events happened the sample hides its spread.
-    Forecasts of exactly 0 or 1 that proved wrong cost 37 in the log score here, not infinitely
-    much.
+    To compare maps, forecasts of exactly 0 or 1 that failed cost 37 in the log score, because
+    infinite losses cannot be compared. What is told is not cut: the score of such forecasts is
+    infinite, and so is what a map saves; `before.failed` counts them, and the Brier score stands
+    beside.
 
     Examples
     --------
@@ -240,13 +267,17 @@ def choose_among(
     }
     if not is_clear(gains[chosen], seen, rule, seen.prediction, held[chosen]):
         chosen = "Identity"
-    total = float(seen.weight.sum())
+    scores = {name: mean_loss(seen, rule, values) for name, values in held.items()}
+    told = {
+        name: gain if name == "Identity" else gain.told(scores["Identity"], scores[name])
+        for name, gain in gains.items()
+    }
     table: dict[str, list[Any]] = {
         "map": list(lost),
-        "score": [float(seen.weight @ values) / total for values in lost.values()],
-        "gain": [gain.value for gain in gains.values()],
-        "gain_low": [gain.low for gain in gains.values()],
-        "gain_high": [gain.high for gain in gains.values()],
+        "score": list(scores.values()),
+        "gain": [gain.value for gain in told.values()],
+        "gain_low": [gain.low for gain in told.values()],
+        "gain_high": [gain.high for gain in told.values()],
         "behind": [behind[name] for name in lost],
         "chosen": [name == chosen for name in lost],
     }
@@ -255,7 +286,7 @@ def choose_among(
     return Choice(
         map=fitted,
         table=table,
-        gain=gains[chosen],
+        gain=told[chosen],
         score=rule.name,
         runner_up=best if chosen == "Identity" and best != "Identity" else "",
         _units=seen,
@@ -282,6 +313,26 @@ def candidates_of(maps: Sequence[RecalibrationMap | str] | None) -> dict[str, Re
             )
         found[name] = one
     return found
+
+
+def failure_text(units: Units, before: Floats, after: Floats) -> str:
+    """Say how many forecasts of exactly 0 or 1 failed before, with Brier scores; or nothing."""
+    failed = failed_rows(units, before)
+    if not failed or failed_rows(units, after):
+        return ""
+    first, second = (mean_loss(units, as_score("brier"), values) for values in (before, after))
+    return (
+        f", because {count_text(failed, 'forecast')} of exactly 0 or 1 failed; the Brier score "
+        f"goes from {first:.3g} to {second:.3g}"
+    )
+
+
+def plain_table(table: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return a table that JSON can hold: what is infinite or not defined is None."""
+    return {
+        name: [finite(value) if isinstance(value, float) else value for value in column]
+        for name, column in table.items()
+    }
 
 
 def _named(by: object) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidStateError
+from calibrant.errors import InvalidForecastsError, InvalidStateError
 from calibrant.joint import Joint
 from calibrant.measures.interval import best_partition
 from calibrant.measures.kernel_smoothed import (
@@ -31,6 +31,9 @@ TILT = 1e-3
 MOST_LEVELS = 2**16
 # How close the bias plus width of the intervals comes to the least possible.
 PARTITION_TOLERANCE = 1e-4
+# To so much weight one row can be added in doubles, and sums of pools agree this well.
+MOST_WEIGHT = 2.0**50
+SUMS_AGREE = 1e-6
 # A smooth map has so many knots to the width of its kernel.
 KNOTS_PER_WIDTH = 4
 
@@ -250,6 +253,12 @@ class VennAbers(RecalibrationMap):
         high = kernels.raised(joint.weight, joint.positives)
         zeros = joint.weight - joint.positives
         low = 1 - kernels.raised(joint.weight[::-1].copy(), zeros[::-1].copy())[::-1]
+        if not (joint.total <= MOST_WEIGHT and bool((low <= high + SUMS_AGREE).all())):
+            raise InvalidForecastsError(
+                "weights for VennAbers must not be so large that one row more is lost in rounding",
+                f"weights from {joint.weight.min():.3g} to {joint.weight.max():.3g}",
+                "divide the weights by their mean",
+            )
         self.mean_width_ = float(joint.mass @ (high - low))
         # At a level both outcomes join it; in the gap above it 0 joins it and 1 joins the next.
         start = np.repeat(joint.prediction, 2)

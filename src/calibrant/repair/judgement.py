@@ -41,7 +41,9 @@ class Judgement:
     brier: float
     """Mean squared error."""
     log_loss: float
-    """Mean of minus the log of the chance given to what happened; may be infinite."""
+    """Mean of minus the log of the chance given to what happened; infinite if `failed`."""
+    failed: int
+    """Rows with a forecast of exactly 0 or 1 that failed."""
     task_loss: float | None
     """Minus the mean payoff of the caller's decision, if there is one."""
     auc: float
@@ -60,10 +62,11 @@ class Judgement:
             "smooth_error_low": self.smooth_error.low,
             "smooth_error_high": self.smooth_error.high,
             "brier": self.brier,
-            "log_loss": _finite(self.log_loss),
+            "log_loss": finite(self.log_loss),
+            "failed": self.failed,
             "task_loss": self.task_loss,
-            "auc": _finite(self.auc),
-            "ties": _finite(self.ties),
+            "auc": finite(self.auc),
+            "ties": finite(self.ties),
             "worst_group": None
             if worst is None
             else {
@@ -88,16 +91,16 @@ def judge(
 
     Every interval starts from the seed of the settings.
     """
-    total = float(units.weight.sum())
 
     def mean(score: Score) -> float:
-        return float(units.weight @ score.expected(units.outcome, prediction)) / total
+        return mean_loss(units, score, prediction)
 
     auc, ties = _ranking(units, prediction)
     return Judgement(
         smooth_error=_interval(units, prediction, settings),
         brier=mean(as_score("brier")),
         log_loss=mean(as_score("log")),
+        failed=failed_rows(units, prediction),
         task_loss=None if task is None else mean(as_score(task)),
         auc=auc,
         ties=ties,
@@ -105,8 +108,20 @@ def judge(
     )
 
 
+def mean_loss(units: Units, score: Score, prediction: Floats) -> float:
+    """Mean score; infinite where the score of a row is."""
+    lost = score.expected(units.outcome, prediction)
+    return float(units.weight @ lost) / float(units.weight.sum())
+
+
+def failed_rows(units: Units, prediction: Floats) -> int:
+    """Count rows with a forecast of exactly 0 or 1 that failed."""
+    failed = np.abs(units.outcome - prediction) == 1
+    return int(units.count[failed].sum())
+
+
 def losses(score: Score, units: Units, prediction: Floats) -> Floats:
-    """Loss of each row; a forecast of 0 or 1 that proved wrong costs much, but not all."""
+    """Loss of each row to choose by, where a forecast of 0 or 1 that failed costs 37 at most."""
     if_not, if_so = score.losses(np.clip(prediction, LEAST, 1 - LEAST))
     return np.where(units.outcome == 1, if_so, if_not)
 
@@ -153,5 +168,6 @@ def _ranking(units: Units, prediction: Floats) -> tuple[float, float]:
     return right / pairs, tied / pairs
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """Return a number that JSON can hold, or None."""
     return value if np.isfinite(value) else None

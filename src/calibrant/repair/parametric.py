@@ -21,6 +21,8 @@ CURVE = Model(
     (np.inf, MOST_SLOPE, MOST_SLOPE),
 )
 PLAIN = (0.0, 1.0)
+# Larger ratios come from forecasts of exactly 0 or 1, whose odds are no number to be told.
+UNTOLD = 1e9
 SMOOTHINGS = ("platt", "none")
 ONE_OUTCOME = "only one outcome was seen"
 PARTED = "a threshold parts the outcomes seen, so that Platt's smoothed targets were used"
@@ -307,6 +309,8 @@ def _all_right(joint: Joint) -> bool:
 
 
 def _times(ratio: float) -> str:
+    if not 1 / UNTOLD < ratio < UNTOLD:
+        return f"{'multiplied' if ratio > 1 else 'divided'} by more than {UNTOLD:,.0f}"
     return f"multiplied by {ratio:.3g}" if ratio >= 1 else f"divided by {1 / ratio:.3g}"
 
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from calibrant.repair.judgement import Judgement
+from calibrant.words import count_text
 
 
 class Chosen(Protocol):
@@ -49,7 +50,7 @@ def choice_text(choice: Chosen) -> str:
     for i, name in enumerate(table["map"]):
         gain = "" if name == "Identity" else _gain(table, i)
         mark = "  <- chosen" if table["chosen"][i] else ""
-        lines.append(f"{name:24}{table['score'][i]:12.5f}  {gain}{mark}".rstrip())
+        lines.append(f"{name:24}{_score(table['score'][i]):>12}  {gain}{mark}".rstrip())
     return "\n".join(lines)
 
 
@@ -58,10 +59,12 @@ def _lines(judged: Judgement) -> dict[str, str]:
     lines = {
         "smooth error": f"{smooth.value:.4f} ({smooth.low:.4f} to {smooth.high:.4f})",
         "Brier score": f"{judged.brier:.5f}",
-        "log loss": f"{judged.log_loss:.5f}",
+        "log loss": _score(judged.log_loss),
         "AUC": "not defined" if np.isnan(judged.auc) else f"{judged.auc:.4f}",
         "tied pairs": "not defined" if np.isnan(judged.ties) else f"{100 * judged.ties:.2f} %",
     }
+    if judged.failed:
+        lines["log loss"] += f" ({count_text(judged.failed, 'forecast')} of 0 or 1 failed)"
     if judged.task_loss is not None:
         lines["loss of your task"] = f"{judged.task_loss:.5f}"
     if judged.worst_group is not None:
@@ -73,6 +76,12 @@ def _lines(judged: Judgement) -> dict[str, str]:
     return lines
 
 
+def _score(value: float) -> str:
+    return f"{value:.5f}" if np.isfinite(value) else "infinite"
+
+
 def _gain(table: dict[str, list[float]], i: int) -> str:
+    if not np.isfinite(table["gain"][i]):
+        return "not defined" if np.isnan(table["gain"][i]) else f"{table['gain'][i]:+}inite"
     low, high = table["gain_low"][i], table["gain_high"][i]
     return f"{table['gain'][i]:+.5f} ({low:+.5f} to {high:+.5f})"

@@ -117,13 +117,14 @@ def _repair(summary: Summary) -> dict[str, Any] | None:
     if choice is None:
         return None
     before, after = choice.smooth_errors
+    gain = choice.gain.as_dict()
     return {
         "map": choice.map.name,
         "leave_alone": choice.leave_alone,
         "score": choice.score,
-        "gain": choice.gain.value,
-        "gain_low": choice.gain.low,
-        "gain_high": choice.gain.high,
+        "gain": gain["value"],
+        "gain_low": gain["low"],
+        "gain_high": gain["high"],
         "smooth_error_before": before,
         "smooth_error_after": after,
         "sentence": choice.sentence,
