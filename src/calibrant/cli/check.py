@@ -79,7 +79,8 @@ def check(
     from calibrant.joint.paths import settled
     from calibrant.report.audit import DRAWS
     from calibrant.report.gate import Baseline, read_limits, run_gate
-    from calibrant.report.source import Roles, join_pairs, read
+    from calibrant.report.pairs import join_pairs
+    from calibrant.report.source import Roles, read
 
     if key is not None and baseline is None:
         raise InvalidOptionError("--key needs --baseline", repr(key))
