@@ -224,7 +224,7 @@ def test_bad_rows_are_counted_on_the_engine(engine, columns, message):
 def test_a_label_that_is_not_there_is_refused(engine):
     with pytest.raises(InvalidForecastsError, match=r"'snow' must be one of.*'dry', 'rain'"):
         cal.Joint.from_frame(engine(TABLE), prediction="p", outcome="label", pos_label="snow")
-    with pytest.raises(InvalidForecastsError, match="1 for labels of type String"):
+    with pytest.raises(InvalidForecastsError, match="pos_label 1 must be one of the labels"):
         cal.Joint.from_frame(engine(TABLE), prediction="p", outcome="label", pos_label=1)
     only_dry = TABLE.filter(pc.equal(TABLE["label"], "dry"))
     joint = cal.Joint.from_frame(

@@ -233,7 +233,7 @@ def test_command_takes_positions_percent_and_missing_rows(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--classes", "cat,dog,fox"], "lists of 3"),
+        (["--classes", "cat,dog,fox"], "lists of numbers"),
         (["--classes", "cat,dog"], "sum to one"),
         (["--classes", "cat,dog,cow", "--by", "outcome"], "--by"),
         (["--classes", "cat,dog,cow", "--outcome", "truth"], "truth"),

@@ -79,7 +79,8 @@ def check(
     from calibrant.data.paths import settled
     from calibrant.inference.settings import Settings
     from calibrant.report.gate import Baseline, read_limits, run_gate
-    from calibrant.report.source import Roles, join_pairs, read
+    from calibrant.report.pairs import join_pairs
+    from calibrant.report.source import Roles, read
 
     check_files({"--json": json_path, "--markdown": markdown}, [*files, baseline])
     if key is not None and baseline is None:

@@ -166,9 +166,14 @@ class Table:
             if not self._is_text(name):
                 continue
             if part is Part.NUMBER:
-                self._refuse_text(name, f"try_cast({self._filled(name)} as double)")
+                self._refuse_text(name, f"try_cast({self._filled(name)} as double)", "numbers")
             elif part is Part.NUMBERS:
-                self._refuse_text(name, f"try_cast({self._filled(name)} as double[])")
+                self._refuse_text(
+                    name,
+                    f"try_cast({self._filled(name)} as double[])",
+                    "lists of numbers",
+                    "write lists, or give each class a column of its name",
+                )
             elif part is Part.OUTCOME and labels.positive is None:
                 self._refuse_labels(name, self._known(name, labels))
 
@@ -251,14 +256,14 @@ class Table:
         ).fetchone()
         return None if found is None else (int(found[0]), str(found[1]))
 
-    def _refuse_text(self, name: str, number: str) -> None:
+    def _refuse_text(self, name: str, number: str, what: str, hint: str = "") -> None:
         found = self._first(name, f"{self._filled(name)} is not null and {number} is null")
         if found is not None:
             row, example = found
             raise InvalidForecastsError(
-                f"column {name!r} must hold numbers",
+                f"column {name!r} must hold {what}",
                 f"text such as {example!r} in row {row}",
-                number_hint(example),
+                hint or number_hint(example),
             )
 
     def _refuse_labels(self, name: str, known: str) -> None:

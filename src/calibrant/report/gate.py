@@ -23,7 +23,8 @@ from calibrant.inference.verdict import (
 )
 from calibrant.options import check_share
 from calibrant.report.markdown import escaped, table
-from calibrant.report.source import Pairs, Source
+from calibrant.report.pairs import Pairs
+from calibrant.report.source import Source
 from calibrant.report.stages import Tell, silent
 from calibrant.words import count_text
 

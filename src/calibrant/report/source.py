@@ -11,11 +11,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from calibrant.data.columns import ColumnNames, known_outcomes
-from calibrant.data.files import NO_LABELS, opened, read_columns, without_missing
+from calibrant.data.files import NO_LABELS, opened, without_missing
 from calibrant.data.frames import as_frame
 from calibrant.data.labels import Labels, Told
 from calibrant.data.names import require
-from calibrant.data.paths import Files, Paths, are_paths, settled
+from calibrant.data.paths import Files, are_paths, settled
 from calibrant.data.tables import Part
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
@@ -252,83 +252,6 @@ def reading_notes(files: Files, told: Told | None, dropped: int = 0) -> list[str
     if dropped:
         notes.append(f"{count_text(dropped, 'row')} with a missing value were dropped")
     return notes
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Outcomes, old and new predictions of the rows that two releases share."""
-
-    outcome: Any
-    old: Any
-    new: Any
-    counts: tuple[int, int]
-    """Rows of the earlier release and of the new one."""
-
-    @property
-    def sentence(self) -> str:
-        """Say how many rows were compared."""
-        before, after = self.counts
-        shared = len(self.outcome)
-        return (
-            f"{count_text(shared, 'key')} in both; {count_text(before - shared, 'row')} of the "
-            f"baseline and {count_text(after - shared, 'row')} of the file have no partner"
-        )
-
-
-def join_pairs(
-    old: Paths,
-    new: Paths,
-    key: str,
-    roles: Roles,
-    *,
-    labels: Labels = NO_LABELS,
-    percent: bool = False,
-    drop_missing: bool = False,
-) -> Pairs:
-    """Join the rows of two releases by a key that each row has once."""
-    parts = {key: Part.VALUE, roles.prediction: Part.NUMBER, roles.outcome: Part.OUTCOME}
-    tables = []
-    for files, name in ((old, "the baseline"), (new, "the file")):
-        table = prepare(
-            read_columns(files, parts, labels)[0],
-            roles.prediction,
-            roles.outcome,
-            percent=percent,
-            drop_missing=drop_missing,
-        )
-        keys = np.ma.asarray(table.columns[key])
-        if np.ma.is_masked(keys) or len(set(keys.tolist())) != len(keys):
-            raise InvalidForecastsError(
-                f"key must name each row of {name} once",
-                f"missing or repeated values in {key!r}",
-            )
-        tables.append(table)
-    before, after = tables
-    first, second = _common(*(np.ma.getdata(t.columns[key]) for t in tables))
-    if not first.size:
-        raise InvalidForecastsError("the baseline must share rows with the file", "no common key")
-    then: Any = np.ma.asarray(before.outcome[first], dtype=float)
-    now: Any = np.ma.asarray(after.outcome[second], dtype=float)
-    differ = np.ma.getmaskarray(then) | np.ma.getmaskarray(now)
-    differ |= np.ma.getdata(then) != np.ma.getdata(now)
-    if differ.any():
-        raise InvalidForecastsError(
-            "rows with the same key must have the same outcome", f"{differ.sum()} that differ"
-        )
-    return Pairs(
-        after.outcome[second],
-        before.prediction[first],
-        after.prediction[second],
-        (len(before.outcome), len(after.outcome)),
-    )
-
-
-def _common(old: Any, new: Any) -> tuple[Any, Any]:
-    """Find the places of keys that are in both, which are compared as text if one of them is."""
-    if "O" in {old.dtype.kind, new.dtype.kind}:
-        old, new = old.astype(str), new.astype(str)
-    _, first, second = np.intersect1d(old, new, return_indices=True)
-    return first, second
 
 
 def _of_rows(
