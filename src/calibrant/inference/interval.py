@@ -13,7 +13,7 @@ from calibrant.inference.scores import score_interval, score_of
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.measures.distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import as_generator, check_draws, check_share
+from calibrant.options import as_generator, check_draws, check_share, refuse_unknown
 from calibrant.words import percent_text
 
 METHODS = ("multiplier", "worst-case")
@@ -116,8 +116,7 @@ def confidence_interval(
     """
     check_draws(draws)
     check_share("confidence", confidence)
-    if method not in METHODS:
-        raise InvalidOptionError("method must be 'multiplier' or 'worst-case'", repr(method))
+    refuse_unknown("method", method, METHODS)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     score = score_of(measure)
     if score is not None:

@@ -204,6 +204,11 @@ def read_column(values: object, name: str, size: int | None = None) -> npt.NDArr
     return column
 
 
+def read_numbers(values: object, name: str) -> Floats:
+    """Read one number, or a column of them, as doubles."""
+    return np.atleast_1d(_as_floats(_as_array(values, name)))
+
+
 def _one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     if values.ndim == 2 and values.shape[1] == 1:
         return values[:, 0]
@@ -400,5 +405,5 @@ def _first_rows(bad: npt.NDArray[np.bool_]) -> str:
 
 
 def _examples(labels: npt.NDArray[Any]) -> str:
-    distinct = list(dict.fromkeys(map(shown, labels.tolist())))
+    distinct = list(dict.fromkeys(map(shown, labels.ravel().tolist())))
     return ", ".join(distinct[:4]) + (f" and {len(distinct) - 4} more" if len(distinct) > 4 else "")

@@ -13,7 +13,7 @@ from calibrant.errors import InvalidForecastsError
 from calibrant.joint import sums
 from calibrant.joint.aggregates import Tally
 from calibrant.joint.checks import check_counts
-from calibrant.joint.gate import Rows
+from calibrant.joint.gate import Rows, read_numbers
 from calibrant.joint.law import Law
 from calibrant.joint.sums import Sums
 from calibrant.options import check_within, power_of_two
@@ -102,7 +102,12 @@ class Sources(Law):
         Joint(150 rows, 2 levels, mean prediction 0.233, base rate 0.213)
         """
         level, counts, ones = (
-            np.array(column, dtype=np.float64, ndmin=1) for column in (prediction, count, positives)
+            read_numbers(column, name)
+            for name, column in (
+                ("prediction", prediction),
+                ("count", count),
+                ("positives", positives),
+            )
         )
         check_counts(level, counts, ones)
         check_within("width", width)

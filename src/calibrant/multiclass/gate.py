@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from calibrant.joint.gate import (
     read_full_column,
     read_table,
 )
-from calibrant.options import check_within
+from calibrant.options import check_within, shown
 
 # How far from one a row may sum, by the bytes of a number: what rounding does to a softmax.
 SUM_TOLERANCE = {2: 1e-2, 4: 1e-4, 8: 1e-6}
@@ -58,8 +58,8 @@ def read_classes(y_proba: object, classes: Sequence[Any] | None, count: int) -> 
     columns = _columns_of(y_proba)
     if classes is None:
         return tuple(range(count)) if columns is None else columns
-    if isinstance(classes, str):
-        raise InvalidOptionError("classes must be a list of names", repr(classes))
+    if isinstance(classes, str) or not isinstance(classes, Collection):
+        raise InvalidOptionError("classes must be a list of names", shown(classes))
     names = tuple(name.item() if isinstance(name, np.generic) else name for name in classes)
     if len(names) != count:
         raise InvalidForecastsError(

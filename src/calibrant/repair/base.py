@@ -12,6 +12,7 @@ import numpy.typing as npt
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.gate import Floats
+from calibrant.options import check_flag
 from calibrant.repair.estimator import Estimator
 from calibrant.repair.forms import Form, form_from
 from calibrant.repair.texts import dialect_of, python_source, sql_expression
@@ -195,7 +196,7 @@ def rows_behind(joint: Joint) -> float:
 
 def away_from_ends(value: Floats, joint: Joint, *, allow_certain: bool) -> Floats:
     """Keep values off 0 and 1 by half a row in all rows and one, unless certainty is asked for."""
-    if allow_certain:
+    if check_flag("allow_certain", allow_certain):
         return value
     least = 0.5 / (rows_behind(joint) + 1)
     return np.clip(value, least, 1 - least)

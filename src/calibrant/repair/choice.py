@@ -15,7 +15,7 @@ from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.gate import Floats
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import as_generator, check_draws, check_share
+from calibrant.options import as_generator, check_draws, check_share, shown
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.folds import Units, read_units
 from calibrant.repair.forms import LEAST
@@ -277,19 +277,21 @@ def choose_among(
     )
 
 
-def candidates_of(maps: Sequence[RecalibrationMap | str] | None) -> dict[str, RecalibrationMap]:
+def candidates_of(maps: object) -> dict[str, RecalibrationMap]:
     """Unfitted maps by name, the identity first, then in the order given."""
     if maps is None:
         return {name: kind() for name, kind in MAPS.items()}
+    if not isinstance(maps, Sequence) or isinstance(maps, str):
+        raise InvalidOptionError("maps must be a list of maps or of their names", shown(maps))
     found: dict[str, RecalibrationMap] = {"Identity": Identity()}
     for item in maps:
         if isinstance(item, RecalibrationMap):
             name, one = repr(item).removesuffix("()"), type(item)(**item.get_params())
-        elif item in MAPS:
+        elif isinstance(item, str) and item in MAPS:
             name, one = item, MAPS[item]()
         else:
             raise InvalidOptionError(
-                f"maps must be maps, or names among {', '.join(MAPS)}", repr(item)
+                f"maps must be maps, or names among {', '.join(MAPS)}", shown(item)
             )
         found[name] = one
     return found

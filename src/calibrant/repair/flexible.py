@@ -16,7 +16,7 @@ from calibrant.measures.kernel_smoothed import (
     kernel_smoothed_calibration_error,
     smoothed_curve,
 )
-from calibrant.options import refuse_unknown
+from calibrant.options import check_flag, refuse_unknown
 from calibrant.pooling import Pooling, isotonic, quantile_bins, uniform_bins
 from calibrant.pooling.bins import pooling_at
 from calibrant.repair.base import RecalibrationMap, away_from_ends, read_predictions
@@ -73,7 +73,7 @@ class Isotonic(RecalibrationMap):
         self.pools_ = len(pools)
         value = away_from_ends(pools.joint.outcome, joint, allow_certain=self.allow_certain)
         value = np.maximum.accumulate(value)  # sums of pools may differ in their last digit
-        if not self.strict:
+        if not check_flag("strict", self.strict):
             return Lines.between(
                 np.column_stack([pools.low, pools.high]).ravel(), np.repeat(value, 2)
             )
