@@ -162,7 +162,7 @@ def audit_groups(
     clusters : array-like of shape (n,), or str, optional
         Labels of rows that depend on each other, or with a frame their column.
     draws : int, default=999
-        Number of random multipliers.
+        Number of random multipliers. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 
@@ -192,6 +192,8 @@ def audit_groups(
     """
     check_draws(draws)
     check_share("confidence", confidence)
+    if tolerance is not None:
+        check_share("tolerance", tolerance)
     statistic, generator = Statistic.of(measure), as_generator(rng)
     weight_named = sample_weight is None or isinstance(sample_weight, str)
     if y_proba is None and clusters is None and weight_named and is_lazy(y_true):

@@ -80,7 +80,7 @@ def confidence_interval(
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other.
     draws : int, default=999
-        Number of random multipliers.
+        Number of random multipliers. At most 10**6.
     method : {"multiplier", "worst-case"}, default="multiplier"
         "worst-case" is the bound of Hu, Jambulapati, Tian and Yang that holds for every
         distribution and sample size (smooth error, unweighted, no clusters): about five times

@@ -62,7 +62,8 @@ def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) 
         from scipy.special import ndtri
 
         reach = ndtri(1 - level) * np.sqrt(_variance(evidence, value, swapped=swapped)) / observed
-        low, high = value * np.exp(-reach), value * np.exp(reach)
+        with np.errstate(over="ignore"):
+            low, high = value * np.exp(-reach), value * np.exp(reach)
     return Ratio(value, float(low), float(high), confidence, *counted)
 
 

@@ -54,7 +54,7 @@ class Joint(Sources, Storage):
         Parameters
         ----------
         resolution : int
-            Number of cells, a power of two.
+            Number of cells, a power of two. At most 2**20.
 
         Returns
         -------

@@ -51,7 +51,7 @@ class Sources(Law):
             The label that counts as outcome 1.
         resolution : int, optional
             Round predictions to this many cells, a power of two. Each cell keeps its mean
-            prediction, and `rounding` bounds how far predictions moved.
+            prediction, and `rounding` bounds how far predictions moved. At most 2**20.
 
         Returns
         -------
@@ -144,6 +144,7 @@ class Sources(Law):
             Number of cells that predictions are rounded to, a power of two; None keeps every
             different prediction. "auto" sums into 65 536 cells and gives exact levels if no two
             different predictions shared a cell; otherwise `rounding` certifies how far they moved.
+            At most 2**20.
         pos_label : object, optional
             The label that counts as outcome 1.
 
@@ -197,7 +198,7 @@ class Sources(Law):
             Width of the cells that means come from: how far predictions that share an entry may
             lie apart; 0 where they are equal.
         resolution : int, None or "auto", default="auto"
-            As for `from_frame`.
+            As for `from_frame`. At most 2**20.
 
         Returns
         -------
@@ -240,7 +241,7 @@ class Sources(Law):
             CSV, Parquet or JSON lines files, perhaps compressed; globs; folders of Parquet files,
             whose hive partitions become columns; "-" is standard input.
         resolution : int, None or "auto", default="auto"
-            As for `from_frame`.
+            As for `from_frame`. At most 2**20.
         memory_limit : str, optional
             Most memory that DuckDB may use before it writes to disk, such as "1GB".
         progress : bool, optional
@@ -325,7 +326,7 @@ class Sources(Law):
             Dataframes with the same columns, or tuples (y_true, y_proba) or (y_true, y_proba,
             sample_weight).
         resolution : int, None or "auto", default="auto"
-            As for `from_frame`.
+            As for `from_frame`. At most 2**20.
         **columns
             Names of columns as for `from_files`; for tuples only `pos_label` counts.
 

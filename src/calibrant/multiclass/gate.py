@@ -16,6 +16,7 @@ from calibrant.joint.gate import (
     Indices,
     read_full_column,
     read_table,
+    refuse_unhashable,
 )
 from calibrant.options import check_within, shown
 
@@ -200,6 +201,7 @@ def _distinct(labels: npt.NDArray[Any]) -> tuple[list[Any], Indices]:
     if labels.dtype.kind != "O":
         distinct, code = np.unique(labels, return_inverse=True)
         return distinct.tolist(), code.reshape(-1)
+    refuse_unhashable(labels, "y_true")
     number = {label: i for i, label in enumerate(dict.fromkeys(labels.tolist()))}
     return list(number), np.array([number[label] for label in labels.tolist()], dtype=np.intp)
 

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint import sums as row_sums
-from calibrant.joint.gate import Floats
-from calibrant.options import MOST_BINS, whole
+from calibrant.joint.gate import Floats, read_numbers
+from calibrant.options import MOST_BINS, refuse_unknown, whole
 from calibrant.pooling.pools import Pooling, pooling_of
 
 
@@ -62,8 +62,7 @@ def bins_between(source: Joint | Rows, edges: npt.ArrayLike, *, closed: str = "l
     array([0.2, 0.9])
     """
     cuts = _edges(edges)
-    if closed not in {"left", "right"}:
-        raise InvalidOptionError("closed must be 'left' or 'right'", repr(closed))
+    refuse_unknown("closed", closed, ("left", "right"))
     start = cuts[:-1] if closed == "left" else np.nextafter(cuts[:-1], 2.0)
     start = np.concatenate([[0.0], start[1:]])
     if isinstance(source, Rows):
@@ -115,7 +114,7 @@ def _count(n_bins: int) -> int:
 
 
 def _edges(edges: npt.ArrayLike) -> Floats:
-    cuts = np.array(edges, dtype=np.float64)
+    cuts = read_numbers(edges, "edges")
     increasing = cuts.ndim == 1 and cuts.size >= 2 and bool((np.diff(cuts) > 0).all())
     if not increasing or cuts[0] != 0 or cuts[-1] != 1:
         raise InvalidOptionError(

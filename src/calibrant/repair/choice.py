@@ -174,11 +174,11 @@ def choose(
     by : array-like of shape (n,), or mapping of names to such, optional
         Groups of rows, of which the worst is told before and after.
     folds : int, default=5
-        Number of parts.
+        Number of parts. At most 1000.
     confidence : float, default=0.95
         Confidence of the intervals.
     draws : int, default=999
-        Random multipliers behind the intervals of the smooth error.
+        Random multipliers behind the intervals of the smooth error. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 

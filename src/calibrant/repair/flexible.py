@@ -97,7 +97,7 @@ class Histogram(RecalibrationMap):
         Bins of about equal weight, of equal width, or the intervals that attain the interval
         calibration error: the best trade of bias against width, no number of bins to choose.
     n_bins : int, default=15
-        Number of bins; not used with "interval".
+        Number of bins; not used with "interval". At most 2**20.
     allow_certain : bool, default=False
         Let bins of one outcome predict exactly 0 or 1.
 
