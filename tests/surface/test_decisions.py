@@ -73,7 +73,7 @@ def test_bad_options_are_refused():
         cal.promised_and_received(JOINT, task=TASK, ties="coin")
     with pytest.raises(InvalidOptionError, match="regret must be"):
         cal.fixed_decision_loss(JOINT, task=TASK, regret="none")
-    with pytest.raises(InvalidOptionError, match="payoffs must be 'unit' or 'v-shaped'"):
+    with pytest.raises(InvalidOptionError, match="payoffs must be one of unit, v-shaped"):
         cal.calibration_decision_loss(JOINT, payoffs="all")
     with pytest.raises(InvalidOptionError, match="payoffs must be"):
         cal.u_calibration_error(JOINT, payoffs="all")
@@ -81,7 +81,7 @@ def test_bad_options_are_refused():
         cal.score_decomposition(JOINT, score="accuracy")
     with pytest.raises(InvalidOptionError, match="score must be one of"):
         cal.fixed_decision_loss(JOINT, task={"a": (0, 1)})
-    with pytest.raises(InvalidOptionError, match="loss must be 'squared'"):
+    with pytest.raises(InvalidOptionError, match="loss must be one of squared"):
         cal.post_processing_gap(JOINT, loss="absolute")
     with pytest.raises(InvalidOptionError, match=r"width must be in \[0, 1\]"):
         cal.randomised_response(JOINT, width=-1)

@@ -175,3 +175,41 @@ def test_one_array_alone_is_refused():
 def test_bad_options_are_refused(call):
     with pytest.raises(InvalidOptionError):
         call(cal.Joint.from_samples(Y, P))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        np.full(4, 0.5 + 0.5j),
+        np.full(4, np.datetime64("1970-01-01")),
+        np.full(4, np.timedelta64(0, "s")),
+        [10**400, 0, 1, 0],
+        np.array([10**5000, 0, 1, 0], dtype=object),
+        np.full((4, 2), None),
+        np.full((4, 2), "half"),
+        [[0.5], [0.5], [0.5], []],
+    ],
+    ids=["complex", "dates", "times", "huge", "too long to write", "nothing", "words", "ragged"],
+)
+def test_what_is_no_number_is_refused(odd):
+    y, p = [0, 1, 0, 1], [0.5] * 4
+    for y_true, y_proba, weight in ((y, odd, None), (odd, p, None), (y, p, odd)):
+        with pytest.raises(InvalidForecastsError):
+            cal.Joint.from_samples(y_true, y_proba, sample_weight=weight)
+
+
+def test_a_matrix_is_a_column():
+    p = np.array([0.1, 0.4, 0.8])
+    column = p[:, np.newaxis].view(np.matrix)
+    assert cal.smooth_calibration_error([0, 1, 1], column) == cal.smooth_calibration_error(
+        [0, 1, 1], p
+    )
+
+
+@pytest.mark.parametrize("label", [[1], {}, 10**5000], ids=["list", "mapping", "long"])
+def test_clusters_that_are_no_labels_are_refused(label):
+    clusters = np.empty(4, dtype=object)
+    clusters[:] = ["a", "b", "c", "d"]
+    clusters[2] = label
+    with pytest.raises(InvalidForecastsError, match="clusters"):
+        cal.calibration_test([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.8], clusters=clusters, draws=9)

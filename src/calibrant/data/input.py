@@ -120,6 +120,11 @@ def read_column(values: object, name: str, size: int | None = None) -> npt.NDArr
     return column
 
 
+def read_numbers(values: object, name: str) -> Floats:
+    """Read one number, or a column of them, as doubles."""
+    return np.atleast_1d(as_floats(as_array(values, name)))
+
+
 def one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     """Return a column, also of a table that has one only."""
     if values.ndim == 2 and values.shape[1] == 1:
@@ -177,5 +182,5 @@ def first_rows(bad: npt.NDArray[np.bool_]) -> str:
 
 def examples(labels: npt.NDArray[Any]) -> str:
     """Write a few of the labels."""
-    distinct = list(dict.fromkeys(map(shown, labels.tolist())))
+    distinct = list(dict.fromkeys(map(shown, labels.ravel().tolist())))
     return ", ".join(distinct[:4]) + (f" and {len(distinct) - 4} more" if len(distinct) > 4 else "")

@@ -10,10 +10,12 @@ import numpy.typing as npt
 
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats
+from calibrant.data.input import read_numbers
 from calibrant.decisions.recalibration import AnyPooling, recalibrate, warn_of_levels
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measurement import as_joint
+from calibrant.options import refuse_unknown
 
 SIDES = ("worst", "best", "act", "wait")
 
@@ -48,8 +50,7 @@ class Curve:
         at = np.asarray(threshold, dtype=np.float64)
         if not ((at >= 0) & (at <= 1)).all():
             raise InvalidOptionError("thresholds must be in [0, 1]", f"{threshold}")
-        if ties not in SIDES:
-            raise InvalidOptionError(f"ties must be one of {', '.join(SIDES)}", repr(ties))
+        refuse_unknown("ties", ties, SIDES)
         left, right = self._limits(at)
         if ties in {"worst", "best"}:
             return np.maximum(left, right) if ties == "worst" else np.minimum(left, right)
@@ -291,7 +292,7 @@ def net_benefit(
     >>> benefit.treat_all
     array([0.375, 0.   ])
     """
-    at = np.arange(1, 100) / 100 if thresholds is None else np.array(thresholds, float, ndmin=1)
+    at = np.arange(1, 100) / 100 if thresholds is None else read_numbers(thresholds, "thresholds")
     if not ((at >= 0) & (at < 1)).all():
         raise InvalidOptionError("thresholds must be in [0, 1)", f"{at[:4].tolist()}")
     joints = _forecasters(y_true, y_proba, sample_weight, pos_label)

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
+from calibrant.options import refuse_unknown
 
 # Forecasts of 0 and 1 have infinite log-odds; beyond this they are as good as certain.
 LARGEST_LOGIT = 30.0
@@ -68,6 +69,5 @@ def as_dual_loss(loss: str | DualLoss) -> DualLoss:
         if not 0 < loss.smoothness < np.inf:
             raise InvalidOptionError("smoothness must be positive", repr(loss.smoothness))
         return loss
-    if loss not in named:
-        raise InvalidOptionError("loss must be 'squared', 'log' or a DualLoss", repr(loss))
+    refuse_unknown("loss", loss, named)
     return named[loss]

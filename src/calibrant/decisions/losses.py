@@ -10,9 +10,9 @@ from calibrant.decisions.regret import as_task, check_ties, regret_of
 from calibrant.decisions.scores import AnyScore
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.decisions.witnesses import DecisionWitness, decision_witness, pools_for
-from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.options import refuse_unknown
 
 REGRETS = ("swap", "external")
 
@@ -88,8 +88,7 @@ def fixed_decision_loss(
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     check_ties(ties)
-    if regret not in REGRETS:
-        raise InvalidOptionError("regret must be 'swap' or 'external'", repr(regret))
+    refuse_unknown("regret", regret, REGRETS)
     if regret == "swap":
         warn_of_levels(joint, pooling)
     decision = as_task(task)
@@ -232,8 +231,7 @@ def _worst_loss(
     joint: Joint, name: str, payoffs: str, pooling: AnyPooling, regret: str
 ) -> Measurement:
     """Largest loss over tasks: the concave hull of the loss curve at one half, or its top."""
-    if payoffs not in {"unit", "v-shaped"}:
-        raise InvalidOptionError("payoffs must be 'unit' or 'v-shaped'", repr(payoffs))
+    refuse_unknown("payoffs", payoffs, ("unit", "v-shaped"))
     pools = pools_for(joint, pooling, regret)
     single, single_loss, first, first_loss, second, second_loss = kernels.worst_thresholds(
         joint.prediction, joint.weight, joint.positives, *pools.pools

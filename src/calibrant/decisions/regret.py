@@ -10,9 +10,9 @@ import calibrant._kernels as kernels
 from calibrant.decisions.recalibration import Recalibration, recalibrate
 from calibrant.decisions.scores import AnyScore, Score, as_score, mean_loss, warn_of_infinity
 from calibrant.decisions.tasks import DecisionTask
-from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measurement import as_joint
+from calibrant.options import refuse_unknown
 
 TIES = ("worst", "best", "first", "last")
 
@@ -24,8 +24,7 @@ def as_task(task: AnyScore) -> DecisionTask | Score:
 
 def check_ties(ties: str) -> None:
     """Refuse a rule for ties that is not known."""
-    if ties not in TIES:
-        raise InvalidOptionError(f"ties must be one of {', '.join(TIES)}", repr(ties))
+    refuse_unknown("ties", ties, TIES)
 
 
 def regret_of(joint: Joint, task: DecisionTask | Score, ties: str, pools: Recalibration) -> float:

@@ -14,6 +14,7 @@ from calibrant.decisions.tasks import DecisionTask
 from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measurement import as_joint
+from calibrant.options import shown
 from calibrant.words import count_text
 
 Losses = tuple[Floats, Floats]
@@ -129,7 +130,7 @@ def as_score(score: object) -> Score:
         return Score(getattr(score[0], "__name__", "phi"), partial(_convex, *score))
     raise InvalidOptionError(
         f"score must be one of {', '.join(SCORES)}, a DecisionTask, or (phi, subgradient)",
-        repr(score),
+        shown(score),
     )
 
 

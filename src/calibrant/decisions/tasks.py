@@ -13,7 +13,7 @@ from calibrant.arrays import Floats
 from calibrant.decisions.envelope import Envelope, envelope_of
 from calibrant.decisions.payoffs import as_number, read_payoffs, read_task_file
 from calibrant.errors import InvalidOptionError
-from calibrant.options import MOST_ACTIONS, check_within, whole
+from calibrant.options import MOST_ACTIONS, check_within, refuse_unknown, whole
 
 # How close to a threshold, relative to it, a prediction counts as being on it: what rounding can
 # do to a threshold that somebody computed, and far less than two forecasts ever differ by.
@@ -262,8 +262,7 @@ class DecisionTask:
         ties : {"first", "last"}, default="first"
             Which of several best actions, in the order in which they were named.
         """
-        if ties not in {"first", "last"}:
-            raise InvalidOptionError("ties must be 'first' or 'last' here", repr(ties))
+        refuse_unknown("ties", ties, ("first", "last"))
         chosen = np.array(self.actions)[self._best(prediction, ties)]
         return chosen if chosen.ndim else str(chosen)
 

@@ -77,7 +77,7 @@ def audit_groups(
     clusters : array-like of shape (n,), or str, optional
         Labels of rows that depend on each other, or with a frame their column.
     draws : int, default=999
-        Number of random multipliers.
+        Number of random multipliers. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 

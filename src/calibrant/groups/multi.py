@@ -18,7 +18,7 @@ from calibrant.groups.witnesses import GroupWitness
 from calibrant.inference.simultaneous import label_of
 from calibrant.joint import Joint, Rows
 from calibrant.measurement import Measurement
-from calibrant.options import MOST_BINS, check_degree, whole
+from calibrant.options import MOST_BINS, check_degree, refuse_unknown, whole
 from calibrant.witness import SeriesWitness, StepWitness, Witness
 from calibrant.words import count_text, distinct_texts, region_sentence
 
@@ -176,7 +176,7 @@ def low_degree_multicalibration_error(
     by : mapping of str to array-like, frame, or array, optional
         Columns that group the rows, as in `multiaccuracy_error`.
     degree : int, default=1
-        Largest power of the prediction; 0 is multi-accuracy.
+        Largest power of the prediction; 0 is multi-accuracy. At most 32.
     functions : mapping of str to array-like of shape (n,), optional
         Further functions of the features, with values in [-1, 1].
     pairs : bool, default=False
@@ -207,7 +207,7 @@ def low_degree_multicalibration_error(
     ... )
     0.25
     """
-    check_degree(degree)
+    degree = check_degree(degree)
     tests = Class.read(y_true, y_proba, by, functions, sample_weight, pos_label, pairs=pairs)
     powers = np.vander(tests.rows.prediction, degree + 1, increasing=True)
     powers *= tests.charge[:, np.newaxis]
@@ -255,6 +255,7 @@ def multicalibration_error(
         Columns that group the rows, as in `multiaccuracy_error`.
     n_bins : int or None, default=10
         Cells of equal width; None for exact predictions, which is of use if they repeat.
+        At most 2**20.
     norm : {"l1", "sup"}, default="l1"
         Add up absolute biases over the cells of a group, or take the largest.
     functions : mapping of str to array-like of shape (n,), optional
@@ -288,8 +289,7 @@ def multicalibration_error(
     >>> multicalibration_error([1, 0, 0, 1], [0.2, 0.2, 0.6, 0.6], {"a": [1, 0, 1, 0]})
     0.3
     """
-    if norm not in NORMS:
-        raise InvalidOptionError("norm must be 'l1' or 'sup'", repr(norm))
+    refuse_unknown("norm", norm, NORMS)
     if n_bins is not None:
         n_bins = whole("n_bins", n_bins, 1, MOST_BINS)
     tests = Class.read(y_true, y_proba, by, functions, sample_weight, pos_label, pairs=pairs)

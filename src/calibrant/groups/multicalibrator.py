@@ -49,11 +49,11 @@ class Multicalibrator(Estimator):
     tolerance : float, default=0.01
         Bias that is left alone.
     cells : int, default=10
-        Cells of the prediction, for "hkrr".
+        Cells of the prediction, for "hkrr". At most 2**20.
     min_mass : float, default=0.005
         Cells of groups with a smaller share of the rows are left alone, for "hkrr".
     degree : int, default=1
-        Largest power of the prediction, for "low_degree".
+        Largest power of the prediction, for "low_degree". At most 32.
     pairs : bool, default=False
         Whether groups of two columns count as well.
     held_out : float, default=0.3

@@ -82,11 +82,11 @@ def repair_by_group(
     time : array-like of shape (n,), optional
         Times of the rows: maps and patches learn from earlier rows only.
     folds : int, default=5
-        Number of parts.
+        Number of parts. At most 1000.
     confidence : float, default=0.95
         Confidence of the intervals; those of all groups hold at once.
     draws : int, default=999
-        Random multipliers behind the intervals.
+        Random multipliers behind the intervals. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 

@@ -77,7 +77,7 @@ def consistency_band(
         Whether the whole curve stays inside at once; otherwise each point by itself, and a perfect
         forecaster will leave the band somewhere.
     draws : int, default=999
-        Number of redraws.
+        Number of redraws. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 

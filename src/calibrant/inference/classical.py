@@ -240,7 +240,8 @@ def _hosmer_lemeshow(evidence: Evidence) -> ScoreTest:
     if not variance.all():
         return ScoreTest(np.nan, np.nan, "a group has only forecasts of 0 or 1")
     gap = groups.positives - groups.rows * groups.prediction
-    statistic = float(np.sum(gap**2 / variance))
+    with np.errstate(over="ignore"):  # an event where next to none was forecast
+        statistic = float(np.sum(gap**2 / variance))
     # Forecasts that were not fitted to these rows: one degree of freedom per group.
     return ScoreTest(statistic, float(chdtrc(len(groups), statistic)))
 

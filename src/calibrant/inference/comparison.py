@@ -118,7 +118,7 @@ def compare(
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other.
     draws : int, default=499
-        Number of random multipliers.
+        Number of random multipliers. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 

@@ -14,6 +14,7 @@ from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.measures.distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import refuse_unknown
 from calibrant.words import percent_text
 
 METHODS = ("multiplier", "worst-case")
@@ -80,7 +81,7 @@ def confidence_interval(
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other.
     draws : int, default=999
-        Number of random multipliers.
+        Number of random multipliers. At most 10**6.
     method : {"multiplier", "worst-case"}, default="multiplier"
         "worst-case" is the bound of Hu, Jambulapati, Tian and Yang that holds for every
         distribution and sample size (smooth error, unweighted, no clusters): about five times
@@ -115,8 +116,7 @@ def confidence_interval(
     (0.25, 0.21, 0.29)
     """
     settings = Settings.read(confidence=confidence, draws=draws, rng=rng)
-    if method not in METHODS:
-        raise InvalidOptionError("method must be 'multiplier' or 'worst-case'", repr(method))
+    refuse_unknown("method", method, METHODS)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     score = score_of(measure)
     if score is not None:

@@ -50,7 +50,8 @@ def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) 
     level = (1 - confidence) / 2
     if expected <= 0:
         return Ratio(np.nan if observed == 0 else np.inf, 0.0, np.inf, confidence, *counted)
-    value = float(observed / expected)
+    with np.errstate(over="ignore"):  # one event among forecasts of next to nothing
+        value = float(observed / expected)
     each = joint.total / joint.row_count
     if evidence.clusters is None and np.allclose(joint.weight_squares, joint.rows * each**2):
         low, high = np.multiply(_poisson(observed / each, level), each / expected)
@@ -61,7 +62,8 @@ def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) 
         from scipy.special import ndtri
 
         reach = ndtri(1 - level) * np.sqrt(_variance(evidence, value, swapped=swapped)) / observed
-        low, high = value * np.exp(-reach), value * np.exp(reach)
+        with np.errstate(over="ignore"):
+            low, high = value * np.exp(-reach), value * np.exp(reach)
     return Ratio(value, float(low), float(high), confidence, *counted)
 
 

@@ -95,7 +95,7 @@ def calibration_test(
         function of a Joint. Several make a combined test: the largest of the measures after each
         is standardised. "combined" stands for smooth, kernel, cutoff and low-degree error.
     draws : int, default=999
-        Number of redraws.
+        Number of redraws. At most 10**6.
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other: patients, questions, games.
     rng : numpy.random.Generator or int, optional

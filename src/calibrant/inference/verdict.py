@@ -150,7 +150,7 @@ def verdict(
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other.
     draws : int, default=999
-        Redraws for the noise floor, and random multipliers for the interval.
+        Redraws for the noise floor, and random multipliers for the interval. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
+from calibrant.data.input import read_numbers
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import storage, sums
@@ -127,7 +128,7 @@ class Joint:
             The label that counts as outcome 1.
         resolution : int, optional
             Round predictions to this many cells, a power of two. Each cell keeps its mean
-            prediction, and `rounding` bounds how far predictions moved.
+            prediction, and `rounding` bounds how far predictions moved. At most 2**20.
 
         Returns
         -------
@@ -184,7 +185,12 @@ class Joint:
         Joint(150 rows, 2 levels, mean prediction 0.233, base rate 0.213)
         """
         level, counts, ones = (
-            np.array(column, dtype=np.float64, ndmin=1) for column in (prediction, count, positives)
+            read_numbers(column, name)
+            for name, column in (
+                ("prediction", prediction),
+                ("count", count),
+                ("positives", positives),
+            )
         )
         check_counts(level, counts, ones)
         check_within("width", width)
@@ -227,6 +233,7 @@ class Joint:
             Number of cells that predictions are rounded to, a power of two; None keeps every
             different prediction. "auto" sums into 65 536 cells and gives exact levels if no two
             different predictions shared a cell; otherwise `rounding` certifies how far they moved.
+            At most 2**20.
         pos_label : object, optional
             The label that counts as outcome 1.
 
@@ -600,7 +607,7 @@ class Joint:
         Parameters
         ----------
         resolution : int
-            Number of cells, a power of two.
+            Number of cells, a power of two. At most 2**20.
 
         Returns
         -------

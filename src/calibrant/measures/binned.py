@@ -15,7 +15,7 @@ from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows
 from calibrant.measurement import Measurement, read_source, rounding_settings
 from calibrant.measures.expected import expected_support, mean_distance, norm_witness
-from calibrant.options import check_within
+from calibrant.options import check_flag, check_within
 from calibrant.pooling import Pooling, bins_between, quantile_bins, uniform_bins
 
 
@@ -48,7 +48,7 @@ def binned_calibration_error(
     pos_label : object, optional
         The label that counts as outcome 1.
     n_bins : int, default=15
-        Number of bins.
+        Number of bins. At most 2**20.
     strategy : {"uniform", "quantile"} or array-like, default="uniform"
         Bins of equal width, bins of about equal weight (ties are never split), or edges that
         increase from 0 to 1.
@@ -98,7 +98,7 @@ def binned_calibration_error(
         settings |= rounding_settings(source)
     elif pooling.joint.clipped:
         settings["clipped"] = pooling.joint.clipped
-    if debias:
+    if check_flag("debias", debias):
         value, extra = _debiased(joint, order)
         settings |= extra
     else:

@@ -8,9 +8,9 @@ import numpy as np
 
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.options import refuse_unknown
 from calibrant.witness import StepWitness
 from calibrant.words import region_between
 
@@ -67,8 +67,7 @@ def cutoff_calibration_error(
     (0.4, 0.4)
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
-    if sets not in {"intervals", "thresholds"}:
-        raise InvalidOptionError("sets must be 'intervals' or 'thresholds'", repr(sets))
+    refuse_unknown("sets", sets, ("intervals", "thresholds"))
     start, stop, value = _worst_interval(joint, sets)
     return Measurement(
         value,

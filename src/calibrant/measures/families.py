@@ -201,7 +201,7 @@ class LearnedFamily:
     estimator : object
         A scikit-learn regressor or classifier; a clone is fitted where scikit-learn can make one.
     draws : int, default=999
-        Redraws of the judging half for the p-value.
+        Redraws of the judging half for the p-value. At most 10**6.
     rng : numpy.random.Generator or int, default=0
         Source of randomness of the split and of the redraws.
     """

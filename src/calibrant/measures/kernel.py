@@ -57,7 +57,7 @@ def kernel_calibration_error(
     bandwidth : float, default=1.0
         Width of the Laplace and the Gaussian kernel.
     degree : int, default=3
-        Degree of the polynomial kernel.
+        Degree of the polynomial kernel. At most 32.
     unbiased : bool, default=False
         Estimate the *squared* error without bias instead: pairs of a row with itself are left
         out. The estimate may be negative.

@@ -45,7 +45,7 @@ def low_degree_calibration_error(
     pos_label : object, optional
         The label that counts as outcome 1.
     degree : int, default=2
-        Largest degree of the tests.
+        Largest degree of the tests. At most 32.
     norm : {"sup", "l1", "l2"}, default="sup"
         Tests bounded by 1 on [0, 1], or with coefficients of the powers of l1 or l2 norm one.
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.families import Family, Lipschitz
+from calibrant.options import shown
 from calibrant.witness import Witness
 
 
@@ -59,7 +62,7 @@ def weighted_calibration_error(
     0.15
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
-    tests = Lipschitz() if family is None else family
+    tests = _family(family)
     value, witness = tests.support(joint)
     return Measurement(
         value,
@@ -71,10 +74,18 @@ def weighted_calibration_error(
 
 def weighted_support(joint: Joint, charges: Floats, *, family: Family | None = None) -> Floats:
     """Weighted errors of many signed charges (one row each) on the levels of a Joint."""
-    tests = Lipschitz() if family is None else family
+    tests = _family(family)
     positives = charges * joint.total + joint.weight * joint.prediction
     return np.array([tests.support(joint.with_positives(row))[0] for row in positives])
 
 
 def _same(witness: Witness) -> Witness:
     return witness
+
+
+def _family(family: Any) -> Family:
+    """Return a family of tests, the Lipschitz ones if none is named."""
+    tests = Lipschitz() if family is None else family
+    if not callable(getattr(tests, "support", None)):
+        raise InvalidOptionError("family must be one of calibrant.families", shown(family))
+    return tests

@@ -20,7 +20,14 @@ from calibrant.multiclass.kernels import (
     exact_square,
     feature_squares,
 )
-from calibrant.options import MOST_FEATURES, as_generator, check_degree, check_positive, whole
+from calibrant.options import (
+    MOST_FEATURES,
+    as_generator,
+    check_degree,
+    check_positive,
+    refuse_unknown,
+    whole,
+)
 from calibrant.words import count_text, distinct_texts
 
 # Up to so many rows all pairs are added up.
@@ -89,7 +96,7 @@ def canonical_calibration_error(
     bandwidth : float, default=1.0
         Width of the Laplace kernel.
     degree : int, default=3
-        Degree of the multinomial kernel.
+        Degree of the multinomial kernel. At most 32.
     unbiased : bool, default=False
         Estimate the *squared* error without bias instead: pairs of a row with itself are left
         out. The estimate may be negative.
@@ -97,7 +104,7 @@ def canonical_calibration_error(
         All pairs of rows, exactly, or random features of the Laplace kernel. By default pairs up
         to 8192 rows.
     features : int, default=1024
-        Number of random frequencies.
+        Number of random frequencies. At most 2**20.
     rng : numpy.random.Generator or int, default=0
         Source of the frequencies.
 
@@ -132,8 +139,7 @@ def canonical_calibration_error(
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
     space, settings = find_kernel(kernel, bandwidth, degree)
-    if method not in {"auto", "pairs", "features"}:
-        raise InvalidOptionError("method must be 'auto', 'pairs' or 'features'", repr(method))
+    refuse_unknown("method", method, ("auto", "pairs", "features"))
     charge = charges_of(forecasts)
     by_pairs = method == "pairs" or (method == "auto" and len(forecasts) <= MOST_PAIRED)
     if by_pairs or not isinstance(space, LaplaceClassKernel):

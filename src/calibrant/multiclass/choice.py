@@ -16,7 +16,7 @@ from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.maps import MAPS, MOST_CLASSES, ClassMap, Identity
 from calibrant.multiclass.reductions import ClassWise, class_wise
-from calibrant.options import MOST_FOLDS, as_generator, whole
+from calibrant.options import MOST_FOLDS, as_generator, refuse_unknown, whole
 from calibrant.regression import LEAST
 
 SCORES = ("log", "brier")
@@ -108,7 +108,7 @@ def choose(
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other: a fold takes all of a cluster.
     folds : int, default=5
-        Number of parts.
+        Number of parts. At most 1000.
     rng : numpy.random.Generator or int, optional
         Source of the folds.
 
@@ -138,8 +138,7 @@ def choose(
         forecasts = as_forecasts(y_proba, y_true, classes, sample_weight)
     else:
         forecasts = as_forecasts(y_true, y_proba, classes, sample_weight)
-    if score not in SCORES:
-        raise InvalidOptionError("score must be 'log' or 'brier'", repr(score))
+    refuse_unknown("score", score, SCORES)
     candidates = _candidates(maps, len(forecasts.classes))
     cluster = _clusters(forecasts, clusters)
     fold = _folds(forecasts, cluster, folds, as_generator(rng))

@@ -18,6 +18,7 @@ from calibrant.measurement import Measurement
 from calibrant.multiclass.canonical import charges_of
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.tasks import MulticlassDecisionTask, first_best, tied_best
+from calibrant.options import refuse_unknown
 from calibrant.words import count_text, distinct_texts
 
 RECALIBRATIONS = ("class_wise", "top_label", "canonical")
@@ -100,7 +101,7 @@ def decision_calibration_error(
     0.503234
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
-    payoffs = task.aligned(forecasts)
+    payoffs = _payoffs(task, forecasts)
     bias = _bias_by_action(forecasts, payoffs)
     value = float(np.linalg.norm(bias, axis=1).sum())
     return Measurement(
@@ -177,11 +178,8 @@ def fixed_decision_loss(
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
     check_ties(ties)
-    if recalibration not in RECALIBRATIONS:
-        raise InvalidOptionError(
-            f"recalibration must be one of {', '.join(RECALIBRATIONS)}", repr(recalibration)
-        )
-    payoffs = task.aligned(forecasts)
+    refuse_unknown("recalibration", recalibration, RECALIBRATIONS)
+    payoffs = _payoffs(task, forecasts)
     received = _received(forecasts, payoffs, ties)
     recalibrated = RECALIBRATE[recalibration](forecasts)
     chosen = first_best(payoffs, recalibrated)
@@ -237,7 +235,7 @@ def promised_and_received(
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
     check_ties(ties)
-    payoffs = task.aligned(forecasts)
+    payoffs = _payoffs(task, forecasts)
     expected = (forecasts.probability @ payoffs.T).max(axis=1)
     return PromisedReceived(float(forecasts.mass @ expected), _received(forecasts, payoffs, ties))
 
@@ -338,3 +336,12 @@ def _action_witness(
         f"{texts[0]} on average and {texts[1]} happened ({count_text(int(inside.sum()), 'row')})"
     )
     return ActionWitness(task, payoffs, bias, sentence)
+
+
+def _payoffs(task: object, forecasts: ClassForecasts) -> Floats:
+    """Payoffs in the order of the classes, of a task for many classes."""
+    if not isinstance(task, MulticlassDecisionTask):
+        raise InvalidOptionError(
+            "task must be a MulticlassDecisionTask", type(task).__name__, "it has a column a class"
+        )
+    return task.aligned(forecasts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from calibrant.multiclass.gate import (
     read_probabilities,
     read_row_weights,
 )
-from calibrant.options import whole
+from calibrant.options import shown, whole
 
 # Sums of the same probabilities differ in their last bits with the order of adding: they are
 # rounded to multiples of 2^-40 before equal ones are put together.
@@ -161,11 +161,13 @@ class ClassForecasts:
             # Neighbouring columns share cache lines: they are taken out together.
             yield from np.ascontiguousarray(self.probability[:, start : start + COLUMNS_AT_ONCE].T)
 
-    def subset(self, names: Sequence[object]) -> Joint:
+    def subset(self, names: object) -> Joint:
         """Rate of "one of these classes" against the sum of their probabilities.
 
         Sums of two and more are rounded to multiples of 2^-40, so that equal ones are one level.
         """
+        if isinstance(names, str) or not isinstance(names, Collection):
+            raise InvalidOptionError("classes of a subset must be a list", shown(names))
         return Joint.from_rows(self.subset_rows([self.position(name) for name in names]))
 
     def pairwise(self, first: object, second: object) -> Joint:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
-from calibrant.data.input import read_full_column, read_table
+from calibrant.data.input import read_full_column, read_table, refuse_unhashable
 from calibrant.data.rows import CLIP_FLOAT32, CLIP_FLOAT64
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.options import check_within
+from calibrant.options import check_within, shown
 
 # How far from one a row may sum, by the bytes of a number: what rounding does to a softmax.
 SUM_TOLERANCE = {2: 1e-2, 4: 1e-4, 8: 1e-6}
@@ -53,8 +53,8 @@ def read_classes(y_proba: object, classes: Sequence[Any] | None, count: int) -> 
     columns = _columns_of(y_proba)
     if classes is None:
         return tuple(range(count)) if columns is None else columns
-    if isinstance(classes, str):
-        raise InvalidOptionError("classes must be a list of names", repr(classes))
+    if isinstance(classes, str) or not isinstance(classes, Collection):
+        raise InvalidOptionError("classes must be a list of names", shown(classes))
     names = tuple(name.item() if isinstance(name, np.generic) else name for name in classes)
     if len(names) != count:
         raise InvalidForecastsError(
@@ -192,6 +192,7 @@ def _distinct(labels: npt.NDArray[Any]) -> tuple[list[Any], Indices]:
     if labels.dtype.kind != "O":
         distinct, code = np.unique(labels, return_inverse=True)
         return distinct.tolist(), code.reshape(-1)
+    refuse_unhashable(labels, "y_true")
     number = {label: i for i, label in enumerate(dict.fromkeys(labels.tolist()))}
     return list(number), np.array([number[label] for label in labels.tolist()], dtype=np.intp)
 

@@ -20,7 +20,7 @@ from calibrant.multiclass.kernels import (
     monomials,
     multiplicity,
 )
-from calibrant.options import check_degree
+from calibrant.options import check_degree, refuse_unknown
 from calibrant.words import distinct_texts
 
 # More monomials than this are refused: the time grows with their number.
@@ -69,7 +69,7 @@ def low_degree_calibration_error(
     y_proba : array-like or frame of shape (n, K), optional
         Probabilities of the classes.
     degree : int, default=2
-        Largest degree.
+        Largest degree. At most 32.
     norm : {"l1", "l2"}, default="l1"
         "l1": one class weighed by a polynomial whose coefficients have l1 norm one, so the
         largest bias under a single monomial. "l2": a polynomial for each class, with multinomially
@@ -111,8 +111,7 @@ def low_degree_calibration_error(
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
     degree = check_degree(degree)
-    if norm not in {"l1", "l2"}:
-        raise InvalidOptionError("norm must be 'l1' or 'l2'", repr(norm))
+    refuse_unknown("norm", norm, ("l1", "l2"))
     kernel = MultinomialKernel(degree)
     count = kernel.feature_count(len(forecasts.classes))
     by_pairs = norm == "l2" and count > len(forecasts)

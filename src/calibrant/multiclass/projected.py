@@ -17,7 +17,14 @@ from calibrant.measurement import Measurement
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.redraws import redraws
 from calibrant.multiclass.subsets import best_found, best_of_all, found_in_cells
-from calibrant.options import MOST_DRAWS, MOST_THREADS, as_generator, power_of_two, whole
+from calibrant.options import (
+    MOST_DRAWS,
+    MOST_THREADS,
+    as_generator,
+    power_of_two,
+    refuse_unknown,
+    whole,
+)
 from calibrant.witness import LinearWitness
 from calibrant.words import region_sentence
 
@@ -75,11 +82,12 @@ def projected_smooth_calibration_error(
     resolution : int, optional
         Round the chances of every subset to so many cells, a power of two, to save time: the
         value is then that of rounded chances, and `.bounds` say how far it can be off.
+        At most 2**20.
     threads : int, default=1
         Threads that share the subsets.
     floor_draws : int, default=5
         When subsets are searched, how often labels are redrawn to find what the same search gets
-        from a perfect forecaster; 0 for never.
+        from a perfect forecaster; 0 for never. At most 10**6.
     rng : numpy.random.Generator or int, default=0
         Source of the redraws.
 
@@ -155,8 +163,7 @@ def projected_smooth_calibration_error(
 
 def tries_all(classes: int, search: str) -> bool:
     """Whether all subsets of so many classes are tried."""
-    if search not in {"auto", "all", "greedy"}:
-        raise InvalidOptionError("search must be 'auto', 'all' or 'greedy'", repr(search))
+    refuse_unknown("search", search, ("auto", "all", "greedy"))
     return search == "all" or (search == "auto" and classes <= MOST_CLASSES)
 
 

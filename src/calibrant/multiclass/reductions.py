@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.errors import InvalidOptionError
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
+from calibrant.options import shown
 
 
 def top_label(
@@ -142,7 +144,7 @@ def pairwise(
     y_true: object,
     y_proba: object = None,
     *,
-    pair: tuple[object, object],
+    pair: Sequence[object],
     classes: Sequence[Any] | None = None,
     sample_weight: object = None,
     logits: bool = False,
@@ -175,7 +177,10 @@ def pairwise(
     Joint(2 rows, 2 levels, mean prediction 0.375, base rate 0.5)
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
-    return forecasts.pairwise(*pair)
+    two: object = pair
+    if not isinstance(two, list | tuple) or len(two) != 2:
+        raise InvalidOptionError("pair must name two classes", shown(pair))
+    return forecasts.pairwise(*two)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

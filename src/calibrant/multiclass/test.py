@@ -59,7 +59,7 @@ def calibration_test(
         A measure of this module, with options through `functools.partial`, or any function of
         ClassForecasts; for a view, compose: `lambda f: cal.smooth_calibration_error(f.top_k(3))`.
     draws : int, default=199
-        Number of redraws.
+        Number of redraws. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 

@@ -26,8 +26,9 @@ class AlmostOneStepAhead(GridForecaster):
     ----------
     horizon : int, optional
         Number of rounds to come; without it the forecaster begins anew after 64, 128, ... rounds.
+        At most 10**9.
     grid : int, optional
-        Number m of grid steps, instead of the best one for the horizon.
+        Number m of grid steps, instead of the best one for the horizon. At most 2**24.
     midpoint : bool, default=False
         Predict the middle between the two values the shadow may take: sqrt(2 T) instead of
         2 sqrt(T).

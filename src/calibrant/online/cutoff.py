@@ -21,8 +21,9 @@ class CutoffForecaster(GridForecaster):
     ----------
     horizon : int, optional
         Number of rounds to come; without it the forecaster begins anew after 64, 128, ... rounds.
+        At most 10**9.
     grid : int, optional
-        Number K of grid steps, instead of sqrt(T).
+        Number K of grid steps, instead of sqrt(T). At most 2**24.
     rng : numpy.random.Generator or int, optional
         Source of its coins.
 

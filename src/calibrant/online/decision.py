@@ -26,8 +26,9 @@ class DecisionForecaster(GridForecaster):
     ----------
     horizon : int, optional
         Number of rounds to come; without it the forecaster begins anew after 64, 128, ... rounds.
+        At most 10**9.
     grid : int, optional
-        Number K >= 5 of grid steps, instead of about 4 sqrt(T) / ln(T).
+        Number K >= 5 of grid steps, instead of about 4 sqrt(T) / ln(T). At most 2**24.
     rng : numpy.random.Generator or int, optional
         Source of its coins.
 

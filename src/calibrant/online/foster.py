@@ -21,8 +21,10 @@ class FosterForecaster(GridForecaster):
     ----------
     horizon : int, optional
         Number of rounds to come; without it the forecaster begins anew after 64, 128, ... rounds.
+        At most 10**9.
     grid : int, optional
         Number N of grid steps, instead of the best one for the horizon, about T^(1/3).
+        At most 2**24.
     rng : numpy.random.Generator or int, optional
         Source of its coins.
 

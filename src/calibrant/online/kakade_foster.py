@@ -20,8 +20,10 @@ class KakadeFosterForecaster(GridForecaster):
     ----------
     horizon : int, optional
         Number of rounds to come; without it the forecaster begins anew after 64, 128, ... rounds.
+        At most 10**9.
     grid : int, optional
         Number N of grid steps, instead of the best one for the horizon, about T^(1/3).
+        At most 2**24.
 
     Notes
     -----

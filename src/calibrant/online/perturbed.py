@@ -61,7 +61,7 @@ class UCalibratedForecaster(Forecaster):
     Parameters
     ----------
     horizon : int, optional
-        Number of rounds to come; without it the noise grows with the rounds.
+        Number of rounds to come; without it the noise grows with the rounds. At most 10**9.
     classes : int, default=2
         Number K of possible outcomes.
     rng : numpy.random.Generator or int, optional

@@ -26,7 +26,7 @@ class RiverRecalibrator(base.Wrapper, base.Classifier):  # type: ignore[misc]
     classifier : river.base.Classifier
         The model, of two classes.
     cells : int, default=10
-        Number of cells of the model's probability.
+        Number of cells of the model's probability. At most 2**20.
     trust : float, default=4.0
         How many outcomes it takes to move away from the model's own probability.
 

@@ -108,7 +108,7 @@ class StreamRecalibrator:
         maps x to a probability. Without one x is the probability itself, a float or river's
         `{False: 0.4, True: 0.6}`. A base with `learn_one` is taught every outcome, too.
     cells : int, default=10
-        Number J of cells of equal width.
+        Number J of cells of equal width. At most 2**20.
     trust : float, default=4.0
         How many outcomes it takes to move away from the model's own probability. A larger one
         begins more gently; where many outcomes wait at once, choose about as many as wait in a

@@ -21,7 +21,7 @@ class TreeForecaster(Forecaster):
     Parameters
     ----------
     horizon : int
-        Most rounds to play.
+        Most rounds to play. At most 10**9.
     classes : int, default=2
         Number of possible outcomes.
     branching : int, default=8

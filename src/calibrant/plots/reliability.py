@@ -129,7 +129,7 @@ class ReliabilityDisplay(Display):
             Whether to point at the region that the smooth error names. By default if the curve
             leaves the band (a test of level 1 - confidence), or if there is no band.
         draws : int, default=499
-            Redraws for the band.
+            Redraws for the band. At most 10**6.
         rng : numpy.random.Generator or int, default=0
             Source of randomness; fixed by default, so that a picture looks the same again.
         name : str, optional

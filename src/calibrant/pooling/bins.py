@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
+from calibrant.data.input import read_numbers
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint import sums as row_sums
 from calibrant.joint.sums import AnyRows
-from calibrant.options import MOST_BINS, whole
+from calibrant.options import MOST_BINS, refuse_unknown, whole
 from calibrant.pooling.pools import Pooling, pooling_of
 
 
@@ -63,8 +64,7 @@ def bins_between(source: Joint | AnyRows, edges: npt.ArrayLike, *, closed: str =
     array([0.2, 0.9])
     """
     cuts = _edges(edges)
-    if closed not in {"left", "right"}:
-        raise InvalidOptionError("closed must be 'left' or 'right'", repr(closed))
+    refuse_unknown("closed", closed, ("left", "right"))
     start = cuts[:-1] if closed == "left" else np.nextafter(cuts[:-1], 2.0)
     start = np.concatenate([[0.0], start[1:]])
     if isinstance(source, Joint):
@@ -116,7 +116,7 @@ def _count(n_bins: int) -> int:
 
 
 def _edges(edges: npt.ArrayLike) -> Floats:
-    cuts = np.array(edges, dtype=np.float64)
+    cuts = read_numbers(edges, "edges")
     increasing = cuts.ndim == 1 and cuts.size >= 2 and bool((np.diff(cuts) > 0).all())
     if not increasing or cuts[0] != 0 or cuts[-1] != 1:
         raise InvalidOptionError(

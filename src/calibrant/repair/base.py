@@ -13,7 +13,7 @@ from calibrant.arrays import Floats
 from calibrant.data.rows import Given, predictions_alone
 from calibrant.errors import InvalidStateError
 from calibrant.joint import Joint
-from calibrant.options import refuse_unknown
+from calibrant.options import check_flag, refuse_unknown
 from calibrant.regression import rows_behind
 from calibrant.repair.estimator import Estimator
 from calibrant.repair.forms import Form, form_from
@@ -229,7 +229,7 @@ def read_predictions(y_proba: object, scale: str = UNIT) -> Floats:
 
 def away_from_ends(value: Floats, joint: Joint, *, allow_certain: bool) -> Floats:
     """Keep values off 0 and 1 by half a row in all rows and one, unless certainty is asked for."""
-    if allow_certain:
+    if check_flag("allow_certain", allow_certain):
         return value
     least = 0.5 / (rows_behind(joint) + 1)
     return np.clip(value, least, 1 - least)

@@ -16,6 +16,7 @@ from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.settings import Settings
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import shown
 from calibrant.regression import LEAST
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.folds import Units, read_units
@@ -194,11 +195,11 @@ def choose(
     by : array-like of shape (n,), or mapping of names to such, optional
         Groups of rows, of which the worst is told before and after.
     folds : int, default=5
-        Number of parts.
+        Number of parts. At most 1000.
     confidence : float, default=0.95
         Confidence of the intervals.
     draws : int, default=999
-        Random multipliers behind the intervals of the smooth error.
+        Random multipliers behind the intervals of the smooth error. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 
@@ -297,19 +298,21 @@ def choose_among(
     )
 
 
-def candidates_of(maps: Sequence[RecalibrationMap | str] | None) -> dict[str, RecalibrationMap]:
+def candidates_of(maps: object) -> dict[str, RecalibrationMap]:
     """Unfitted maps by name, the identity first, then in the order given."""
     if maps is None:
         return {name: kind() for name, kind in MAPS.items()}
+    if not isinstance(maps, Sequence) or isinstance(maps, str):
+        raise InvalidOptionError("maps must be a list of maps or of their names", shown(maps))
     found: dict[str, RecalibrationMap] = {"Identity": Identity()}
     for item in maps:
         if isinstance(item, RecalibrationMap):
             name, one = repr(item).removesuffix("()"), type(item)(**item.get_params())
-        elif item in MAPS:
+        elif isinstance(item, str) and item in MAPS:
             name, one = item, MAPS[item]()
         else:
             raise InvalidOptionError(
-                f"maps must be maps, or names among {', '.join(MAPS)}", repr(item)
+                f"maps must be maps, or names among {', '.join(MAPS)}", shown(item)
             )
         found[name] = one
     return found

@@ -16,7 +16,7 @@ from calibrant.measures.kernel_smoothed import (
     kernel_smoothed_calibration_error,
     smoothed_curve,
 )
-from calibrant.options import refuse_unknown
+from calibrant.options import check_flag, refuse_unknown
 from calibrant.pooling import Pooling, isotonic, quantile_bins, uniform_bins
 from calibrant.pooling.bins import pooling_at
 from calibrant.repair.base import RecalibrationMap, away_from_ends, read_predictions
@@ -77,7 +77,7 @@ class Isotonic(RecalibrationMap):
         self.pools_ = len(pools)
         value = away_from_ends(pools.joint.outcome, joint, allow_certain=self.allow_certain)
         value = np.maximum.accumulate(value)  # sums of pools may differ in their last digit
-        if not self.strict:
+        if not check_flag("strict", self.strict):
             return Lines.between(
                 np.column_stack([pools.low, pools.high]).ravel(), np.repeat(value, 2)
             )
@@ -101,7 +101,7 @@ class Histogram(RecalibrationMap):
         Bins of about equal weight, of equal width, or the intervals that attain the interval
         calibration error: the best trade of bias against width, no number of bins to choose.
     n_bins : int, default=15
-        Number of bins; not used with "interval".
+        Number of bins; not used with "interval". At most 2**20.
     allow_certain : bool, default=False
         Let bins of one outcome predict exactly 0 or 1.
 

@@ -100,7 +100,7 @@ def audit_classes(
     title : str, default="Forecasts"
         What the forecasts are about.
     draws : int, default=999
-        Redraws and random multipliers.
+        Redraws and random multipliers. At most 10**6.
     rng : numpy.random.Generator or int, default=0
         Source of randomness; fixed by default, so that an audit says the same again.
 

@@ -32,6 +32,7 @@ def joints_by(
         As for `Joint.from_frame`. "auto" takes as many cells, up to 65 536, as keep the sums of
         all groups together below 2**20; `Joint.resolution` says how many, and `Joint.rounding`
         what that costs. It counts the rows of the groups first, which is one more pass.
+        At most 2**20.
     **columns
         Names of columns as for `Joint.from_frame`: prediction, outcome, weight, pos_label; or as
         for `Joint.from_aggregates`.
