@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibrant.data.groupings import grouped
 from calibrant.groups import GroupMap
-from calibrant.groups.columns import grouped
 from calibrant.groups.patches import Patch, Patches
 from calibrant.repair import Identity
 

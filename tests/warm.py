@@ -16,13 +16,13 @@ import scipy.special
 import typer.rich_utils
 
 import calibrant.datasets
+import calibrant.gate
 import calibrant.groups
+import calibrant.monitoring.watch
 import calibrant.online.picture
 import calibrant.repair.files
 import calibrant.report.audit
-import calibrant.report.gate
 import calibrant.report.html
-import calibrant.report.watch
 from calibrant.cli import main as command_line
 
 __all__ = [

@@ -54,7 +54,6 @@ if _TYPE_CHECKING:
         u_calibration_error,
     )
     from calibrant.inference import (
-        CalibrationMonitor,
         CalibrationTest,
         ClassicalNumbers,
         Comparison,
@@ -70,6 +69,7 @@ if _TYPE_CHECKING:
         verdict,
         verdict_chances,
     )
+    from calibrant.monitoring import CalibrationMonitor
     from calibrant.report import Audit, ClassAudit, audit, audit_classes
 
 __version__ = "0.1.0"
@@ -141,7 +141,7 @@ __all__ = [
 
 # What is not needed to measure is imported when it is asked for, to keep the import light: rooms
 # by their own name, other names from these, of which each stands on those before it.
-_LATER = ("decisions", "catalogue", "inference", "report")
+_LATER = ("decisions", "catalogue", "inference", "monitoring", "report")
 
 
 def __getattr__(name: str) -> _Any:

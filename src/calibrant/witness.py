@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
 from calibrant.joint import Joint
-from calibrant.words import region_sentence
+from calibrant.regions import region_sentence
 
 
 class Witness(Protocol):

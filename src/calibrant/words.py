@@ -1,95 +1,15 @@
-"""Numbers and witnesses in plain words."""
+"""Numbers, counts, plurals and the words of others, as people read them."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from calibrant.arrays import Floats
-from calibrant.joint import Joint
-
-# An interval is looked for between this many cuts of a run of levels.
-MOST_CUTS = 256
 # Control characters, separators of lines, marks and overrides of direction, surrogates.
 _ACTIVE = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
 _ACTIVE_IN_LINES = re.compile(_ACTIVE.pattern.replace("\\x00-\\x1f", "\\x00-\\x09\\x0b-\\x1f"))
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A run of neighbouring levels on which a witness has one sign."""
-
-    low: float
-    high: float
-    prediction: float
-    outcome: float
-    rows: int
-
-    @property
-    def sentence(self) -> str:
-        """Say where forecasts are off, in which direction and by how much."""
-        too = "low" if self.outcome > self.prediction else "high"
-        said, happened = distinct_texts(self.prediction, self.outcome)
-        low, high = probability_text(self.low), probability_text(self.high)
-        where = f"forecasts of {low}" if low == high else f"forecasts between {low} and {high}"
-        return (
-            f"{where} are too {too}: they say {said} on average and {happened} happened "
-            f"({count_text(self.rows, 'row')})"
-        )
-
-
-def strongest_region(joint: Joint, witness: Floats) -> Region | None:
-    """Find where a witness sees the clearest bias; None where it gains nothing.
-
-    First the run of levels of one sign on which the witness gains most. A smooth witness changes
-    slowly, so inside the run the interval with the largest bias per root of rows is taken.
-    """
-    gain = witness * joint.mass * joint.residual
-    first = np.flatnonzero(np.diff(np.sign(witness), prepend=2.0))
-    gains = np.add.reduceat(gain, first)
-    best = int(np.argmax(gains))
-    if gains[best] <= 0:
-        return None
-    start = int(first[best])
-    stop = int(first[best + 1]) if best + 1 < first.size else len(joint)
-    return region_between(joint, *_clearest_interval(joint, start, stop, witness[start]))
-
-
-def _clearest_interval(joint: Joint, start: int, stop: int, sign: float) -> tuple[int, int]:
-    """Interval of the levels start .. stop-1 with the largest bias of a sign per root of rows."""
-    cuts = np.unique(np.linspace(start, stop, MOST_CUTS + 1).astype(np.intp))
-    part = slice(start, stop)
-    bias = np.sign(sign) * (joint.positives[part] - joint.weight[part] * joint.prediction[part])
-    total_bias = np.append(0.0, np.cumsum(bias))[cuts - start]
-    total_squares = np.append(0.0, np.cumsum(joint.weight_squares[part]))[cuts - start]
-    opens, closes = np.triu_indices(cuts.size, k=1)
-    # Levels too light to show in the sums must not look infinitely clear.
-    squares = np.maximum(total_squares[closes] - total_squares[opens], 1e-12 * total_squares[-1])
-    score = (total_bias[closes] - total_bias[opens]) / np.sqrt(squares)
-    best = int(np.argmax(score))
-    return int(cuts[opens[best]]), int(cuts[closes[best]])
-
-
-def region_between(joint: Joint, start: int, stop: int) -> Region:
-    """Describe the levels start .. stop-1."""
-    part = slice(start, stop)
-    weight = joint.weight[part]
-    total = float(weight.sum())
-    return Region(
-        low=float(joint.prediction[start]),
-        high=float(joint.prediction[stop - 1]),
-        prediction=float(weight @ joint.prediction[part]) / total,
-        outcome=float(joint.positives[part].sum()) / total,
-        rows=int(joint.rows[part].sum()),
-    )
-
-
-def region_sentence(joint: Joint, witness: Floats) -> str:
-    """Say in words what a witness found."""
-    region = strongest_region(joint, witness)
-    return "no forecast is off" if region is None else region.sentence
 
 
 def probability_text(value: float, digits: int = 2) -> str:
@@ -152,3 +72,19 @@ def percent_text(share: float) -> str:
 def chance_text(pvalue: float) -> str:
     """Write a p-value; a simulated one is never smaller than one in its draws."""
     return f"{pvalue:.3f}" if pvalue >= 0.0995 else f"{pvalue:.2g}"
+
+
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Write a table of Markdown."""
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def escaped(text: str) -> str:
+    """Let words of others stay words in Markdown."""
+    text = visible(" ".join(text.split("\n")))
+    for mark in "\\`*_[]<>|#":
+        text = text.replace(mark, f"\\{mark}")
+    return text

@@ -13,9 +13,9 @@ import pytest
 import calibrant as cal
 from calibrant.data.labels import Labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.groups import summed
-from calibrant.report import source
-from calibrant.report.source import Roles, read
+from calibrant.groups.division import groups_of
+from calibrant.inputs import source, summed
+from calibrant.inputs.source import Roles, read
 from commands import run
 
 RNG = np.random.default_rng(21)
@@ -78,25 +78,25 @@ def test_few_rows_are_exact(tmp_path):
 
 def test_clusters_and_times_keep_the_rows(many):
     for roles in (Roles(clusters="site"), Roles(time="shift")):
-        assert read(FRAME, None, roles).evidence.given.resolution is None
+        assert read(FRAME, None, roles).joint.resolution is None
 
 
 def test_weights_labels_and_percentages_of_many_rows(many):
-    weighted = read(FRAME, None, Roles(weight="w")).evidence.given
+    weighted = read(FRAME, None, Roles(weight="w")).joint
     assert weighted.total == pytest.approx(FRAME["w"].sum())
     assert weighted.row_count == ROWS
-    labelled = read(FRAME, None, Roles(outcome="label"), labels=Labels("yes")).evidence.given
+    labelled = read(FRAME, None, Roles(outcome="label"), labels=Labels("yes")).joint
     assert labelled.positives.sum() == (FRAME["label"] == "yes").sum()
-    flipped = read(FRAME, None, Roles(), labels=Labels("0")).evidence.given
+    flipped = read(FRAME, None, Roles(), labels=Labels("0")).joint
     assert flipped.positives.sum() == (FRAME["outcome"] == 0).sum()
-    percent = read(FRAME.assign(prediction=100 * P), None, Roles(), percent=True).evidence.given
+    percent = read(FRAME.assign(prediction=100 * P), None, Roles(), percent=True).joint
     assert percent.mean_prediction == pytest.approx(P.mean())
 
 
 def test_truth_has_two_labels(many):
     frame = FRAME.assign(outcome=FRAME["outcome"] == 1)
     for few in (frame, frame[:900]):
-        joint = read(few, None, Roles(), labels=Labels("False")).evidence.given
+        joint = read(few, None, Roles(), labels=Labels("False")).joint
         assert joint.positives.sum() == (~few["outcome"]).sum()
 
 
@@ -111,8 +111,8 @@ def test_missing_values_of_many_rows(many):
         read(holes, None, Roles())
     found = read(holes, None, Roles(by=["site"]), drop_missing=True)
     assert found.dropped == 3
-    assert found.evidence.given.row_count == ROWS - 3
-    assert found.groups["site", "missing"].given.row_count == 2
+    assert found.joint.row_count == ROWS - 3
+    assert found.groups["site", "missing"].row_count == 2
 
 
 def test_groups_of_many_rows_are_those_of_rows(many, monkeypatch):
@@ -127,9 +127,9 @@ def test_groups_of_many_rows_are_those_of_rows(many, monkeypatch):
     monkeypatch.setattr(source, "MOST_ROWS_READ", ROWS)
     rows = {
         (by, name): joint.row_count
-        for by, name, joint in read(frame, None, Roles(by=by, pairs=True)).groups.joints()
+        for by, name, joint in groups_of(read(frame, None, Roles(by=by, pairs=True))).joints()
     }
-    counted = {key: evidence.given.row_count for key, evidence in summed.items()}
+    counted = {key: joint.row_count for key, joint in summed.items()}
     for plain in ("site", "flag", "site & flag"):
         mine = {key: count for key, count in counted.items() if key[0] == plain}
         assert mine == {key: count for key, count in rows.items() if key[0] == plain}

@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 
+from calibrant.data.groupings import columns_of, grouped, label_of, partitions
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups.columns import columns_of, grouped, partitions
-from calibrant.inference.simultaneous import label_of
 from oracles.strategies import universal
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant.inference.evidence import Evidence
+from calibrant.inputs.source import Roles, read
 from calibrant.report.advice import MOST_ROWS, advise
 from calibrant.report.findings import repair_findings
-from calibrant.report.source import Roles, read
 
 RNG = np.random.default_rng(12)
 CHANCE = RNG.random(10_000)
@@ -21,8 +22,12 @@ def source_of(p, y=OUTCOME, **roles):
     return read(y, p, Roles(**roles))
 
 
+def advised(source):
+    return advise(source, Evidence.of_source(source), 0.95, 0)
+
+
 def test_advice_tells_the_gain_with_its_interval():
-    choice = advise(source_of(CHANCE**1.5), 0.95, 0)
+    choice = advised(source_of(CHANCE**1.5))
     (finding,) = repair_findings(choice)
     assert finding.code == "CAL070"
     assert f"between {choice.gain.low:.2g} and {choice.gain.high:.2g}" in finding.text
@@ -30,7 +35,7 @@ def test_advice_tells_the_gain_with_its_interval():
 
 
 def test_advice_leaves_calibrated_forecasts_alone():
-    (finding,) = repair_findings(advise(source_of(CHANCE), 0.95, 0))
+    (finding,) = repair_findings(advised(source_of(CHANCE)))
     assert (finding.code, finding.kind) == ("CAL071", "passed")
 
 
@@ -44,7 +49,7 @@ def test_advice_leaves_calibrated_forecasts_alone():
     ids=["weights", "clusters", "times"],
 )
 def test_advice_knows_weights_clusters_and_times(roles):
-    choice = advise(source_of(CHANCE**1.5, **roles), 0.95, 0)
+    choice = advised(source_of(CHANCE**1.5, **roles))
     assert not choice.leave_alone
 
 
@@ -52,13 +57,13 @@ def test_advice_on_many_rows_takes_some_of_them():
     p = np.tile(CHANCE, 10)
     source = source_of(p**1.5, np.tile(OUTCOME, 10), weight=np.tile([0.5, 1.5], p.size // 2))
     assert p.size > MOST_ROWS
-    assert not advise(source, 0.95, 0).leave_alone
+    assert not advised(source).leave_alone
 
 
 def test_there_is_no_advice_where_rows_do_not_allow_a_choice():
-    assert advise(source_of([0.5], [1]), 0.95, 0) is None
+    assert advised(source_of([0.5], [1])) is None
     weighted = cal.Joint.from_samples(OUTCOME, CHANCE.round(2), sample_weight=CHANCE + 0.1)
-    assert advise(read(weighted, None, Roles()), 0.95, 0) is None
+    assert advised(read(weighted, None, Roles())) is None
     assert list(repair_findings(None)) == []
 
 
@@ -67,6 +72,6 @@ def test_advice_takes_little_time():
     runs = []
     for _ in range(3):
         start = time.perf_counter()
-        advise(source, 0.95, 0)
+        advised(source)
         runs.append(time.perf_counter() - start)
     assert min(runs) < 1.0  # 0.1 s on a quiet machine

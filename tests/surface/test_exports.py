@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 
 import hostile
+from calibrant.data.groupings import grouped
 from calibrant.errors import CalibrantError, InvalidOptionError
 from calibrant.groups import GroupMap, repair_by_group
-from calibrant.groups.columns import grouped
 from calibrant.repair import Identity, Platt, PriorShift, load
 from calibrant.repair.files import apply_to_files
 from calibrant.repair.quoting import DIALECTS

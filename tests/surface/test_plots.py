@@ -14,8 +14,8 @@ import pytest
 import calibrant as cal
 from calibrant import plots
 from calibrant.inference.bands import isotonic_curve
+from calibrant.monitoring.windows import Window
 from calibrant.pooling import quantile_bins
-from calibrant.report.windows import Window
 
 mpl.use("Agg")
 

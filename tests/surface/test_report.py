@@ -19,10 +19,10 @@ import polars as pl
 import pytest
 
 import calibrant as cal
+from calibrant.gate import read_limits
 from calibrant.inference.evidence import Evidence
 from calibrant.integrations import assert_calibrated, log_audit, scorers
-from calibrant.report.conventions import conventions
-from calibrant.report.gate import read_limits
+from calibrant.measures.conventions import conventions
 from commands import run
 
 ROOT = Path(__file__).parents[2]

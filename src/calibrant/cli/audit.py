@@ -103,11 +103,12 @@ def audit(
     from calibrant.data.labels import Labels
     from calibrant.decisions import DecisionTask
     from calibrant.inference.settings import Settings
+    from calibrant.inputs.source import Roles, read
     from calibrant.report.audit import audit_source
-    from calibrant.report.source import Roles, read
+    from calibrant.report.summary import Asked
 
-    asked = sum(option is not None for option in (by, time, html)) + find_segments
-    with progress(STAGES + asked) as tell:
+    further = sum(option is not None for option in (by, time, html)) + find_segments
+    with progress(STAGES + further) as tell:
         tell("reading")
         source = read(
             files,
@@ -129,14 +130,11 @@ def audit(
             drop_missing=na is Missing.DROP,
             title=title,
         )
-        source = replace(
-            source,
-            task=None if task is None else DecisionTask.from_file(task),
-            segments=find_segments,
-            described=source.described | {"command": shlex.join(["calibrant", *sys.argv[1:]])},
-        )
+        command = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
+        source = replace(source, described=source.described | command)
+        asked = Asked(None if task is None else DecisionTask.from_file(task), find_segments)
         settings = Settings.read(confidence=confidence, tolerance=tolerance, rng=seed)
-        result = audit_source(source, settings, tell)
+        result = audit_source(source, settings, asked, tell)
         if html is not None:
             tell("pictures")
             page = result.to_html()

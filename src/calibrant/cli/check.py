@@ -77,10 +77,10 @@ def check(
     """Exit with 0 if forecasts are calibrated, 1 if they are not, 3 if the rows cannot tell."""
     from calibrant.data.labels import Labels
     from calibrant.data.paths import settled
+    from calibrant.gate import Baseline, read_limits, run_gate
     from calibrant.inference.settings import Settings
-    from calibrant.report.gate import Baseline, read_limits, run_gate
-    from calibrant.report.pairs import join_pairs
-    from calibrant.report.source import Roles, read
+    from calibrant.inputs.pairs import join_pairs
+    from calibrant.inputs.source import Roles, read
 
     check_files({"--json": json_path, "--markdown": markdown}, [*files, baseline])
     if key is not None and baseline is None:

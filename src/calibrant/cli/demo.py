@@ -19,8 +19,9 @@ def demo(
     """Audit the forecasts that ship: chances that a flight from New York arrives late."""
     from calibrant.datasets import flights
     from calibrant.inference.settings import Settings
+    from calibrant.inputs.source import Roles, read
     from calibrant.report.audit import audit_source
-    from calibrant.report.source import Roles, read
+    from calibrant.report.summary import Asked
 
     check_files({"--html": html}, [])
     columns = flights()
@@ -28,7 +29,7 @@ def demo(
     with progress(STAGES + 2) as tell:
         tell("reading")
         source = read(columns["outcome"], columns["prediction"], Roles(by=by), title=TITLE)
-        result = audit_source(source, Settings.read(rng=0), tell)
+        result = audit_source(source, Settings.read(rng=0), Asked(), tell)
         tell("pictures")
         page = result.to_html()
     say(f"{TITLE}\n\n{result}")

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from calibrant.report.stages import Tell
+    from calibrant.stages import Tell
 
 # Work that takes less time than this, in seconds, shows no bar.
 PATIENCE = 1.0

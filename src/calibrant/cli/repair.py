@@ -90,11 +90,11 @@ def repair(
     from calibrant.data.paths import settled
     from calibrant.decisions import DecisionTask
     from calibrant.groups import repair_by_group
+    from calibrant.inputs.source import Roles, prepare, reading_notes
     from calibrant.repair import choose
     from calibrant.repair.files import apply_to_files, check_output
     from calibrant.repair.quoting import dialect_of
     from calibrant.repair.text import choice_text
-    from calibrant.report.source import Roles, prepare, reading_notes
     from calibrant.writing import drafted
 
     written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,

@@ -61,9 +61,9 @@ def watch(
     from calibrant.data.files import read_columns
     from calibrant.data.labels import Labels
     from calibrant.data.paths import settled
-    from calibrant.report.source import Roles, prepare, reading_notes
-    from calibrant.report.watch import watch as watch_rows
-    from calibrant.report.windows import read_dates
+    from calibrant.data.times import read_dates
+    from calibrant.inputs.source import Roles, prepare, reading_notes
+    from calibrant.monitoring.watch import watch as watch_rows
 
     check_files({"--json": json_path}, files)
     groups = names_of(by, "--by") or []

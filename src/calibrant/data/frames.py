@@ -61,6 +61,20 @@ def as_values(values: object) -> object:
     return values
 
 
+def masked_columns(native: object, names: Sequence[str]) -> dict[str, Any]:
+    """Fetch columns of any frame; missing values are masked. DuckDB needs no pyarrow for it."""
+    frame = as_frame(native).select(*names)
+    if frame.implementation.is_duckdb():
+        return dict(frame.to_native().fetchnumpy())
+    eager = _collected(frame)
+    return {name: _with_mask(eager[name]) for name in names}
+
+
+def _with_mask(column: nw.Series[Any]) -> Any:
+    missing = column.is_null().to_numpy()
+    return np.ma.array(column.to_numpy(), mask=missing) if missing.any() else column.to_native()
+
+
 def fetched(frame: Frame, labels: Sequence[str] = ()) -> dict[str, Any]:
     """Fetch a small table: labels as lists of Python values, all else as arrays of numbers.
 

@@ -12,7 +12,7 @@ from calibrant.arrays import Floats
 from calibrant.decisions.dual_losses import SQUARED, DualLoss, as_dual_loss
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint, rounding_bounds, rounding_settings
-from calibrant.words import region_sentence
+from calibrant.regions import region_sentence
 
 MOST_STEPS = 100
 # Stop once the certificate is this narrow.

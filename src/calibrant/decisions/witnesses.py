@@ -17,8 +17,9 @@ from calibrant.decisions.regret import payoff_text, promises, regret_of
 from calibrant.decisions.scores import Score
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.joint import Joint
+from calibrant.regions import strongest_region
 from calibrant.witness import StepWitness
-from calibrant.words import probability_text, strongest_region
+from calibrant.words import probability_text
 
 MOST_THRESHOLDS = 3
 

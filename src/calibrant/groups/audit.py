@@ -8,16 +8,17 @@ import numpy as np
 
 from calibrant.data.columns import ColumnNames
 from calibrant.data.frames import is_lazy
+from calibrant.data.groupings import MOST_LEVELS, PARTS, columns_of
 from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups.columns import MOST_LEVELS, PARTS, columns_of
 from calibrant.groups.division import Division
 from calibrant.groups.noise import shared_noise
-from calibrant.groups.summed import sum_up
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous import Evidences, Groups, judge_all, judge_evidences
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.verdict import default_tolerance
+from calibrant.inputs.summed import sum_up
 from calibrant.joint import Joint
 from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measures.smooth import smooth_calibration_error
@@ -112,7 +113,8 @@ def audit_groups(
         given: ColumnNames = {"prediction": prediction, "outcome": outcome, "pos_label": pos_label}
         given["weight"] = None if sample_weight is None else str(sample_weight)
         found = sum_up(y_true, given, _names(by), pairs=pairs, parts=parts, most_levels=most_levels)
-        return judge_groups(found.evidences, statistic, _within(settings, found.joint))
+        evidences = {key: Evidence.of_joint(joint) for key, joint in found.groups.items()}
+        return judge_groups(evidences, statistic, _within(settings, found.joint))
     if y_proba is None:
         frame = columns_of(y_true)
         columns = _named(frame, _names(by))

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.data.groupings import MOST_LEVELS, PARTS, Codes, Grouping, Partition, partitions
 from calibrant.data.input import read_labels
 from calibrant.errors import CalibrantWarning
-from calibrant.groups.columns import MOST_LEVELS, PARTS, Codes, Grouping, Partition, partitions
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.simultaneous import Evidences
+from calibrant.inputs import Source
 from calibrant.joint import Joint, Rows
 
 
@@ -94,6 +96,15 @@ class Division:
                     CalibrantWarning,
                     stacklevel=3,
                 )
+
+
+def groups_of(source: Source) -> Division | Evidences | None:
+    """Rows divided into groups, or the evidence of each where only sums are known; None if none."""
+    if source.groups:
+        return {key: Evidence.of_joint(joint) for key, joint in source.groups.items()}
+    if source.rows is None or not source.by:
+        return None
+    return Division.of(source.rows, source.by, source.clusters, pairs=source.pairs)
 
 
 def narrow(codes: Codes, size: int) -> npt.NDArray[np.integer]:

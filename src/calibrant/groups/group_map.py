@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.data.groupings import Grouping
 from calibrant.errors import InvalidOptionError
-from calibrant.groups.columns import Grouping
 from calibrant.groups.patches import Patches, codes_of, patches_text, unseen
 from calibrant.repair import RecalibrationMap
 from calibrant.repair import load as load_map

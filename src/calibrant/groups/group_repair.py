@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.data.groupings import Partition
 from calibrant.groups.audit import judge_groups
-from calibrant.groups.columns import Partition
 from calibrant.groups.division import Division
 from calibrant.groups.fits import Fit
 from calibrant.groups.group_map import GroupMap

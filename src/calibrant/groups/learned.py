@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, in_parts
 from calibrant.data import canonical_order, hold_out
+from calibrant.data.groupings import columns_of
 from calibrant.data.input import read_column
 from calibrant.errors import InferenceRefusedError
 from calibrant.families import LearnedFamily
-from calibrant.groups.columns import columns_of
 from calibrant.inference.evidence import MOST_COINS_DRAWN
 from calibrant.joint import Rows
 from calibrant.options import as_generator

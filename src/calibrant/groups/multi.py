@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
+from calibrant.data.groupings import columns_of, label_of, partitions
 from calibrant.data.input import read_column
 from calibrant.errors import InvalidOptionError
-from calibrant.groups.columns import columns_of, partitions
 from calibrant.groups.indistinguishability import shares
 from calibrant.groups.witnesses import GroupWitness
-from calibrant.inference.simultaneous import label_of
 from calibrant.joint import Joint, Rows
 from calibrant.measurement import Measurement
 from calibrant.options import MOST_BINS, check_degree, refuse_unknown, whole
+from calibrant.regions import region_sentence
 from calibrant.witness import SeriesWitness, StepWitness, Witness
-from calibrant.words import count_text, distinct_texts, region_sentence
+from calibrant.words import count_text, distinct_texts
 
 NORMS = ("l1", "sup")
 

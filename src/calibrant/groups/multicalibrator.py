@@ -11,11 +11,11 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.data import canonical_order
+from calibrant.data.groupings import Grouping, columns_of, grouped, partitions
 from calibrant.data.input import read_column
 from calibrant.data.rows import predictions_alone
 from calibrant.errors import InvalidOptionError
 from calibrant.groups.boosting import Boosted, boost
-from calibrant.groups.columns import Grouping, columns_of, grouped, partitions
 from calibrant.groups.fits import Fit, briers, fit_of, held_rows
 from calibrant.groups.patches import Patches, codes_of, unseen
 from calibrant.groups.rounds import DividedRows, groupings_of

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats, in_parts
-from calibrant.groups.columns import Codes, Partition
+from calibrant.data.groupings import Codes, Partition
 from calibrant.groups.division import Division, crossed, families, renumbered
 from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous import DRAWS_FOR_A_FLOOR, Noise, cells_for

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
+from calibrant.data.groupings import UNSEEN, Codes, Grouping, columns_of
 from calibrant.errors import (
     CalibrantWarning,
     InvalidForecastsError,
     InvalidOptionError,
     InvalidStateError,
 )
-from calibrant.groups.columns import UNSEEN, Codes, Grouping, columns_of
 from calibrant.groups.stored_columns import grouping_dict, grouping_from
 from calibrant.repair.quoting import Dialect, dialect_of, number_text
 from calibrant.stored import Stored, whole

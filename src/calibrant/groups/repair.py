@@ -10,11 +10,11 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.data import canonical_order
+from calibrant.data.groupings import Codes, Partition, columns_of, partitions
 from calibrant.data.input import read_labels
 from calibrant.decisions import DecisionTask, as_score
 from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups.columns import Codes, Partition, columns_of, partitions
 from calibrant.groups.fits import Fit, fit_of
 from calibrant.groups.group_map import GroupMap
 from calibrant.groups.group_repair import GroupRepair

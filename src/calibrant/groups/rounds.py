@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.groups.columns import Codes, Grouping, Partition
+from calibrant.data.groupings import Codes, Grouping, Partition, label_of
 from calibrant.groups.division import crossed
 from calibrant.groups.patches import Patch
-from calibrant.inference.simultaneous import label_of
 
 # A gain on the rows held out must exceed its standard error so many times.
 STANDARD_ERRORS = 1.0

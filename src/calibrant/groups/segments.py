@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.data import hold_out
+from calibrant.data.groupings import PARTS, Partition, columns_of, grouped, partitions
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups.columns import PARTS, Partition, columns_of, grouped, partitions
 from calibrant.joint import Joint, Rows
 from calibrant.options import MOST_SEGMENTS, as_generator, check_share, whole
 from calibrant.words import chance_text, count_text, distinct_texts, visible

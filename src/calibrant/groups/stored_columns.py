@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.data.groupings import Grouping
 from calibrant.errors import InvalidStateError
-from calibrant.groups.columns import Grouping
 from calibrant.stored import Stored, plain_value, value_from, whole
 
 # Types of numbers and dates that can be cut.

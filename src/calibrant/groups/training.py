@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.groups.columns import Codes
+from calibrant.data.groupings import Codes
 from calibrant.groups.division import narrow
 from calibrant.groups.patches import Patch
 from calibrant.groups.rounds import DividedRows, Groups, Step, more_than_noise

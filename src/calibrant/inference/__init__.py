@@ -9,7 +9,6 @@ from calibrant.inference.classical import (
 )
 from calibrant.inference.comparison import Comparison, compare
 from calibrant.inference.interval import ConfidenceInterval, confidence_interval
-from calibrant.inference.monitor import CalibrationMonitor
 from calibrant.inference.power import RowsNeeded, rows_needed, verdict_chances
 from calibrant.inference.ratio import Ratio
 from calibrant.inference.test import CalibrationTest, calibration_test, noise_floors
@@ -17,7 +16,6 @@ from calibrant.inference.verdict import Verdict, default_tolerance, verdict
 
 __all__ = [
     "Band",
-    "CalibrationMonitor",
     "CalibrationTest",
     "ClassicalNumbers",
     "Comparison",

@@ -13,6 +13,7 @@ from calibrant.arrays import Flags, Floats, in_parts
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError
+from calibrant.inputs import Source
 from calibrant.joint import Joint
 from calibrant.joint.draws import (
     draw_binomials,
@@ -179,26 +180,35 @@ class Evidence:
         return cls(given, joint, _coins_of_levels(given, joint), None)
 
     @classmethod
-    def of_rows(cls, rows: Given | Rows, clusters: object = None) -> Evidence:
-        """Take rows that are arrays already, checked or not."""
-        given, rows = Joint.checked(rows)
+    def of_rows(
+        cls, rows: Given | Rows, clusters: object = None, joint: Joint | None = None
+    ) -> Evidence:
+        """Take rows that are arrays already, checked or not; checked ones may bring their Joint."""
+        given, checked = (joint, rows.found_sound()) if joint else Joint.checked(rows)
         evidence = cls.of_joint(given)
         if evidence.coins is not None and clusters is None:
             return evidence
         labels = (
-            None if clusters is None else read_labels(clusters, "clusters", rows.prediction.size)
+            None if clusters is None else read_labels(clusters, "clusters", checked.prediction.size)
         )
-        if rows.weight is not None and not rows.weight.all():
-            kept = rows.weight > 0
-            rows = rows.where(kept)
+        if checked.weight is not None and not checked.weight.all():
+            kept = checked.weight > 0
+            checked = checked.where(kept)
             labels = None if labels is None else labels[kept]
-        joint = evidence.joint
-        level = _level_of(rows.prediction, joint)
-        grouped = None if labels is None else Clusters.of_rows(rows, joint, level, labels)
-        weight = np.ones(level.size) if rows.weight is None else rows.weight
-        outcome = np.asarray(rows.outcome, dtype=np.float64)
+        used = evidence.joint
+        level = _level_of(checked.prediction, used)
+        grouped = None if labels is None else Clusters.of_rows(checked, used, level, labels)
+        weight = np.ones(level.size) if checked.weight is None else checked.weight
+        outcome = np.asarray(checked.outcome, dtype=np.float64)
         coins = Coins.grouped(level, weight, np.ones(level.size, np.int64), outcome)
-        return cls(given, joint, coins, grouped, rows)
+        return cls(given, used, coins, grouped, checked)
+
+    @classmethod
+    def of_source(cls, source: Source) -> Evidence:
+        """Take forecasts that were read before."""
+        if source.rows is None:
+            return cls.of_joint(source.joint)
+        return cls.of_rows(source.rows, source.clusters, source.joint)
 
     @property
     def cells(self) -> int | None:

@@ -9,21 +9,20 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.data.groupings import label_of
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, default_tolerance, state_of
 from calibrant.joint import Joint
-from calibrant.words import count_text, distinct_texts, visible
+from calibrant.words import count_text, distinct_texts
 
 # Groups with fewer rows, or fewer of either outcome, are marked as small.
 FEW_ROWS, FEW_EVENTS = 100, 10
 # Cells of the predictions for the draws, fewer with more groups; values are exact.
 CELLS, MANY_GROUPS = (2**7, 2**6, 2**5), (2**7, 2**10)
 DRAWS_FOR_A_FLOOR = 99
-# Between the names of columns, and of levels, of a group of several columns.
-AND = " & "
 
 Named = tuple[str, str, Joint]
 """Columns, name and Joint of a group."""
@@ -201,15 +200,6 @@ def judge_evidences(
 def cells_for(groups: int) -> int:
     """Choose the cells that noise is drawn on."""
     return CELLS[int(np.searchsorted(MANY_GROUPS, groups))]
-
-
-def label_of(by: str, name: str) -> str:
-    """Name a group with its columns, to be read: "carrier 9E, month 12"."""
-    columns, names = by.split(AND), name.split(AND)
-    if len(columns) != len(names):
-        return visible(f"{by} {name}")
-    pairs = zip(columns, names, strict=True)
-    return visible(", ".join(f"{column} {level}" for column, level in pairs))
 
 
 def _noise_of_each(evidences: list[Evidence], statistic: Statistic, settings: Settings) -> Noise:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.data.labels import Labels
+from calibrant.gate import CANNOT_TELL, FAILED, read_limits, run_gate
 from calibrant.inference.settings import Settings
-from calibrant.report.gate import CANNOT_TELL, FAILED, read_limits, run_gate
-from calibrant.report.source import Roles, read
+from calibrant.inputs.source import Roles, read
 
 
 def assert_calibrated(

@@ -11,8 +11,8 @@ from calibrant.arrays import Floats
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.options import refuse_unknown
+from calibrant.regions import region_between
 from calibrant.witness import StepWitness
-from calibrant.words import region_between
 
 
 def cutoff_calibration_error(

@@ -15,8 +15,8 @@ from calibrant.measurement import (
     warn_of_single_rows,
 )
 from calibrant.options import check_within
+from calibrant.regions import region_sentence
 from calibrant.witness import StepWitness
-from calibrant.words import region_sentence
 
 
 def expected_calibration_error(

@@ -25,8 +25,8 @@ from calibrant.measures.kernel import KernelFunction, kernel_calibration_error
 from calibrant.measures.low_degree import low_degree_calibration_error
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import as_generator, check_draws
+from calibrant.regions import region_sentence
 from calibrant.witness import FunctionWitness, LearnedWitness, StepWitness, Witness
-from calibrant.words import region_sentence
 
 # The linear programme of bounded variation has one variable per level.
 MOST_LEVELS = 4096

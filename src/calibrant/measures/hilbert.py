@@ -12,8 +12,8 @@ import calibrant._kernels as kernels
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
+from calibrant.regions import region_sentence
 from calibrant.witness import DecayWitness, PairedWitness, SeriesWitness, Witness
-from calibrant.words import region_sentence
 
 # A kernel without a fast form compares all pairs of levels.
 MOST_PAIRED_LEVELS = 4096

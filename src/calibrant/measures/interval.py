@@ -16,8 +16,9 @@ from calibrant.joint.sums import AnyRows
 from calibrant.measurement import Measurement, read_source, rounding_settings
 from calibrant.options import check_tolerance
 from calibrant.pooling import Pooling, bins_between
+from calibrant.regions import region_sentence
 from calibrant.witness import PartitionWitness
-from calibrant.words import count_text, region_sentence
+from calibrant.words import count_text
 
 # Up to this many levels the search goes on until the minimum is exact.
 FEW = 256

@@ -15,8 +15,8 @@ from calibrant.joint import Joint, Rows
 from calibrant.joint.sums import AnyRows, node_charges
 from calibrant.measurement import Measurement, read_source, rounding_settings
 from calibrant.options import real
+from calibrant.regions import region_sentence
 from calibrant.witness import LinearWitness
-from calibrant.words import region_sentence
 
 # Residuals are shared out between this many nodes and one; the bounds say what that costs.
 NODES = 2**16

@@ -13,8 +13,8 @@ from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.plans import Plan
 from calibrant.measures.potentials import Nodes, Potentials, drawn, solve
 from calibrant.options import check_tolerance
+from calibrant.regions import region_sentence
 from calibrant.witness import PotentialWitness
-from calibrant.words import region_sentence
 
 # Up to this many levels all are nodes, and the value is exact to rounding.
 FEW = 128

@@ -16,8 +16,8 @@ from calibrant.measurement import (
     rounding_settings,
 )
 from calibrant.options import check_positive
+from calibrant.regions import region_sentence
 from calibrant.witness import LinearWitness
-from calibrant.words import region_sentence
 
 
 def smooth_calibration_error(

@@ -10,8 +10,8 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.regions import region_sentence
 from calibrant.witness import GridWitness
-from calibrant.words import region_sentence
 
 # Finer grids than 2^-52 change the value by no more than their width.
 FINEST = 52

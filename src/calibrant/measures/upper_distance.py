@@ -12,8 +12,9 @@ from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.lower_distance import lower_bracket
 from calibrant.measures.partitions import MOST_FOR_SUBSETS, Atoms, best_found
 from calibrant.options import check_tolerance
+from calibrant.regions import region_sentence
 from calibrant.witness import MapWitness
-from calibrant.words import count_text, region_sentence
+from calibrant.words import count_text
 
 NAME = "upper_distance_to_calibration"
 

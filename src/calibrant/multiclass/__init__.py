@@ -1,5 +1,6 @@
 """Forecasts of more than two classes: views for binary measures, and measures of their own."""
 
+from calibrant.joint.classes import ClassForecasts
 from calibrant.multiclass.canonical import CanonicalWitness, canonical_calibration_error
 from calibrant.multiclass.choice import ClassChoice, ClassJudgement, choose
 from calibrant.multiclass.decisions import (
@@ -8,7 +9,6 @@ from calibrant.multiclass.decisions import (
     fixed_decision_loss,
     promised_and_received,
 )
-from calibrant.multiclass.forecasts import ClassForecasts
 from calibrant.multiclass.low_degree import MonomialWitness, low_degree_calibration_error
 from calibrant.multiclass.maps import (
     ClassMap,

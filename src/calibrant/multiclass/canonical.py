@@ -11,8 +11,8 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
+from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measurement import Measurement
-from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.kernels import (
     ClassKernel,
     LaplaceClassKernel,

@@ -12,8 +12,8 @@ from calibrant.arrays import Floats, Indices
 from calibrant.data import deal_clusters, deal_folds
 from calibrant.data.input import read_full_column
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.maps import MAPS, MOST_CLASSES, ClassMap, Identity
 from calibrant.multiclass.reductions import ClassWise, class_wise
 from calibrant.options import MOST_FOLDS, as_generator, refuse_unknown, whole

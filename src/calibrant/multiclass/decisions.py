@@ -14,9 +14,9 @@ from calibrant.arrays import Floats, Indices
 from calibrant.decisions.regret import PromisedReceived, check_ties
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
+from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measurement import Measurement
 from calibrant.multiclass.canonical import charges_of
-from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.tasks import MulticlassDecisionTask, first_best, tied_best
 from calibrant.options import refuse_unknown
 from calibrant.words import count_text, distinct_texts

@@ -11,9 +11,9 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
+from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measurement import Measurement
 from calibrant.multiclass.canonical import charges_of
-from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.kernels import (
     MultinomialKernel,
     exact_square,

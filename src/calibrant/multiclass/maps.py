@@ -9,10 +9,10 @@ import numpy as np
 
 from calibrant import pooling
 from calibrant.arrays import Floats
+from calibrant.data.classes import read_probabilities
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
-from calibrant.multiclass.gate import read_probabilities
+from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.regression import fit_scores, log_of, softmax_of, temperature_slope
 from calibrant.repair.estimator import Estimator
 

@@ -13,8 +13,8 @@ import numpy as np
 import calibrant._kernels as kernels
 from calibrant.arrays import Indices
 from calibrant.errors import InvalidOptionError
+from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measurement import Measurement
-from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.redraws import redraws
 from calibrant.multiclass.subsets import best_found, best_of_all, found_in_cells
 from calibrant.options import (
@@ -25,8 +25,8 @@ from calibrant.options import (
     refuse_unknown,
     whole,
 )
+from calibrant.regions import region_sentence
 from calibrant.witness import LinearWitness
-from calibrant.words import region_sentence
 
 # Up to so many classes all subsets are tried.
 MOST_CLASSES = 12

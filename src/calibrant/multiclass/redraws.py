@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.arrays import NUMBERS_AT_ONCE, Floats, Indices, in_parts
 from calibrant.data import canonical_order
-from calibrant.multiclass.forecasts import ClassForecasts
+from calibrant.joint.classes import ClassForecasts
 
 # So many sums are compared one by one faster than they are searched.
 FEW_CLASSES = 2**5

@@ -14,9 +14,9 @@ import calibrant._kernels as kernels
 from calibrant.arrays import Floats, Indices
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint, Rows
+from calibrant.joint.classes import ClassForecasts
 from calibrant.joint.sums import cell_index
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.multiclass.forecasts import ClassForecasts
 
 # Chances on this grid are added and taken away without rounding: sums below 2 need 51 bits.
 EXACT_GRID = 2.0**-50

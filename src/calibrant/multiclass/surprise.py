@@ -6,8 +6,8 @@ import numpy as np
 
 from calibrant.arrays import Floats, Indices
 from calibrant.inference.statistic import Statistic
+from calibrant.joint.classes import ClassForecasts
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.multiclass.forecasts import ClassForecasts
 from calibrant.multiclass.redraws import redraws_in_parts
 from calibrant.multiclass.subsets import in_levels
 

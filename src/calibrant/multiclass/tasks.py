@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats, Indices
 from calibrant.decisions.payoffs import as_number
 from calibrant.errors import InvalidOptionError
-from calibrant.multiclass.forecasts import ClassForecasts
+from calibrant.joint.classes import ClassForecasts
 
 # Expected payoffs this close, relative to the largest difference of payoffs, are equal.
 TIE_TOLERANCE = 1e-12

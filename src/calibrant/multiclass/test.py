@@ -12,8 +12,8 @@ import numpy as np
 
 from calibrant.arrays import Floats, Indices
 from calibrant.inference.test import CalibrationTest
+from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.multiclass.canonical import canonical_calibration_error, charges_of, find_kernel
-from calibrant.multiclass.forecasts import ClassForecasts, as_forecasts
 from calibrant.multiclass.kernels import LaplaceClassKernel
 from calibrant.multiclass.projected import projected_smooth_calibration_error, tries_all
 from calibrant.multiclass.redraws import redraws

@@ -12,8 +12,8 @@ from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous import Groups, judge_evidences
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import LARGEST_TOLERANCE, TOLERATED_SHARE
+from calibrant.joint.classes import ClassForecasts
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.multiclass.forecasts import ClassForecasts
 from calibrant.multiclass.reductions import class_wise
 from calibrant.multiclass.surprise import class_pvalues
 

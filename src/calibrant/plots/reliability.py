@@ -22,7 +22,8 @@ from calibrant.plots.style import BAND, MUTED, PAPER, QUIET, SERIES, WARNING, pe
 from calibrant.plots.svg import thinned
 from calibrant.pooling import isotonic, quantile_bins
 from calibrant.pooling.bins import pooling_at
-from calibrant.words import Region, count_text, strongest_region
+from calibrant.regions import Region, strongest_region
+from calibrant.words import count_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from calibrant.data import hold_out
+from calibrant.inference.evidence import Evidence
+from calibrant.inputs.source import Source
 from calibrant.joint import Rows
 from calibrant.joint.draws import exact_levels
 from calibrant.options import as_generator
 from calibrant.repair import Choice, choose
-from calibrant.report.source import Source
 
 # Maps that an audit tries: quick ones, of every shape.
 TRIED = ("PriorShift", "Temperature", "Platt", "Beta", "Isotonic", "Smooth")
@@ -20,7 +21,7 @@ MOST_ROWS = 2**16
 
 
 def advise(
-    source: Source, confidence: float, rng: np.random.Generator | int | None = None
+    source: Source, evidence: Evidence, confidence: float, rng: np.random.Generator | int | None
 ) -> Choice | None:
     """Choose a map on rows it has not seen; None where the rows do not allow a choice.
 
@@ -28,14 +29,13 @@ def advise(
     time does not grow with their number.
     """
     generator = as_generator(rng)
-    evidence = source.evidence
     if evidence.given.row_count < 2:
         return None
-    if source.log is None and evidence.clusters is None:
+    if source.times is None and evidence.clusters is None:
         for joint in (evidence.joint, evidence.given):
             if len(joint) <= MOST_ROWS and exact_levels(joint).all():
                 return choose(joint, maps=TRIED, confidence=confidence, rng=generator)
-    rows, beside = _rows_of(source)
+    rows, beside = _rows_of(source, evidence)
     if rows is None:
         return None
     if rows.prediction.size > MOST_ROWS:
@@ -54,14 +54,12 @@ def advise(
     )
 
 
-def _rows_of(source: Source) -> tuple[Rows | None, dict[str, Any]]:
+def _rows_of(source: Source, evidence: Evidence) -> tuple[Rows | None, dict[str, Any]]:
     """Rows, with their clusters or times."""
-    evidence = source.evidence
     if evidence.clusters is not None:
         return evidence.rows, {"clusters": evidence.clusters.code}
-    if source.log is not None:
-        rows, time = source.log
-        return rows, {"time": time}
+    if source.times is not None:
+        return source.rows, {"time": source.times}
     if evidence.rows is None and evidence.coins is not None:
         cases = evidence.cases()
         return Rows(cases.prediction, cases.outcome, cases.weight), {}

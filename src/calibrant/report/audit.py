@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +13,14 @@ from calibrant.errors import InvalidOptionError
 from calibrant.groups import Groups, Segment
 from calibrant.inference import Verdict
 from calibrant.inference.settings import Settings
+from calibrant.inputs.source import Roles, Source, read
 from calibrant.measurement import Measurement
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
 from calibrant.report.markdown import render_markdown
-from calibrant.report.source import Roles, Source, read
-from calibrant.report.stages import Tell, silent
-from calibrant.report.summary import Summary, summarise
+from calibrant.report.summary import Asked, Summary, summarise
 from calibrant.report.text import render_text
+from calibrant.stages import Tell, silent
 from calibrant.writing import write_whole
 
 
@@ -202,10 +202,9 @@ def audit(
         raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))
     labels = Labels.of(pos_label, neg_label, na_label)
     source = read(y_true, y_proba, roles, labels=labels, drop_missing=na == "drop", title=title)
-    source = replace(source, task=task, segments=find_segments)
-    return audit_source(source, settings)
+    return audit_source(source, settings, Asked(task, find_segments))
 
 
-def audit_source(source: Source, settings: Settings, tell: Tell = silent) -> Audit:
+def audit_source(source: Source, settings: Settings, asked: Asked, tell: Tell = silent) -> Audit:
     """Audit forecasts that were read before."""
-    return Audit(summarise(source, settings, tell))
+    return Audit(summarise(source, settings, asked, tell))

@@ -17,11 +17,11 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import Groups
 from calibrant.inference import Verdict
 from calibrant.inference.settings import Settings
+from calibrant.joint.classes import as_forecasts
 from calibrant.multiclass import ClassForecasts
-from calibrant.multiclass.forecasts import as_forecasts
 from calibrant.report.class_render import render_class_html, render_class_json, render_class_text
 from calibrant.report.class_summary import ClassSummary, summarise_classes
-from calibrant.report.stages import Tell, silent
+from calibrant.stages import Tell, silent
 from calibrant.writing import write_whole
 
 

@@ -28,7 +28,7 @@ from calibrant.multiclass import (
 from calibrant.multiclass.choice import judge
 from calibrant.multiclass.projected import tries_all
 from calibrant.multiclass.verdicts import judge_classes
-from calibrant.report.stages import Tell
+from calibrant.stages import Tell
 from calibrant.words import chance_text, count_text, distinct_texts
 
 # Redraws of labels for whole rows, and for the worst set of classes: the more, the less they cost.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from calibrant.catalogue import CATALOGUE
 from calibrant.report.findings import PASSED
 from calibrant.report.summary import Summary
 from calibrant.report.text import SEGMENTS, cost_sentence, headline, segment_verdict
-from calibrant.words import chance_text, visible
+from calibrant.words import chance_text, escaped, markdown_table
 
 MOST_GROUPS = 20
 
@@ -26,7 +26,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield ""
     yield escaped(f"{headline(summary)} Most clearly: {summary.where}. {cost_sentence(summary)}")
     yield ""
-    yield from table(
+    yield from markdown_table(
         ["measure", "value", "perfect forecaster"],
         [
             [CATALOGUE[name].title, f"{value:.4f}", f"{summary.noise_floors[name]:.4f}"]
@@ -35,7 +35,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     )
     if summary.groups is not None:
         yield ""
-        yield from table(
+        yield from markdown_table(
             ["group", "rows", "said", "happened", "error", "between", "verdict"],
             [
                 [
@@ -54,7 +54,7 @@ def _lines(summary: Summary) -> Iterator[str]:
         yield ""
         yield SEGMENTS
         yield ""
-        yield from table(
+        yield from markdown_table(
             ["segment", "rows", "said", "happened", "chance", "verdict"],
             [
                 [
@@ -74,19 +74,3 @@ def _lines(summary: Summary) -> Iterator[str]:
     for finding in noted:
         advice = f" *{escaped(finding.advice)}*" if finding.advice else ""
         yield f"- `{finding.code}` {escaped(finding.text)}{advice}"
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Write a table."""
-    yield f"| {' | '.join(heads)} |"
-    yield f"|{'---|' * len(heads)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-
-
-def escaped(text: str) -> str:
-    """Let the user's own words stay words."""
-    text = visible(" ".join(text.split("\n")))
-    for mark in "\\`*_[]<>|#":
-        text = text.replace(mark, f"\\{mark}")
-    return text

@@ -11,36 +11,48 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from calibrant.catalogue import CATALOGUE
+from calibrant.data.times import Times
+from calibrant.decisions import DecisionTask
 from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.groups import Groups, Segment, judge_groups
-from calibrant.groups.division import Division
+from calibrant.groups.division import Division, groups_of
 from calibrant.groups.segments import DEPTH, SEGMENTS, WIDTH, search_segments
 from calibrant.inference import ClassicalNumbers, Verdict, noise_floors
 from calibrant.inference.classical import find_classical
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.settings import Settings
+from calibrant.inference.simultaneous import Evidences
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.test import run_test
 from calibrant.inference.verdict import find_verdict
+from calibrant.inputs.source import Source
 from calibrant.joint import Joint, Rows
 from calibrant.measurement import Measurement
 from calibrant.measures import DistanceBracket
+from calibrant.measures.conventions import Convention, conventions
+from calibrant.monitoring.watch import Watched, watch
 from calibrant.repair import Choice
 from calibrant.report.advice import advise
-from calibrant.report.conventions import Convention, conventions
 from calibrant.report.costs import Costs, find_costs
 from calibrant.report.distances import find_distances
 from calibrant.report.findings import Finding, findings
-from calibrant.report.source import Source
-from calibrant.report.stages import Tell, silent
-from calibrant.report.watch import Watched, watch
-from calibrant.report.windows import Times
+from calibrant.stages import Tell, silent
 
 # The measure of the verdict; the others need their noise floor only to a digit or two.
 HEADLINE = "smooth_calibration_error"
 DRAWS_FOR_A_FLOOR, DRAWS_FOR_A_MEAN = 199, 39
 # An audit over time shows about so many windows.
 WINDOWS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an audit shall say beyond what it always says."""
+
+    task: DecisionTask | None = None
+    """The reader's own decision."""
+    segments: bool = False
+    """Whether to look for the worst combinations of the columns of the groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,33 +110,33 @@ class Summary:
         return findings(self)
 
 
-def summarise(source: Source, settings: Settings, tell: Tell = silent) -> Summary:
+def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = silent) -> Summary:
     """Measure with everything in the catalogue, beside what a perfect forecaster gets."""
     tell("verdict")
     generator, confidence = settings.rng, settings.confidence
-    evidence = source.evidence
+    evidence = Evidence.of_source(source)
     joint = evidence.given
     headline = Statistic.of(HEADLINE)
     verdict = find_verdict(evidence, headline, settings)
     tell("every measure")
     measures, floors, cautions = _measured(evidence, settings.draws, generator)
     floors[HEADLINE] = verdict.noise_floor
-    groups = None
-    if source.groups is not None:
+    groups, divided = None, groups_of(source)
+    if divided is not None:
         tell("groups")
-        groups = judge_groups(source.groups, headline, settings.within(verdict.tolerance))
+        groups = judge_groups(divided, headline, settings.within(verdict.tolerance))
     segments = None
-    if source.segments:
+    if asked.segments:
         tell("segments")
-        segments = _segments(source, confidence, generator)
+        segments = _segments(divided, confidence, generator)
     watched = None
-    if source.log is not None:
+    if source.times is not None and source.rows is not None:
         tell("windows of time")
-        watched = _watched(*source.log, settings.tolerance)
+        watched = _watched(source.rows, source.times, settings.tolerance)
     tell("what to do")
-    choice = advise(source, confidence, generator)
+    choice = advise(source, evidence, confidence, generator)
     tell("costs")
-    costs = find_costs(joint, source.task)
+    costs = find_costs(joint, asked.task)
     tell("distance to calibration")
     distances = find_distances(joint)
     return Summary(
@@ -145,7 +157,7 @@ def summarise(source: Source, settings: Settings, tell: Tell = silent) -> Summar
         choice=choice,
         costs=costs,
         distances=distances,
-        conventions=conventions(evidence),
+        conventions=conventions(joint),
         groups=groups,
         segments=segments,
         watched=watched,
@@ -161,12 +173,13 @@ def summarise(source: Source, settings: Settings, tell: Tell = silent) -> Summar
     )
 
 
-def _segments(source: Source, confidence: float, rng: np.random.Generator) -> tuple[Segment, ...]:
-    if not isinstance(source.groups, Division):
+def _segments(
+    divided: Division | Evidences | None, confidence: float, rng: np.random.Generator
+) -> tuple[Segment, ...]:
+    if not isinstance(divided, Division):
         raise InvalidOptionError(
             "segments are combinations of columns", "no columns", "name them with by (--by)"
         )
-    divided = source.groups
     return search_segments(divided.rows, divided.parts, DEPTH, WIDTH, SEGMENTS, 1 - confidence, rng)
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.data.input import is_missing, read_column
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.inference.simultaneous import AND
+from calibrant.words import visible
 
 Codes = npt.NDArray[np.int64]
 
@@ -28,6 +28,8 @@ MISSING = "missing"
 UNSEEN = -1
 # Whole numbers beyond this are not exact in doubles.
 MOST_EXACT = 2**53
+# Between the names of columns, and of levels, of a group of several columns.
+AND = " & "
 # Distinct numbers are looked for among these rows first.
 FIRST_ROWS = 100_000
 
@@ -105,6 +107,15 @@ class Partition:
     def crossed(self, other: Partition) -> Partition:
         """Divide rows by the columns of both."""
         return Partition((*self.groupings, *other.groupings), self.codes * other.size + other.codes)
+
+
+def label_of(by: str, name: str) -> str:
+    """Name a group with its columns, to be read: "carrier 9E, month 12"."""
+    columns, names = by.split(AND), name.split(AND)
+    if len(columns) != len(names):
+        return visible(f"{by} {name}")
+    pairs = zip(columns, names, strict=True)
+    return visible(", ".join(f"{column} {level}" for column, level in pairs))
 
 
 def partitions(

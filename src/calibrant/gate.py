@@ -9,8 +9,9 @@ from typing import Any
 from calibrant.errors import InvalidOptionError
 from calibrant.exit_codes import ExitCode
 from calibrant.groups import judge_groups
-from calibrant.groups.division import Division
+from calibrant.groups.division import Division, groups_of
 from calibrant.inference import compare
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import find_interval
 from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous import Evidences
@@ -21,12 +22,11 @@ from calibrant.inference.verdict import (
     default_tolerance,
     find_verdict,
 )
+from calibrant.inputs.pairs import Pairs
+from calibrant.inputs.source import Source
 from calibrant.options import check_share
-from calibrant.report.markdown import escaped, table
-from calibrant.report.pairs import Pairs
-from calibrant.report.source import Source
-from calibrant.report.stages import Tell, silent
-from calibrant.words import count_text
+from calibrant.stages import Tell, silent
+from calibrant.words import count_text, escaped, markdown_table
 
 PASSED, FAILED, CANNOT_TELL = "passed", "failed", "cannot tell"
 EXIT_CODES = {
@@ -95,7 +95,13 @@ class Gate:
         said = [f"- {escaped(check.sentence)}" for check in self.checks]
         said += [f"- {escaped(note)}" for note in self.notes]
         head = f"## Calibration gate: {self.state}"
-        lines = [head, "", *table(["check", "state", "value", "between", "limit"], rows), "", *said]
+        lines = [
+            head,
+            "",
+            *markdown_table(["check", "state", "value", "between", "limit"], rows),
+            "",
+            *said,
+        ]
         return "\n".join(lines) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
@@ -132,17 +138,19 @@ def run_gate(
 ) -> Gate:
     """Check forecasts against a tolerance for each measure, their groups, and a baseline."""
     tell("measures")
-    checks = [*_measures(source, limits, settings)]
-    if source.groups is not None:
+    evidence = Evidence.of_source(source)
+    checks = [*_measures(evidence, limits, settings)]
+    divided = groups_of(source)
+    if divided is not None:
         tell("groups")
-        checks.append(_groups(source, source.groups, limits, settings))
+        checks.append(_groups(source, divided, limits, settings))
     if baseline is not None:
         tell("baseline")
-        checks.append(_baseline(source, baseline, settings))
+        checks.append(_baseline(evidence, baseline, settings))
     notes = source.notes
     if source.dropped:
         notes += (f"{count_text(source.dropped, 'row')} with a missing value left out",)
-    return Gate(source.title, source.evidence.given.row_count, tuple(checks), notes)
+    return Gate(source.title, source.joint.row_count, tuple(checks), notes)
 
 
 def read_limits(measures: list[str], tolerance: float | None) -> dict[str, float | None]:
@@ -163,11 +171,11 @@ def read_limits(measures: list[str], tolerance: float | None) -> dict[str, float
 
 
 def _measures(
-    source: Source, limits: Mapping[str, float | None], settings: Settings
+    evidence: Evidence, limits: Mapping[str, float | None], settings: Settings
 ) -> Iterator[Check]:
     for name, limit in limits.items():
         own = replace(settings, tolerance=limit)
-        verdict = find_verdict(source.evidence, Statistic.of(name), own)
+        verdict = find_verdict(evidence, Statistic.of(name), own)
         yield Check(
             name.replace("_", " "),
             STATES.get(verdict.state, CANNOT_TELL),
@@ -186,7 +194,7 @@ def _groups(
     settings: Settings,
 ) -> Check:
     name, limit = next(iter(limits.items()))
-    tolerance = default_tolerance(source.evidence.given) if limit is None else limit
+    tolerance = default_tolerance(source.joint) if limit is None else limit
     groups = judge_groups(divided, Statistic.of(name), settings.within(tolerance))
     states = {group.state for group in groups}
     worst = groups.groups[0]
@@ -206,7 +214,7 @@ def _groups(
     )
 
 
-def _baseline(source: Source, baseline: Baseline, settings: Settings) -> Check:
+def _baseline(evidence: Evidence, baseline: Baseline, settings: Settings) -> Check:
     check_share("max_worse", baseline.max_worse)
     if baseline.pairs is not None:
         pairs = baseline.pairs
@@ -224,9 +232,9 @@ def _baseline(source: Source, baseline: Baseline, settings: Settings) -> Check:
         # Two samples: each interval may miss with half of the chance.
         half = replace(settings, confidence=(1 + settings.confidence) / 2)
         statistic = Statistic.of(HEADLINE)
-        others = baseline.source.evidence if baseline.source else source.evidence
+        others = Evidence.of_source(baseline.source) if baseline.source else evidence
         old_one = find_interval(others, statistic, half)
-        new_one = find_interval(source.evidence, statistic, half)
+        new_one = find_interval(evidence, statistic, half)
         value = new_one.value - old_one.value
         low, high = new_one.low - old_one.high, new_one.high - old_one.low
         how = "on rows of its own"

@@ -13,9 +13,8 @@ import numpy as np
 
 from calibrant.data.columns import ColumnNames, Columns
 from calibrant.data.frames import Frame, as_frame, fetched, fetched_value
-from calibrant.data.input import is_missing
-from calibrant.data.names import require
-from calibrant.groups.columns import (
+from calibrant.data.groupings import (
+    AND,
     MISSING,
     MOST_LEVELS,
     MOST_NUMBERS,
@@ -24,8 +23,8 @@ from calibrant.groups.columns import (
     free_name,
     level_names,
 )
-from calibrant.inference.evidence import Evidence
-from calibrant.inference.simultaneous import AND
+from calibrant.data.input import is_missing
+from calibrant.data.names import require
 from calibrant.joint import Joint, joints_by
 from calibrant.joint.engine.passes import Resolution
 
@@ -43,11 +42,6 @@ class Summed:
     groups: dict[tuple[str, str], Joint]
     """By column and name."""
     dropped: int
-
-    @property
-    def evidences(self) -> dict[tuple[str, str], Evidence]:
-        """Evidence of each group."""
-        return {key: Evidence.of_joint(joint) for key, joint in self.groups.items()}
 
 
 def count_rows(native: object) -> int:

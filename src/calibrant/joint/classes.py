@@ -9,14 +9,14 @@ from typing import Any, Self
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint import Joint, Rows
-from calibrant.multiclass.gate import (
+from calibrant.data.classes import (
     read_classes,
     read_positions,
     read_probabilities,
     read_row_weights,
 )
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint import Joint, Rows
 from calibrant.options import shown, whole
 
 # Sums of the same probabilities differ in their last bits with the order of adding: they are

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.inference.evidence import Evidence
 from calibrant.joint import Joint
 from calibrant.measures.binned import binned_calibration_error
 from calibrant.words import count_text
@@ -24,9 +23,8 @@ class Convention:
     how: str
 
 
-def conventions(evidence: Evidence) -> tuple[Convention, ...]:
+def conventions(joint: Joint) -> tuple[Convention, ...]:
     """Evaluate the conventions that users are most likely to meet."""
-    joint = evidence.given
     found = [
         Convention(
             "scikit-learn, calibration_curve",

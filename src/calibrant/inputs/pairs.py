@@ -12,7 +12,7 @@ from calibrant.data.labels import Labels
 from calibrant.data.paths import Paths
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError
-from calibrant.report.source import Roles, prepare
+from calibrant.inputs.source import Roles, prepare
 from calibrant.words import count_text
 
 

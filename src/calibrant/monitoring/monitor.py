@@ -11,12 +11,13 @@ from typing import Self
 import numpy as np
 
 from calibrant.errors import InvalidOptionError, InvalidStateError
-from calibrant.inference.betting import Bets, witness_of
-from calibrant.inference.coins import read_coins
-from calibrant.inference.waiting import Key, WaitingRoom
+from calibrant.monitoring.betting import Bets, witness_of
+from calibrant.monitoring.single_outcomes import read_coins
+from calibrant.monitoring.waiting import Key, WaitingRoom
 from calibrant.options import check_share, check_within, real, shown
+from calibrant.regions import region_sentence
 from calibrant.stored import Stored, parse, restoring
-from calibrant.words import count_text, region_sentence
+from calibrant.words import count_text
 
 SCHEMA = 1
 STORED = "a stored monitor"

@@ -9,16 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.inference import CalibrationMonitor
-from calibrant.inference.coins import read_coins
-from calibrant.report.windows import (
-    Times,
-    Window,
-    checked_times,
-    time_text,
-    window_length,
-    windows_of,
-)
+from calibrant.data.times import Times, checked_times, time_text
+from calibrant.monitoring.monitor import CalibrationMonitor
+from calibrant.monitoring.single_outcomes import read_coins
+from calibrant.monitoring.windows import Window, window_length, windows_of
 from calibrant.words import count_text, probability_text
 
 SCHEMA = 1

@@ -7,25 +7,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from calibrant.data.columns import ColumnNames, known_outcomes
 from calibrant.data.files import NO_LABELS, opened, without_missing
-from calibrant.data.frames import as_frame
+from calibrant.data.frames import as_frame, column_names, masked_columns
 from calibrant.data.labels import Labels, Told
 from calibrant.data.names import require
 from calibrant.data.paths import Files, are_paths, settled
+from calibrant.data.rows import Given, Rows
 from calibrant.data.tables import Part
-from calibrant.decisions import DecisionTask
+from calibrant.data.times import Times, checked_times
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.groups.division import Division
-from calibrant.groups.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
-from calibrant.inference.evidence import Evidence
-from calibrant.inference.simultaneous import Evidences
-from calibrant.joint import Joint, Rows
-from calibrant.measurement import read_source
-from calibrant.report.windows import Times, checked_times
+from calibrant.inputs.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
+from calibrant.joint import Joint
 from calibrant.words import count_text
 
 Columns = dict[str, Any]
@@ -70,21 +65,26 @@ class Roles:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Forecasts ready to be summarised."""
+    """Forecasts that were read and checked: rows, or sums of them where rows are too many."""
 
     title: str
-    evidence: Evidence
-    groups: Division | Evidences | None = None
-    """Rows divided into groups, or the evidence of each, if there are any."""
+    joint: Joint
+    """Joint of all rows, exact unless they were summed into cells."""
+    rows: Rows | None = None
+    """The rows; None where only sums are known."""
+    by: Mapping[str, object] = field(default_factory=dict)
+    """Columns that group the rows."""
+    pairs: bool = False
+    """Whether pairs of these columns group them as well."""
+    groups: Mapping[tuple[str, str], Joint] = field(default_factory=dict)
+    """Joint of each group by column and name, where only sums are known."""
+    clusters: object = None
+    """Labels of rows that depend on each other."""
+    times: Times | None = None
+    """When the outcome of each row was due."""
     dropped: int = 0
     described: dict[str, object] = field(default_factory=dict)
     """Where the forecasts came from."""
-    task: DecisionTask | None = None
-    """The reader's own decision."""
-    segments: bool = False
-    """Whether to look for the worst combinations of the columns of the groups."""
-    log: tuple[Rows, Times] | None = None
-    """Rows with the times of their outcomes, if there are any."""
     notes: tuple[str, ...] = ()
     """What the reader should know of how they were read: labels, files named twice."""
 
@@ -102,15 +102,12 @@ def read(
     """Bring what the caller holds to one form."""
     if isinstance(data, Joint):
         _refuse_roles(roles, "a Joint")
-        joint = read_source(data, y_proba, None, labels.positive)
-        return Source(title or "Forecasts", Evidence.read(joint))
+        _refuse_beside(y_proba, labels.positive)
+        return Source(title or "Forecasts", data)
     if y_proba is not None:
         _refuse_labels(labels)
-        rows = Rows.read(data, y_proba, roles.weight, labels.positive)
-        source = _of_rows(
-            rows, _labels(roles.by), roles.clusters, title or "Forecasts", pairs=roles.pairs
-        )
-        return _timed(source, rows, roles.time)
+        given = Given.read(data, y_proba, roles.weight, labels.positive)
+        return _of_rows(given, replace(roles, by=_labels(roles.by)), title or "Forecasts")
     described: dict[str, object] = {"prediction": roles.prediction, "outcome": roles.outcome}
     options = {"percent": percent, "drop_missing": drop_missing}
     if not are_paths(data):
@@ -153,7 +150,7 @@ def _read_frame(
         found = sum_up(frame, _summed_as(roles), _names(roles.by), pairs=roles.pairs, **options)
         return replace(_of_sums(found, title, described), notes=notes)
     forecasts = prepare(
-        _frame_columns(frame, list(roles.parts())),
+        masked_columns(frame, list(roles.parts())),
         roles.prediction,
         roles.outcome,
         may_miss=_names(roles.by),
@@ -161,12 +158,15 @@ def _read_frame(
     )
     columns = forecasts.columns
     weight = None if roles.weight is None else columns[str(roles.weight)]
-    rows = Rows.read(forecasts.outcome, forecasts.prediction, weight)
-    by = {column: columns[column] for column in _names(roles.by)}
-    clusters = None if roles.clusters is None else columns[str(roles.clusters)]
-    source = _of_rows(rows, by, clusters, title, forecasts.dropped, described, pairs=roles.pairs)
-    source = replace(source, notes=notes)
-    return _timed(source, rows, None if roles.time is None else columns[str(roles.time)])
+    given = Given.read(forecasts.outcome, forecasts.prediction, weight)
+    held = replace(
+        roles,
+        by={column: columns[column] for column in _names(roles.by)},
+        clusters=None if roles.clusters is None else columns[str(roles.clusters)],
+        time=None if roles.time is None else columns[str(roles.time)],
+    )
+    source = _of_rows(given, held, title)
+    return replace(source, dropped=forecasts.dropped, described=described, notes=notes)
 
 
 def _sums_will_do(frame: object, roles: Roles) -> bool:
@@ -197,16 +197,11 @@ def _summed_as(roles: Roles) -> ColumnNames:
 
 
 def _of_sums(found: Summed, title: str, described: dict[str, object]) -> Source:
-    evidence = Evidence.of_joint(found.joint)
     if found.joint.resolution is not None:
         described |= {"cells": found.joint.resolution, "rounding": found.joint.rounding}
-    return Source(title, evidence, found.evidences or None, found.dropped, described)
-
-
-def _timed(source: Source, rows: Rows, time: object) -> Source:
-    if time is None:
-        return source
-    return replace(source, log=(rows, checked_times(np.ma.asarray(time), len(rows.outcome))))
+    return Source(
+        title, found.joint, groups=found.groups, dropped=found.dropped, described=described
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,44 +249,31 @@ def reading_notes(files: Files, told: Told | None, dropped: int = 0) -> list[str
     return notes
 
 
-def _of_rows(
-    rows: Rows,
-    by: Mapping[str, object],
-    clusters: object,
-    title: str,
-    dropped: int = 0,
-    described: dict[str, object] | None = None,
-    *,
-    pairs: bool = False,
-) -> Source:
-    evidence = Evidence.of_rows(rows, clusters)
-    groups = Division.of(rows, by, clusters, pairs=pairs) if by else None
-    return Source(title, evidence, groups, dropped, described or {})
+def _of_rows(given: Given, roles: Roles, title: str) -> Source:
+    """Check rows; the roles hold columns, not their names."""
+    joint, rows = Joint.checked(given)
+    times = None
+    if roles.time is not None:
+        times = checked_times(np.ma.asarray(roles.time), rows.outcome.size)
+    by = roles.by if isinstance(roles.by, Mapping) else {}
+    return Source(title, joint, rows, by, roles.pairs, clusters=roles.clusters, times=times)
+
+
+def _refuse_beside(y_proba: object, pos_label: object) -> None:
+    if y_proba is not None or pos_label is not None:
+        raise InvalidForecastsError(
+            "a Joint already holds predictions, outcomes and weights",
+            f"a Joint together with {'pos_label' if y_proba is None else 'y_proba'}",
+        )
 
 
 def _check_frame(data: object) -> None:
-    native = nw.from_native(data, pass_through=True)
-    if not isinstance(native, nw.DataFrame | nw.LazyFrame):
+    if column_names(data) is None:
         raise InvalidForecastsError(
             "an audit takes a Joint, outcomes and predictions, a frame, or paths of files",
             f"one argument of type {type(data).__name__}",
             "call it as audit(y_true, y_proba)",
         )
-
-
-def _frame_columns(data: Any, names: list[str]) -> Columns:
-    """Columns of any frame, through narwhals; DuckDB can give them without pyarrow."""
-    frame = as_frame(data).select(*names)
-    if frame.implementation.is_duckdb():
-        return dict(frame.to_native().fetchnumpy())
-    eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    return {name: _with_mask(eager[name]) for name in names}
-
-
-def _with_mask(column: nw.Series[Any]) -> Any:
-    """Missing values of a column as a mask, which `without_missing` understands."""
-    missing = column.is_null().to_numpy()
-    return np.ma.array(column.to_numpy(), mask=missing) if missing.any() else column.to_native()
 
 
 def _names(by: object) -> list[str]:

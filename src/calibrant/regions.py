@@ -1,0 +1,89 @@
+"""Where forecasts are off: runs of predictions on which a witness has one sign, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.arrays import Floats
+from calibrant.joint import Joint
+from calibrant.words import count_text, distinct_texts, probability_text
+
+# An interval is looked for between this many cuts of a run of levels.
+MOST_CUTS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A run of neighbouring levels on which a witness has one sign."""
+
+    low: float
+    high: float
+    prediction: float
+    outcome: float
+    rows: int
+
+    @property
+    def sentence(self) -> str:
+        """Say where forecasts are off, in which direction and by how much."""
+        too = "low" if self.outcome > self.prediction else "high"
+        said, happened = distinct_texts(self.prediction, self.outcome)
+        low, high = probability_text(self.low), probability_text(self.high)
+        where = f"forecasts of {low}" if low == high else f"forecasts between {low} and {high}"
+        return (
+            f"{where} are too {too}: they say {said} on average and {happened} happened "
+            f"({count_text(self.rows, 'row')})"
+        )
+
+
+def strongest_region(joint: Joint, witness: Floats) -> Region | None:
+    """Find where a witness sees the clearest bias; None where it gains nothing.
+
+    First the run of levels of one sign on which the witness gains most. A smooth witness changes
+    slowly, so inside the run the interval with the largest bias per root of rows is taken.
+    """
+    gain = witness * joint.mass * joint.residual
+    first = np.flatnonzero(np.diff(np.sign(witness), prepend=2.0))
+    gains = np.add.reduceat(gain, first)
+    best = int(np.argmax(gains))
+    if gains[best] <= 0:
+        return None
+    start = int(first[best])
+    stop = int(first[best + 1]) if best + 1 < first.size else len(joint)
+    return region_between(joint, *_clearest_interval(joint, start, stop, witness[start]))
+
+
+def _clearest_interval(joint: Joint, start: int, stop: int, sign: float) -> tuple[int, int]:
+    """Interval of the levels start .. stop-1 with the largest bias of a sign per root of rows."""
+    cuts = np.unique(np.linspace(start, stop, MOST_CUTS + 1).astype(np.intp))
+    part = slice(start, stop)
+    bias = np.sign(sign) * (joint.positives[part] - joint.weight[part] * joint.prediction[part])
+    total_bias = np.append(0.0, np.cumsum(bias))[cuts - start]
+    total_squares = np.append(0.0, np.cumsum(joint.weight_squares[part]))[cuts - start]
+    opens, closes = np.triu_indices(cuts.size, k=1)
+    # Levels too light to show in the sums must not look infinitely clear.
+    squares = np.maximum(total_squares[closes] - total_squares[opens], 1e-12 * total_squares[-1])
+    score = (total_bias[closes] - total_bias[opens]) / np.sqrt(squares)
+    best = int(np.argmax(score))
+    return int(cuts[opens[best]]), int(cuts[closes[best]])
+
+
+def region_between(joint: Joint, start: int, stop: int) -> Region:
+    """Describe the levels start .. stop-1."""
+    part = slice(start, stop)
+    weight = joint.weight[part]
+    total = float(weight.sum())
+    return Region(
+        low=float(joint.prediction[start]),
+        high=float(joint.prediction[stop - 1]),
+        prediction=float(weight @ joint.prediction[part]) / total,
+        outcome=float(joint.positives[part].sum()) / total,
+        rows=int(joint.rows[part].sum()),
+    )
+
+
+def region_sentence(joint: Joint, witness: Floats) -> str:
+    """Say in words what a witness found."""
+    region = strongest_region(joint, witness)
+    return "no forecast is off" if region is None else region.sentence
