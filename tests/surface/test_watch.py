@@ -234,7 +234,7 @@ def test_timestamps_of_every_kind_of_file(tmp_path):
         (["--time", "t", "--window", "0d"], "window must be"),
         (["--time", "t", "--window", "1s"], "at most 10000 windows"),
         (["--time", "prediction", "--window", "7d"], "window must be a positive number"),
-        (["--time", "t", "--alpha", "2"], "alpha must be"),
+        (["--time", "t", "--alpha", "2"], "alpha must lie"),
         (["--time", "t", "--tolerance", "1"], "tolerance must be"),
         (["--time", "t", "--until", "soon"], "--until must be a time"),
         (["--time", "t", "--until", "1999-01-01"], "at least one row"),
