@@ -206,3 +206,14 @@ def test_forecasts_stand_alone():
         top_label(forecasts, P)
     with pytest.raises(InvalidForecastsError, match="labels and probabilities"):
         top_label([0, 1])
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [0.5 + 0.1j, np.datetime64("1970-01-01"), 10**400, "half"],
+    ids=["complex", "date", "huge", "word"],
+)
+def test_tables_of_what_is_no_number_are_refused(odd):
+    table = np.array([[odd, odd]] * 3)
+    with pytest.raises(InvalidForecastsError, match="must be numbers"):
+        top_label([0, 1, 0], table)

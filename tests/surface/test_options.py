@@ -34,7 +34,9 @@ def test_every_size_has_a_maximum(call):
 
 
 @pytest.mark.parametrize(
-    "rng", [-1, 1.5, "seed", True, [1, 2], np.array([3]), np.timedelta64(3), object()], ids=repr
+    "rng",
+    [-1, 1.5, "seed", True, [1, 2], np.array([3]), np.timedelta64(3), object()],
+    ids=["negative", "fraction", "word", "flag", "list", "array", "duration", "object"],
 )
 def test_a_seed_is_a_whole_number_or_a_generator(rng):
     with pytest.raises(InvalidOptionError, match="rng must be a seed"):

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
-from calibrant.data.input import read_full_column, read_table, refuse_unhashable
+from calibrant.data.input import read_full_column, read_numbers, read_table, refuse_unhashable
 from calibrant.data.rows import CLIP_FLOAT32, CLIP_FLOAT64
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.options import check_within, shown
+from calibrant.options import check_flag, check_within, shown
 
 # How far from one a row may sum, by the bytes of a number: what rounding does to a softmax.
 SUM_TOLERANCE = {2: 1e-2, 4: 1e-4, 8: 1e-6}
@@ -30,12 +30,9 @@ def read_probabilities(
         )
     if given.shape[0] == 0:
         raise InvalidForecastsError("there must be at least one row", "none")
-    try:
-        table = np.ascontiguousarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidForecastsError("y_proba must hold numbers", str(error)) from error
+    table = read_numbers(given, "y_proba")
     _refuse_missing_rows(table)
-    if logits:
+    if check_flag("logits", logits):
         return _softmax(table), 0, 0.0
     size = given.dtype.itemsize if given.dtype.kind == "f" else 8
     clip = CLIP_FLOAT32 if size < 8 else CLIP_FLOAT64

@@ -11,7 +11,7 @@ from calibrant.errors import InferenceRefusedError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
 from calibrant.joint import Joint
-from calibrant.options import as_generator, check_draws, check_share
+from calibrant.options import as_generator, check_draws, check_flag, check_share
 from calibrant.pooling import quantile_bins
 
 # All runs of so many pools are looked at for a confidence band.
@@ -189,7 +189,7 @@ def confidence_band(
         raise InferenceRefusedError(
             "a confidence band needs rows of weight one", "weights", "use consistency_band"
         )
-    if not simultaneous:
+    if not check_flag("simultaneous", simultaneous):
         pools = quantile_bins(joint, POINTWISE_POOLS).joint
         low, high = clopper_pearson(pools.positives, pools.rows, (1 - confidence) / 2)
         return Band("confidence", False, confidence, pools.prediction, low, high)

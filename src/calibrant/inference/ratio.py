@@ -52,6 +52,8 @@ def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) 
         return Ratio(np.nan if observed == 0 else np.inf, 0.0, np.inf, confidence, *counted)
     with np.errstate(over="ignore"):  # one event among forecasts of next to nothing
         value = float(observed / expected)
+    if value == np.inf:
+        return Ratio(value, 0.0, np.inf, confidence, *counted)
     each = joint.total / joint.row_count
     if evidence.clusters is None and np.allclose(joint.weight_squares, joint.rows * each**2):
         low, high = np.multiply(_poisson(observed / each, level), each / expected)

@@ -129,6 +129,7 @@ def _find_kernel(
     if callable(kernel):
         name = getattr(kernel, "__name__", "callable")
         return PairedKernel(kernel), {"kernel": name}
+    refuse_unknown("kernel", kernel, ("laplace", "gaussian", "polynomial"))
     if kernel == "polynomial":
         degree = check_degree(degree)
         return PolynomialKernel(degree), {"kernel": kernel, "degree": degree}
@@ -136,7 +137,6 @@ def _find_kernel(
         "laplace": LaplaceKernel,
         "gaussian": GaussianKernel,
     }
-    refuse_unknown("kernel", kernel, (*spaces, "polynomial"))
     check_positive("bandwidth", bandwidth)
     return spaces[kernel](float(bandwidth)), {"kernel": kernel, "bandwidth": bandwidth}
 
