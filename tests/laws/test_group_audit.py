@@ -191,7 +191,7 @@ def test_what_cannot_be_judged_is_refused():
         audit_groups(y, p, by, measure="expected_calibration_error")
     with pytest.raises(InvalidForecastsError, match="'nowhere'"):
         audit_groups(pd.DataFrame({"prediction": p, "outcome": y}), by=["nowhere"])
-    with pytest.raises(InvalidForecastsError, match="must name columns"):
+    with pytest.raises(InvalidForecastsError, match="must name at least one column"):
         audit_groups(pd.DataFrame({"prediction": p, "outcome": y}))
 
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
-from calibrant.data.columns import ColumnNames
-from calibrant.data.frames import is_lazy
-from calibrant.data.groupings import MOST_LEVELS, PARTS, columns_of
-from calibrant.data.rows import Given
+from calibrant.data.groupings import MOST_LEVELS, PARTS
+from calibrant.data.labels import Labels
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups.division import Division
+from calibrant.groups.division import Division, groups_of
 from calibrant.groups.noise import shared_noise
-from calibrant.inference.evidence import Evidence
 from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous import Evidences, Groups, judge_all, judge_evidences
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.verdict import default_tolerance
-from calibrant.inputs.summed import sum_up
+from calibrant.inputs import Roles, read
 from calibrant.joint import Joint
 from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measures.smooth import smooth_calibration_error
@@ -47,10 +42,11 @@ def audit_groups(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or frame
-        Outcomes, 0 or 1; or a frame with the columns of predictions, outcomes and groups. Rows of
-        a lazy frame (Polars, DuckDB, Dask, Spark) are summed on their engine, column by column,
-        unless there are clusters: of more than a million, predictions are rounded to cells.
+    y_true : array-like of shape (n,), frame, or path or paths of files
+        Outcomes, 0 or 1; or a frame (pandas, Polars, Arrow, DuckDB, Dask, Spark) or files with
+        the columns of predictions, outcomes and groups. More than 2**20 rows are summed where
+        they live, column by column, unless there are clusters: predictions are then rounded to
+        cells.
     y_proba : array-like of shape (n,) or (n, 2), optional
         Predicted probabilities of outcome 1; left out with a frame.
     by : mapping of str to array-like, frame, or list of str
@@ -108,28 +104,21 @@ def audit_groups(
     """
     settings = Settings.read(confidence=confidence, draws=draws, tolerance=tolerance, rng=rng)
     statistic = Statistic.of(measure)
-    weight_named = sample_weight is None or isinstance(sample_weight, str)
-    if y_proba is None and clusters is None and weight_named and is_lazy(y_true):
-        given: ColumnNames = {"prediction": prediction, "outcome": outcome, "pos_label": pos_label}
-        given["weight"] = None if sample_weight is None else str(sample_weight)
-        found = sum_up(y_true, given, _names(by), pairs=pairs, parts=parts, most_levels=most_levels)
-        evidences = {key: Evidence.of_joint(joint) for key, joint in found.groups.items()}
-        return judge_groups(evidences, statistic, _within(settings, found.joint))
-    if y_proba is None:
-        frame = columns_of(y_true)
-        columns = _named(frame, _names(by))
-        y_true, y_proba = _named(frame, [outcome])[outcome], _named(frame, [prediction])[prediction]
-        sample_weight, clusters = (
-            _named(frame, [given])[given] if isinstance(given, str) else given
-            for given in (sample_weight, clusters)
-        )
-    else:
-        columns = columns_of(by)
-    joint, rows = Joint.checked(Given.read(y_true, y_proba, sample_weight, pos_label))
-    division = Division.of(
-        rows, columns, clusters, pairs=pairs, parts=parts, most_levels=most_levels
+    roles = Roles(
+        prediction,
+        outcome,
+        sample_weight,
+        clusters,
+        by,
+        pairs=pairs,
+        cuts=parts,
+        most_levels=most_levels,
     )
-    return judge_groups(division, statistic, _within(settings, joint))
+    source = read(y_true, y_proba, roles, labels=Labels.of(pos_label))
+    divided = groups_of(source)
+    if divided is None:
+        raise InvalidForecastsError("by must name at least one column", "none")
+    return judge_groups(divided, statistic, _within(settings, source.joint))
 
 
 def _within(settings: Settings, joint: Joint) -> Settings:
@@ -149,20 +138,3 @@ def judge_groups(groups: Division | Evidences, statistic: Statistic, settings: S
     for *_, joint in named:
         refuse_mean_outcomes(joint)
     return judge_all(named, shared_noise(groups, statistic, settings), statistic, settings)
-
-
-def _names(by: object) -> list[str]:
-    if isinstance(by, str):
-        return [by]
-    if not isinstance(by, Sequence) or not by:
-        raise InvalidForecastsError("with a frame, by must name columns", repr(by))
-    return [str(name) for name in by]
-
-
-def _named(frame: Mapping[str, object], names: list[str]) -> dict[str, object]:
-    missing = [name for name in names if name not in frame]
-    if missing:
-        raise InvalidForecastsError(
-            f"the frame must have a column {missing[0]!r}", f"columns {', '.join(frame)}"
-        )
-    return {name: frame[name] for name in names}

@@ -104,7 +104,15 @@ def groups_of(source: Source) -> Division | Evidences | None:
         return {key: Evidence.of_joint(joint) for key, joint in source.groups.items()}
     if source.rows is None or not source.by:
         return None
-    return Division.of(source.rows, source.by, source.clusters, pairs=source.pairs)
+    roles = source.roles
+    return Division.of(
+        source.rows,
+        source.by,
+        source.clusters,
+        pairs=roles.pairs,
+        parts=roles.cuts,
+        most_levels=roles.most_levels,
+    )
 
 
 def narrow(codes: Codes, size: int) -> npt.NDArray[np.integer]:

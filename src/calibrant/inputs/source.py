@@ -12,6 +12,7 @@ import numpy as np
 from calibrant.data.columns import ColumnNames, known_outcomes
 from calibrant.data.files import NO_LABELS, opened, without_missing
 from calibrant.data.frames import as_frame, column_names, masked_columns
+from calibrant.data.groupings import MOST_LEVELS, PARTS, columns_of
 from calibrant.data.labels import Labels, Told
 from calibrant.data.names import require
 from calibrant.data.paths import Files, are_paths, settled
@@ -44,6 +45,10 @@ class Roles:
     """Whether pairs of the columns `by` divide the rows as well."""
     segments: bool = False
     """Whether combinations of the columns `by` will be searched."""
+    cuts: int = PARTS
+    """Parts that numbers of the columns `by` are cut into."""
+    most_levels: int = MOST_LEVELS
+    """Labels of a column `by` beyond so many are gathered."""
 
     @property
     def need_rows(self) -> bool:
@@ -74,8 +79,8 @@ class Source:
     """The rows; None where only sums are known."""
     by: Mapping[str, object] = field(default_factory=dict)
     """Columns that group the rows."""
-    pairs: bool = False
-    """Whether pairs of these columns group them as well."""
+    roles: Roles = field(default_factory=Roles)
+    """How these columns group the rows: pairs of them, parts of numbers, most labels."""
     groups: Mapping[tuple[str, str], Joint] = field(default_factory=dict)
     """Joint of each group by column and name, where only sums are known."""
     clusters: object = None
@@ -147,7 +152,15 @@ def _read_frame(
         notes = (f"outcomes: {told.sentence}",)
     options = {"percent": percent, "drop_missing": drop_missing}
     if _sums_will_do(frame, roles):
-        found = sum_up(frame, _summed_as(roles), _names(roles.by), pairs=roles.pairs, **options)
+        found = sum_up(
+            frame,
+            _summed_as(roles),
+            _names(roles.by),
+            pairs=roles.pairs,
+            parts=roles.cuts,
+            most_levels=roles.most_levels,
+            **options,
+        )
         return replace(_of_sums(found, title, described), notes=notes)
     forecasts = prepare(
         masked_columns(frame, list(roles.parts())),
@@ -256,7 +269,7 @@ def _of_rows(given: Given, roles: Roles, title: str) -> Source:
     if roles.time is not None:
         times = checked_times(np.ma.asarray(roles.time), rows.outcome.size)
     by = roles.by if isinstance(roles.by, Mapping) else {}
-    return Source(title, joint, rows, by, roles.pairs, clusters=roles.clusters, times=times)
+    return Source(title, joint, rows, by, roles, clusters=roles.clusters, times=times)
 
 
 def _refuse_beside(y_proba: object, pos_label: object) -> None:
@@ -289,13 +302,11 @@ def _names(by: object) -> list[str]:
 def _labels(by: object) -> Mapping[str, object]:
     if by is None:
         return {}
-    if isinstance(by, Mapping):
-        return by
     if isinstance(by, str):
         raise InvalidForecastsError(
             "with arrays, by must hold the labels", repr(by), "pass by={'name': labels}"
         )
-    return {"group": by}
+    return columns_of(by)
 
 
 def _refuse_labels(labels: Labels) -> None:
