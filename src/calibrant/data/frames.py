@@ -36,6 +36,12 @@ def table_columns(values: object) -> dict[str, Any] | None:
     return {str(name): frame[name].to_native() for name in frame.columns}
 
 
+def table_lists(values: object) -> dict[str, list[Any]]:
+    """Columns of a small dataframe by name, as lists."""
+    frame = _collected(nw.from_native(values))
+    return {str(name): column for name, column in frame.to_dict(as_series=False).items()}
+
+
 def column_names(values: object) -> tuple[str, ...] | None:
     """Names of the columns of a dataframe; None for anything else."""
     native = nw.from_native(values, pass_through=True)

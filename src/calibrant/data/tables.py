@@ -369,11 +369,14 @@ def _struct(types: Mapping[str, str]) -> str:
 
 
 def _header(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, list[str]]:
-    """Return the mark between the names in the first line of a CSV file, and the names."""
-    whole = "auto_detect = false, header = false, delim = '\x01', quote = '', escape = ''"
+    """Return the mark between the names in the first line of a CSV file, and the names.
+
+    Marks that no text has stand for quotes: an empty quote would be the character NUL.
+    """
+    first = "auto_detect = false, header = false, delim = '\x01', quote = '\x02', escape = '\x02'"
     (line,) = connection.execute(
-        f"select line from read_csv({literal(name)}, {whole}, columns = {{'line': 'VARCHAR'}}) "  # noqa: S608
-        "limit 1"
+        f"select line from read_csv({literal(name)}, {first}, columns = {{'line': 'VARCHAR'}}, "  # noqa: S608
+        "strict_mode = false, max_line_size = 10000000) limit 1"
     ).fetchone() or ("",)
     parsed = {
         mark: next(csv.reader([str(line or "").lstrip("\ufeff")], delimiter=mark), [])

@@ -68,11 +68,9 @@ def _of_table(payoffs: object) -> list[Any]:
 
 def _of_frame(frame: object, actions: Sequence[str] | None) -> tuple[list[Any], list[Any]]:
     """Columns action, 0 and 1 of any dataframe."""
-    from calibrant.data.frames import as_frame, fetched
+    from calibrant.data.frames import table_lists
 
-    table = as_frame(frame)
-    columns = fetched(table, labels=table.collect_schema().names())
-    return _of_columns(columns, actions, "the frame")
+    return _of_columns(table_lists(frame), actions, "the frame")
 
 
 def _of_columns(
