@@ -14,11 +14,15 @@ from collections.abc import Mapping
 from importlib import import_module
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import calibrant as cal
 from calibrant.errors import CalibrantWarning
 from calibrant.families import LearnedFamily
+from commands import run_forked
 
 ROOMS = (
     "calibrant",
@@ -75,6 +79,7 @@ def _rows():
         "time": rng.integers(0, 50, SIZE),
         "site": rng.choice(["north", "south", "west"], SIZE),
         "age": rng.integers(18, 90, SIZE),
+        "key": np.arange(SIZE),
     }
 
 
@@ -129,13 +134,13 @@ def _task(classes):
     return cal.DecisionTask([[0, 0], [-1, 3]])
 
 
-def functions():
+def functions(besides=((), ("sample_weight",), ("clusters",), ("time",))):
     for room in ROOMS:
         module = import_module(room)
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isfunction(thing) and name not in NO_ROWS | ROW_BY_ROW:
-                for beside in ((), ("sample_weight",), ("clusters",), ("time",)):
+                for beside in besides:
                     if all(option in inspect.signature(thing).parameters for option in beside):
                         yield pytest.param(room, name, beside, id=".".join((room, name, *beside)))
 
@@ -254,6 +259,61 @@ def test_an_audit_with_everything_is_the_same():
         by = {"site": rows["site"], "age": rows["age"]}
         found.append(cal.audit(rows["y"], rows["p"], by=by, find_segments=True, pairs=True))
     same(facts(found[0]), facts(found[1]), "audit")
+
+
+CONTAINERS = {
+    "lists": lambda values: values.tolist(),
+    "pandas": pd.Series,
+    "polars": pl.Series,
+    "arrow": pa.array,
+}
+
+
+@pytest.mark.parametrize(("room", "name", "beside"), list(functions([()])))
+def test_the_container_changes_nothing(room, name, beside):
+    first = facts(called(room, name, beside, ROWS))
+    for container in CONTAINERS.values():
+        held = {key: container(ROWS[key]) for key in ("y", "p", "q", "label", "weight")}
+        same(first, facts(called(room, name, beside, ROWS | held)), name)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The same rows in two orders."""
+    folder = tmp_path_factory.mktemp("orders")
+    for order, rows in enumerate((ROWS, permuted(5))):
+        columns = {key: rows[key] for key in ("y", "p", "weight", "cluster", "time", "site", "age")}
+        pd.DataFrame(columns | {"key": rows["key"]}).to_csv(folder / f"{order}.csv", index=False)
+        classes = pd.DataFrame(rows["P"], columns=["a", "b", "c"])
+        classes["outcome"] = np.array(["a", "b", "c"])[rows["label"]]
+        classes.to_parquet(folder / f"{order}.parquet")
+    return folder
+
+
+BOTH = ("--prediction", "p", "--outcome", "y", "--json", "-")
+COMMANDS = {
+    "audit": ("audit", *BOTH, "--by", "site,age", "--pairs", "--find-segments", "--time", "time"),
+    "audit by cluster": ("audit", *BOTH, "--cluster", "cluster", "--weight", "weight"),
+    "check": ("check", *BOTH, "--by", "site"),
+    "repair": ("repair", *BOTH, "--by", "site"),
+    "watch": ("watch", *BOTH, "--time", "time"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_say_the_same_of_permuted_rows(command, files):
+    said = []
+    for order in (0, 1):
+        name, *options = COMMANDS[command]
+        ended = run_forked(name, str(files / f"{order}.csv"), *options)
+        assert ended.code in {0, 1, 3}, ended
+        found = json.loads(ended.stdout)
+        found.pop("title", None)
+        for key in ("files", "command"):
+            found.get("settings", {}).pop(key, None)
+        said.append((ended.code, found))
+    assert said[0][0] == said[1][0]
+    same(said[0][1], said[1][1], command)
 
 
 def test_what_is_left_out_is_there():

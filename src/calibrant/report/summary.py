@@ -222,12 +222,13 @@ def _measured(
 def _fingerprint(joint: Joint) -> str:
     """Hash the levels; equal for the same rows in any order."""
     digest = hashlib.sha256()
-    columns = (joint.prediction, joint.weight, joint.positives, joint.rows)
-    if joint.resolution is not None:
-        # Sums of doubles depend in their last digits on the order of the rows.
-        columns = (joint.low, joint.high, np.rint(joint.positives), joint.rows)
-    for column in columns:
+    # Sums of doubles depend in their last digits on the order of the rows: of weights and outcomes
+    # only what is whole, or rounded, has a say.
+    whole = np.array_equal(joint.weight, joint.rows)
+    counted = np.rint(joint.positives) if whole else np.zeros(0)
+    for column in (joint.low, joint.high, joint.rows, counted):
         digest.update(np.ascontiguousarray(column).tobytes())
+    digest.update(f"{joint.total:.6g} {joint.base_rate:.6g}".encode())
     return digest.hexdigest()[:16]
 
 
