@@ -131,7 +131,7 @@ def hold_out(
     Examples
     --------
     >>> rows, rng = np.array([0.2, 0.8, 0.4, 0.6]), np.random.default_rng(0)
-    >>> hold_out(0.5, rng, rows).sum()
+    >>> int(hold_out(0.5, rng, rows).sum())
     2
     """
     if cluster is not None:
