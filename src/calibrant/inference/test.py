@@ -146,7 +146,7 @@ def run_test(
     statistics = [statistics] if isinstance(statistics, Statistic) else statistics
     if evidence.clusters is not None:
         for statistic in statistics:
-            statistic.refuse_without_support()
+            statistic.refuse_without_batch()
     joint = evidence.joint
     observed = charges_of(joint)[np.newaxis, :]
     null: list[list[Floats]] = [[] for _ in statistics]

@@ -93,7 +93,7 @@ def mean_distance(joint: Joint, order: float) -> float:
     return largest * float(np.sum(joint.mass * (distance / largest) ** order) ** (1 / order))
 
 
-def expected_support(joint: Joint, charges: Floats, *, order: float = 1) -> Floats:
+def expected_batch(joint: Joint, charges: Floats, *, order: float = 1) -> Floats:
     """Return expected errors of many signed charges (one row each) on the levels of a Joint."""
     if order == 1:
         return np.asarray(np.abs(charges).sum(axis=1))

@@ -1,6 +1,6 @@
 """Families of tests for the weighted calibration error.
 
-A family is any object with `support(joint) -> (value, witness)`: the largest absolute bias
+A family is any object with `best_test(joint) -> (value, witness)`: the largest absolute bias
 E[w(p)(y - p)] over its tests, and the test that attains it. A family with `interval = True` has
 tests few or smooth enough for their means to converge together, so that a confidence interval
 exists.
@@ -35,7 +35,7 @@ MOST_LEVELS = 4096
 class Family(Protocol):
     """What the weighted calibration error asks of a family of tests."""
 
-    def support(self, joint: Joint) -> tuple[float, Witness]:
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
         """Return the largest absolute bias over the tests, and the test that attains it."""
         ...
 
@@ -48,7 +48,7 @@ def _measured(value: Measurement) -> tuple[float, Witness]:
 class Bounded:
     """All tests with values in [-1, 1]: the expected calibration error."""
 
-    def support(self, joint: Joint) -> tuple[float, Witness]:
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
         """Take the sign of each residual."""
         return mean_distance(joint, 1), norm_witness(joint, 1)
 
@@ -61,7 +61,7 @@ class Lipschitz:
 
     constant: float = 1.0
 
-    def support(self, joint: Joint) -> tuple[float, Witness]:
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
         """Solve the flow on a path."""
         return _measured(smooth_calibration_error(joint, lipschitz=self.constant))
 
@@ -72,7 +72,7 @@ class Thresholds:
 
     interval: ClassVar[bool] = True
 
-    def support(self, joint: Joint) -> tuple[float, Witness]:
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
         """Take the largest cumulative residual."""
         return _measured(cutoff_calibration_error(joint, sets="thresholds"))
 
@@ -83,7 +83,7 @@ class Intervals:
 
     interval: ClassVar[bool] = True
 
-    def support(self, joint: Joint) -> tuple[float, Witness]:
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
         """Take the range of the cumulative residuals."""
         return _measured(cutoff_calibration_error(joint, sets="intervals"))
 
@@ -97,7 +97,7 @@ class Polynomials:
     degree: int = 2
     norm: str = "sup"
 
-    def support(self, joint: Joint) -> tuple[float, Witness]:
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
         """Maximise over the moments."""
         return _measured(low_degree_calibration_error(joint, degree=self.degree, norm=self.norm))
 
@@ -112,7 +112,7 @@ class KernelBall:
     bandwidth: float = 1.0
     degree: int = 3
 
-    def support(self, joint: Joint) -> tuple[float, Witness]:
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
         """Take the root of the quadratic form."""
         return _measured(
             kernel_calibration_error(
@@ -129,7 +129,7 @@ class BoundedVariation:
 
     variation: float = 2.0
 
-    def support(self, joint: Joint) -> tuple[float, Witness]:
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
         """Solve the linear programme over the values at the levels."""
         from scipy.optimize import linprog
         from scipy.sparse import diags_array, hstack, vstack
@@ -173,7 +173,7 @@ class Dictionary:
     def __repr__(self) -> str:
         return f"Dictionary of {len(self.functions)} tests"
 
-    def support(self, joint: Joint) -> tuple[float, Witness]:
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
         """Try them all, with either sign."""
         gain = joint.mass * joint.residual
         values = [np.asarray(f(joint.prediction), dtype=np.float64) for f in self.functions]
@@ -210,7 +210,7 @@ class LearnedFamily:
     draws: int = 999
     rng: np.random.Generator | int | None = 0
 
-    def support(self, joint: Joint) -> tuple[float, LearnedWitness]:
+    def best_test(self, joint: Joint) -> tuple[float, LearnedWitness]:
         """Learn a test on one half of the rows and judge it on the other."""
         check_draws(self.draws)
         generator = as_generator(self.rng)

@@ -110,7 +110,7 @@ def kernel_calibration_error(
     )
 
 
-def kernel_support(
+def kernel_batch(
     joint: Joint,
     charges: Floats,
     *,

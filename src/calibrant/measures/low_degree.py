@@ -123,7 +123,7 @@ def _bounded(joint: Joint, degree: int) -> Solution:
     return value, max(value, upper), slope, coefficient, "chebyshev"
 
 
-def low_degree_support(
+def low_degree_batch(
     joint: Joint, charges: Floats, *, degree: int = 2, norm: str = "sup"
 ) -> Floats:
     """Low-degree errors of many signed charges (one row each) on the levels of a Joint."""

@@ -126,14 +126,14 @@ def earth_mover_distance(
     return _smooth(joint, "earth_mover_distance", 2.0, {})
 
 
-def smooth_support(joint: Joint, charges: Floats, *, lipschitz: float = 1.0) -> Floats:
+def smooth_batch(joint: Joint, charges: Floats, *, lipschitz: float = 1.0) -> Floats:
     """Smooth errors of many signed charges (one row each) on the levels of a Joint."""
     return kernels.smooth_errors(joint.prediction, np.zeros(len(joint)), charges, float(lipschitz))
 
 
-def mover_support(joint: Joint, charges: Floats) -> Floats:
+def mover_batch(joint: Joint, charges: Floats) -> Floats:
     """Earth mover's distances of many signed charges on the levels of a Joint."""
-    return smooth_support(joint, charges, lipschitz=2.0)
+    return smooth_batch(joint, charges, lipschitz=2.0)
 
 
 def _smooth(joint: Joint, name: str, lipschitz: float, settings: dict[str, object]) -> Measurement:

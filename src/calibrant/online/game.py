@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.catalogue import CATALOGUE, find_measure
+from calibrant.catalogue import JOINT_MEASURES, find_measure
 from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measures.distance import distance_to_calibration
@@ -108,7 +108,7 @@ class Game:
         joint = self.joint(rounds, label)
         return {
             name: joint.row_count * measured(find_measure(name).function, joint)
-            for name in (CATALOGUE if measures is None else measures)
+            for name in (JOINT_MEASURES if measures is None else measures)
         }
 
     def over_time(

@@ -208,7 +208,7 @@ def _measured(
         cells = [
             name
             for name, measure in audited.items()
-            if measure.continuous and measure.support is not None
+            if measure.continuous and measure.batch is not None
         ]
         others = [name for name in audited if name not in cells]
         tests = run_test(
