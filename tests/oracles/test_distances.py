@@ -159,7 +159,7 @@ def test_upper_distance_is_attained_by_a_calibrated_map(maker):
 @four_makers
 def test_groups_of_neighbours_are_the_best_of_all_runs(maker):
     for law in laws(maker, 40, most=9, seed=73):
-        atoms = partitions.Atoms(*_atoms(law))
+        atoms = partitions.PointMasses(*_atoms(law))
         best = atoms.cost(partitions.best_of_neighbours(atoms))
         assert best == pytest.approx(by_definition.nearest_runs(*law), abs=1e-12)
 
@@ -174,7 +174,7 @@ def test_many_levels_may_be_cut_more_finely_than_at_places_of_equal_mass(monkeyp
     rng = np.random.default_rng(74)
     p = np.sort(rng.random(600))
     mass = np.full(600, 1 / 600)
-    atoms = partitions.Atoms(p, mass, mass * (rng.random(600) < p))
+    atoms = partitions.PointMasses(p, mass, mass * (rng.random(600) < p))
     exact = atoms.cost(partitions.best_of_neighbours(atoms))
     monkeypatch.setattr(partitions, "MOST_CUTS", 64)
     coarse = atoms.cost(partitions.best_of_neighbours(atoms))
@@ -184,7 +184,7 @@ def test_many_levels_may_be_cut_more_finely_than_at_places_of_equal_mass(monkeyp
 @four_makers
 def test_moving_levels_one_by_one_never_makes_it_worse(maker):
     for law in laws(maker, 40, most=30, seed=75):
-        atoms = partitions.Atoms(*_atoms(law))
+        atoms = partitions.PointMasses(*_atoms(law))
         start = partitions.best_of_neighbours(atoms)
         assert atoms.cost(partitions.moved_one_by_one(atoms, start)) <= atoms.cost(start) + 1e-12
 
@@ -192,7 +192,7 @@ def test_moving_levels_one_by_one_never_makes_it_worse(maker):
 def test_gain_of_a_move_is_the_difference_of_the_costs():
     rng = np.random.default_rng(76)
     for law in laws(generic, 10, most=8, seed=76):
-        atoms = partitions.Atoms(*_atoms(law))
+        atoms = partitions.PointMasses(*_atoms(law))
         group = np.unique(rng.integers(0, 4, len(atoms)), return_inverse=True)[1]
         gain = partitions._gains(atoms, group)
         for atom, target in np.ndindex(gain.shape):

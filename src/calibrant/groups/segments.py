@@ -156,7 +156,7 @@ def search_segments(
     divided = [*singles, grouped(rows.prediction, "prediction", size, parts=CELLS)]
     known = (part.codes for part in divided)
     search = hold_out(0.5, rng, rows.prediction, rows.outcome, rows.weight, *known)
-    beam = _Search(rows.where(search), [part.codes[search] for part in divided], divided)
+    beam = _SegmentSearch(rows.where(search), [part.codes[search] for part in divided], divided)
     chosen = beam.best(depth, width, count)
     judges = rows.where(~search)
     codes = [part.codes[~search] for part in divided]
@@ -168,7 +168,7 @@ Conditions = tuple[tuple[int, int], ...]
 """Column and level, by number, in the order of the columns."""
 
 
-class _Search:
+class _SegmentSearch:
     """Beam search for the conjunction with the largest bias in standard errors."""
 
     def __init__(

@@ -8,10 +8,10 @@ import numpy as np
 
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import ConfidenceInterval, find_interval
+from calibrant.inference.monte_carlo import CalibrationTest, run_test
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
-from calibrant.inference.test import CalibrationTest, run_test
 from calibrant.joint import Joint
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.words import chance_text, count_text, percent_text

@@ -14,9 +14,9 @@ from calibrant.data.input import read_numbers
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import storage, sums
-from calibrant.joint.checks import check_counts
 from calibrant.joint.draws import draw_positives
 from calibrant.joint.engine.tally import Tally
+from calibrant.joint.invariants import check_counts
 from calibrant.joint.sums import COUNTED, AnyRows, CellSums, LevelSums, in_cells
 from calibrant.options import as_generator, check_within, power_of_two
 

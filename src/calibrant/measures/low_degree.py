@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint, rounding_settings
-from calibrant.measures.hilbert import PolynomialKernel, chebyshev_moments, power_moments
+from calibrant.measures.rkhs import PolynomialKernel, chebyshev_moments, power_moments
 from calibrant.options import check_degree, refuse_unknown
 from calibrant.witness import SeriesWitness
 

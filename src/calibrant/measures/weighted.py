@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -11,9 +12,31 @@ from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint, rounding_settings
-from calibrant.measures.families import Family, Lipschitz
+from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import shown
 from calibrant.witness import Witness
+
+
+class Family(Protocol):
+    """What the weighted calibration error asks of a family of tests."""
+
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
+        """Return the largest absolute bias over the tests, and the test that attains it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lipschitz:
+    """Tests with values in [-1, 1] and bounded slope: the smooth calibration error."""
+
+    interval: ClassVar[bool] = True
+
+    constant: float = 1.0
+
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
+        """Solve the flow on a path."""
+        value = smooth_calibration_error(joint, lipschitz=self.constant)
+        return float(value), value.witness
 
 
 def weighted_calibration_error(

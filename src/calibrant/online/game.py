@@ -14,7 +14,7 @@ from calibrant.arrays import Floats
 from calibrant.catalogue import JOINT_MEASURES, find_measure
 from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.measures.distance import distance_to_calibration
+from calibrant.measures.true_distance import distance_to_calibration
 from calibrant.online.almost_one_step import AlmostOneStepAhead
 from calibrant.online.forecaster import Forecaster, read_sequence
 from calibrant.online.natures import (

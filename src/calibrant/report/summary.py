@@ -20,10 +20,10 @@ from calibrant.groups.segments import DEPTH, SEGMENTS, WIDTH, search_segments
 from calibrant.inference import ClassicalNumbers, Verdict, noise_floors
 from calibrant.inference.classical import find_classical
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.monte_carlo import run_test
 from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous import Evidences
 from calibrant.inference.statistic import Statistic
-from calibrant.inference.test import run_test
 from calibrant.inference.verdict import find_verdict
 from calibrant.inputs.source import Source
 from calibrant.joint import Joint, Rows

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
-from calibrant.inference.test import CalibrationTest
+from calibrant.inference.monte_carlo import CalibrationTest
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.multiclass.canonical import canonical_calibration_error, charges_of, find_kernel
-from calibrant.multiclass.kernels import LaplaceClassKernel
 from calibrant.multiclass.projected import projected_smooth_calibration_error, tries_all
 from calibrant.multiclass.redraws import redraws
+from calibrant.multiclass.rkhs import LaplaceClassKernel
 from calibrant.multiclass.subsets import best_found, worst_in_cells
 from calibrant.options import as_generator, check_draws
 
