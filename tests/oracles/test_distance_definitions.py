@@ -35,7 +35,7 @@ def test_lower_distance_is_the_coupling_program_on_the_points_it_uses(maker):
     """A grid that holds the support of the law found leaves no error at all."""
     for law in laws(maker, 25, most=7, seed=62):
         value = cal.lower_distance_to_calibration(joint_of(law))
-        grid = by_definition.grid_for(law[0], 0.1, value.witness.law.prediction)
+        grid = by_definition.grid_for(law[0], 0.1, value.witness.calibrated.prediction)
         on_grid = by_definition.lower_distance_on_grid(*law, grid)
         assert on_grid == pytest.approx(float(value), abs=1e-8)
 
@@ -51,7 +51,7 @@ def test_lower_distance_is_the_earth_mover_distance_to_calibrated_laws():
 def assert_certificate(joint: cal.Joint, value: cal.Measurement) -> None:
     """Check both ends of the bounds without the library: a game, and a calibrated law."""
     low, high = value.bounds
-    witness, nearest = value.witness, value.witness.law
+    witness, nearest = value.witness, value.witness.calibrated
     assert np.abs(nearest.residual).max() <= 1e-12
     assert nearest.base_rate == pytest.approx(joint.base_rate, abs=1e-12)
     cost = by_definition.cost_of_law(

@@ -137,7 +137,7 @@ def verdict(
     y_proba : array-like of shape (n,) or (n, 2), optional
         Predicted probabilities of outcome 1; left out with a Joint.
     sample_weight : array-like of shape (n,), optional
-        Weights of the rows. They change the law, not the amount of evidence.
+        Weights of the rows. They change the Joint, not the amount of evidence.
     pos_label : object, optional
         The label that counts as outcome 1.
     measure : str or callable, default=smooth_calibration_error

@@ -1,4 +1,4 @@
-"""calibrant inside other tools: pytest, scikit-learn, MLflow."""
+"""calibrant inside other tools: pytest, scikit-learn, MLflow, river."""
 
 from calibrant.integrations.mlflow import log_audit
 from calibrant.integrations.pytest import assert_calibrated

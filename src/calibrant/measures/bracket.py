@@ -25,11 +25,11 @@ class DistanceBracket:
     smooth: Measurement
     """Smooth calibration error; half of it is below the lower distance, twice of it above."""
     lower: Measurement
-    """Lower distance: no forecaster with this law is nearer to a calibrated one."""
+    """Lower distance: no forecaster with this Joint is nearer to a calibrated one."""
     true: Measurement | None
     """Distance for the given individuals; None if they are not known."""
     upper: Measurement
-    """Upper distance: no forecaster with this law is further from a calibrated one."""
+    """Upper distance: no forecaster with this Joint is further from a calibrated one."""
     contiguous: float
     """The same if only neighbouring predictions may be pooled."""
     interval: Measurement
@@ -37,7 +37,7 @@ class DistanceBracket:
 
     @property
     def low(self) -> float:
-        """Proven lower bound for the distance of any forecaster with this law and individuals."""
+        """Proven lower bound for the distance of any forecaster with this Joint and individuals."""
         return (self.lower if self.true is None else self.true).bounds[0]
 
     @property

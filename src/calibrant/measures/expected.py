@@ -53,8 +53,8 @@ def expected_calibration_error(
 
     Notes
     -----
-    :math:`(E |E[y|p] - p|^q)^{1/q}`; for order 1 the total variation distance between the law of
-    (prediction, outcome) and the law in which each outcome is a coin of the predicted bias.
+    :math:`(E |E[y|p] - p|^q)^{1/q}`; for order 1 the total variation distance between the joint
+    distribution of (prediction, outcome) and that in which outcomes are the predicted coins.
     Not continuous: an arbitrarily small change of the predictions can change it from 0 to 1/2.
 
     References

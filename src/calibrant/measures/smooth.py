@@ -108,10 +108,11 @@ def earth_mover_distance(
 
     Notes
     -----
-    Earth mover's (Wasserstein) distance between the law of (prediction, outcome) and the law in
-    which each outcome is a coin of the predicted bias, for the metric ``|p - p'| + |y - y'|``.
-    Equal to the smooth error with Lipschitz constant 2: f(p, y) = w(p) (y - 1/2) is 1-Lipschitz for
-    every such w with ``|w| <= 1``, and every 1-Lipschitz f gives one as f(p, 1) - f(p, 0).
+    Earth mover's (Wasserstein) distance between the joint distribution of (prediction, outcome)
+    and that in which each outcome is a coin of the predicted bias, for the metric
+    ``|p - p'| + |y - y'|``. Equal to the smooth error with Lipschitz constant 2:
+    f(p, y) = w(p) (y - 1/2) is 1-Lipschitz for every such w with ``|w| <= 1``, and every
+    1-Lipschitz f gives one as f(p, 1) - f(p, 0).
 
     References
     ----------

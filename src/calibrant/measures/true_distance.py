@@ -158,7 +158,7 @@ def _nearest(atoms: PointMasses, joint: Joint, tolerance: float) -> tuple[Floats
     found = lower_bracket(joint, tolerance)
     candidates = [best_found(atoms)]
     if one is not None:
-        candidates += rounded_to_rows(found.law(joint), one)
+        candidates += rounded_to_rows(found.calibrated(joint), one)
     group: Indices = min(candidates, key=atoms.cost)
     return atoms.destination(group), found.low
 

@@ -52,7 +52,7 @@ def calibration_test(
     classes : sequence of length K, optional
         Names of the classes in the order of the columns.
     sample_weight : array-like of shape (n,), optional
-        Weights of the rows. They change the law, not the amount of evidence.
+        Weights of the rows. They change the value, not the amount of evidence.
     logits : bool, default=False
         Take `y_proba` for scores before a softmax.
     measure : callable, default=canonical_calibration_error

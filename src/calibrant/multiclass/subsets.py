@@ -80,7 +80,7 @@ def worst_in_cells(forecasts: ClassForecasts, labels: Sequence[Indices], resolut
 
 
 def in_levels(prediction: Floats, weight: Floats | None, resolution: int) -> tuple[Joint, Indices]:
-    """Law of predictions in cells, without events, and the level of each row."""
+    """Joint of predictions in cells, without events, and the level of each row."""
     rows = Rows(prediction, np.zeros(prediction.size, np.uint8), weight)
     cell = cell_index(prediction, resolution)
     held = np.bincount(cell, minlength=resolution) > 0

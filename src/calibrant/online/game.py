@@ -74,7 +74,7 @@ class Game:
         return self.outcomes.size
 
     def joint(self, rounds: int | None = None, label: int = 1) -> Joint:
-        """Law of prediction and outcome over the first rounds; for classes, of one label."""
+        """Joint of predictions and outcomes over the first rounds; for classes, of one label."""
         count = self._checked(rounds)
         chances = self.predictions if self.predictions.ndim == 1 else self.predictions[:, label]
         outcomes = self.outcomes[:count] == label
