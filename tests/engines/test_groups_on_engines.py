@@ -8,7 +8,8 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups import audit_groups, summed
+from calibrant.groups import audit_groups
+from calibrant.inputs import summed
 
 RNG = np.random.default_rng(12)
 N = 3000
