@@ -169,7 +169,7 @@ def check_lower(y: Floats, p: Floats, value: cal.Measurement) -> None:
     low, high = value.bounds
     assert high == value
     assert high - low <= value.settings["tolerance"]
-    witness, law = value.witness, value.witness.law
+    witness, law = value.witness, value.witness.calibrated
     u = np.union1d(np.linspace(0, 1, 10**6), witness.knot)
     one, zero = witness.payment(u, 1), witness.payment(u, 0)
     assert (u * one + (1 - u) * zero).max() <= 1e-12

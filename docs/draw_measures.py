@@ -12,6 +12,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 import calibrant as cal
+from calibrant.catalogue import JOINT_MEASURES
 from calibrant.plots.style import ACCENT, GOOD, INK, MUTED, SETTINGS, WARNING
 
 Floats = npt.NDArray[np.float64]
@@ -84,7 +85,7 @@ def main() -> None:
     columns = cal.datasets.flights()
     joint = cal.Joint.from_samples(columns["outcome"], np.round(columns["prediction"], 2))
     with mpl.rc_context(SETTINGS):
-        for measure in cal.CATALOGUE.values():
+        for measure in JOINT_MEASURES.values():
             figure, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3), layout="constrained")
             draw_witness(left, measure, joint)
             draw_sizes(right, measure)

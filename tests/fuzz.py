@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import calibrant as cal
+from calibrant.catalogue import JOINT_MEASURES
 
 ROOMS = ("decisions", "families", "groups", "multiclass", "online", "plots", "pooling", "repair")
 # What reads files, takes many draws, or takes functions and models is tried elsewhere.
@@ -72,7 +73,7 @@ WORDS = {
     "norm": ["l1", "l2", "sup"],
     "method": ["auto", "pairs", "multiplier", "worst-case"],
     "ties": ["worst", "best", "first", "last"],
-    "measure": list(cal.CATALOGUE),
+    "measure": list(JOINT_MEASURES),
 }
 WHOLE = {"n_bins", "degree", "draws", "folds", "cells", "resolution", "features", "depth", "width"}
 WHOLE |= {
@@ -273,7 +274,7 @@ def confirm(call: Call, answer: object) -> None:
     columns = [call.arguments.get(name) for name in ("y_true", "y_proba", "sample_weight")]
     others = set(call.arguments) - {"y_true", "y_proba", "sample_weight"}
     arrays = all(column is None or isinstance(column, np.ndarray) for column in columns)
-    if call.name not in cal.CATALOGUE or others - {"rng"} or not arrays or columns[1] is None:
+    if call.name not in JOINT_MEASURES or others - {"rng"} or not arrays or columns[1] is None:
         return
     order = np.random.default_rng(0).permutation(len(columns[1]))
     shuffled = [None if column is None else column[order] for column in columns]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import calibrant as cal
-from calibrant.catalogue import Measure
+from calibrant.catalogue import DOMAINS, JOINT_MEASURES, Measure
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {
@@ -30,6 +30,8 @@ ROOMS = {
     "calibrant.pooling": "Pooling",
 }
 """Public modules, each with a page of its own."""
+GUIDES = {"rows": "distances.md", "classes": "multiclass.md", "groups": "groups.md"}
+"""Pages that explain the measures of a domain; those of a Joint have one each."""
 # The table says what a perfect forecaster scores on so many rows, averaged over draws.
 ROWS, DRAWS = (1000, 10_000), 10
 
@@ -73,16 +75,31 @@ def measure_table() -> str:
         "perfect forecaster", "cost", "many classes",
     )  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    for measure in cal.CATALOGUE.values():
+    for measure in JOINT_MEASURES.values():
         cells = (
             f"[{measure.title}](measures/{measure.name}.md): {measure.asks}",
             *(_mark(flag) for flag in (measure.continuous, measure.faithful, measure.interval)),
             measure.decisions,
             chance_scores(measure),
             measure.cost,
-            measure.multiclass.removesuffix("_calibration_error").replace("_", " ") or _mark(None),
+            cal.CATALOGUE[measure.multiclass].title.removesuffix(" calibration error")
+            if measure.multiclass
+            else _mark(None),
         )
         lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def further_table() -> str:
+    """List the measures that need more than a Joint."""
+    lines = ["| measure | of | known flaw | defined in |", "|---|---|---|---|"]
+    for measure in cal.CATALOGUE.values():
+        if measure.name in JOINT_MEASURES:
+            continue
+        page = GUIDES.get(measure.domain, f"measures/{measure.name}.md")
+        of = ", and ".join((DOMAINS[measure.domain], *(f"a {name}" for name in measure.requires)))
+        what = f"[{measure.title}]({page}): {measure.asks}"
+        lines.append(f"| {what} | {of} | {measure.flaw} | {measure.source} |")
     return "\n".join(lines)
 
 
@@ -111,10 +128,12 @@ def glance(measure: Measure) -> str:
         "cost": measure.cost,
         "many classes": _many_classes(measure),
         "known flaw": measure.flaw,
-        "survey": f"section {measure.section}",
+        "defined in": measure.source,
     }
     lines = ["| at a glance | |", "|---|---|"]
     lines += [f"| {what} | {answer} |" for what, answer in answers.items()]
+    if measure.requires:
+        return "\n".join([*lines, ""])
     caption = (
         "Left: what attains the value on the forecasts of late flights that ship with the "
         "package. Right: what three simulated forecasters score on more and more rows."
@@ -124,7 +143,7 @@ def glance(measure: Measure) -> str:
 
 def _many_classes(measure: Measure) -> str:
     by_class = "class by class"
-    return f"{by_class}; `multiclass.{measure.multiclass}`" if measure.multiclass else by_class
+    return f"{by_class}; `{measure.multiclass}`" if measure.multiclass else by_class
 
 
 def _mark(flag: object) -> str:
@@ -173,6 +192,7 @@ def fill_in(_app: Any, page: str, source: list[str]) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cal.errors.CalibrantWarning)
             source[0] = source[0].replace("%MEASURES%", measure_table())
+    source[0] = source[0].replace("%FURTHER_MEASURES%", further_table())
     measure = cal.CATALOGUE.get(page.removeprefix("measures/"))
     if measure is not None:
         title, rest = source[0].split("\n", 1)

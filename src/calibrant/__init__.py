@@ -8,26 +8,12 @@ from typing import Any as _Any
 from calibrant import datasets, errors, pooling
 from calibrant.joint import Joint, joints_by
 from calibrant.measurement import Measurement
-from calibrant.measures import (
-    DistanceBracket,
-    binned_calibration_error,
-    cutoff_calibration_error,
-    distance_bracket,
-    distance_to_calibration,
-    earth_mover_distance,
-    expected_calibration_error,
-    interval_calibration_error,
-    kernel_calibration_error,
-    kernel_smoothed_calibration_error,
-    low_degree_calibration_error,
-    lower_distance_to_calibration,
-    smooth_calibration_error,
-    smoothed_curve,
-    surrogate_interval_calibration_error,
-    upper_distance_to_calibration,
-    weighted_calibration_error,
-)
+from calibrant.measures import *
 
+# What is not needed to measure is imported when it is asked for, to keep the import light: rooms
+# by their own name, other names from the rooms below, of which each stands on those before it.
+# Only type checkers and editors follow these imports; `__all__` is the one list of names.
+_LATER = ("decisions", "catalogue", "inference", "monitoring", "report")
 if _TYPE_CHECKING:
     from calibrant import (
         decisions,
@@ -39,38 +25,11 @@ if _TYPE_CHECKING:
         plots,
         repair,
     )
-    from calibrant.catalogue import CATALOGUE
-    from calibrant.decisions import (
-        DecisionTask,
-        calibration_decision_loss,
-        decision_loss_curve,
-        fixed_decision_loss,
-        murphy_curve,
-        net_benefit,
-        post_processing_gap,
-        promised_and_received,
-        randomised_response,
-        score_decomposition,
-        u_calibration_error,
-    )
-    from calibrant.inference import (
-        CalibrationTest,
-        ClassicalNumbers,
-        Comparison,
-        ConfidenceInterval,
-        Verdict,
-        calibration_test,
-        classical_numbers,
-        compare,
-        confidence_band,
-        confidence_interval,
-        consistency_band,
-        rows_needed,
-        verdict,
-        verdict_chances,
-    )
-    from calibrant.monitoring import CalibrationMonitor
-    from calibrant.report import Audit, ClassAudit, audit, audit_classes
+    from calibrant.catalogue import *
+    from calibrant.decisions import *
+    from calibrant.inference import *
+    from calibrant.monitoring import *
+    from calibrant.report import *
 
 __version__ = "0.1.0"
 
@@ -139,20 +98,18 @@ __all__ = [
     "weighted_calibration_error",
 ]
 
-# What is not needed to measure is imported when it is asked for, to keep the import light: rooms
-# by their own name, other names from these, of which each stands on those before it.
-_LATER = ("decisions", "catalogue", "inference", "monitoring", "report")
 
+if not _TYPE_CHECKING:  # so that type checkers find names that are mistyped
 
-def __getattr__(name: str) -> _Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
-    if _find_spec(f"calibrant.{name}") is not None:
-        return _import_module(f"calibrant.{name}")
-    rooms = (vars(_import_module(f"calibrant.{room}")) for room in _LATER)
-    value = next(names[name] for names in rooms if name in names)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> _Any:
+        if name not in __all__:
+            raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
+        if _find_spec(f"calibrant.{name}") is not None:
+            return _import_module(f"calibrant.{name}")
+        rooms = (vars(_import_module(f"calibrant.{room}")) for room in _LATER)
+        value = next(names[name] for names in rooms if name in names)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

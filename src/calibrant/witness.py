@@ -177,9 +177,9 @@ class FunctionWitness(_Function):
 
 @dataclass(frozen=True, slots=True)
 class PotentialWitness:
-    """A game that no calibrated law can win: a(p) is paid for outcome 1 and b(p) for outcome 0.
+    """A game that no calibrated Joint can win: a(p) is paid for outcome 1 and b(p) for outcome 0.
 
-    Both change by at most as much as p, and u a(u) + (1 - u) b(u) <= 0 for every u, so a law at
+    Both change by at most as much as p, and u a(u) + (1 - u) b(u) <= 0 for every u, so a Joint at
     distance d from a calibrated one gains at most d. As a function it is a - b, the stake on the
     outcome.
     """
@@ -189,8 +189,8 @@ class PotentialWitness:
     """What is paid for outcome 1 at the knots, linear in between."""
     zero: Floats
     """What is paid for outcome 0 at the knots."""
-    law: Joint
-    """A calibrated law whose distance is the value."""
+    calibrated: Joint
+    """A calibrated Joint whose distance is the value."""
     sentence: str
 
     def __call__(self, prediction: object) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant.catalogue import JOINT_MEASURES
 
 
 def sample(n: int, shift: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -57,11 +58,11 @@ def test_order_of_rows_does_not_matter():
 
 
 @pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
-@pytest.mark.parametrize("name", cal.CATALOGUE)
+@pytest.mark.parametrize("name", JOINT_MEASURES)
 @pytest.mark.parametrize("by_name", [True, False])
 def test_every_measure_can_be_tested(name, by_name):
     y, p = sample(200, 0.3)
-    function = cal.CATALOGUE[name].function
+    function = JOINT_MEASURES[name].function
     test = cal.calibration_test(y, p, measure=name if by_name else function, draws=49, rng=0)
     assert test.statistic == pytest.approx(float(function(y, p)))
     assert test.pvalue <= 0.1

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 
 import calibrant as cal
+from calibrant.catalogue import JOINT_MEASURES
 from oracles.strategies import MAKERS, joint_of, laws, universal, weighted_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
 
-CONTINUOUS = [measure for measure in cal.CATALOGUE.values() if measure.continuous]
+CONTINUOUS = [measure for measure in JOINT_MEASURES.values() if measure.continuous]
 every_continuous = pytest.mark.parametrize("measure", CONTINUOUS, ids=lambda m: m.name)
 RESOLUTIONS = [2**4, 2**8, 2**12, 2**16, 2**20, "auto"]
 COLUMNS = {"prediction": "p", "outcome": "y", "weight": "w"}

@@ -1,6 +1,6 @@
 """Laws of the loss of one decision maker, for several of them.
 
-It has no line in the catalogue: without somebody who decides it means nothing.
+The laws of all measures do not ask it: without somebody who decides it means nothing.
 """
 
 from __future__ import annotations

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant.catalogue import JOINT_MEASURES
 from calibrant.families import Bounded, Dictionary, Lipschitz
 from calibrant.inference.evidence import Evidence
 
-WITH_INTERVAL = [name for name, measure in cal.CATALOGUE.items() if measure.interval]
+WITH_INTERVAL = [name for name, measure in JOINT_MEASURES.items() if measure.interval]
 WITHOUT = [
     name
-    for name, measure in cal.CATALOGUE.items()
+    for name, measure in JOINT_MEASURES.items()
     if not measure.interval and name != "lower_distance_to_calibration"
 ]
 
@@ -29,7 +30,7 @@ def sample(n: int, shift: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.nd
 def test_the_interval_lies_around_the_value(name):
     y, p = sample(400, 0.1)
     interval = cal.confidence_interval(y, p, measure=name, draws=99, rng=0)
-    value = float(cal.CATALOGUE[name].function(y, p))
+    value = float(JOINT_MEASURES[name].function(y, p))
     assert interval.value == pytest.approx(value)
     assert interval.low == pytest.approx(max(0, value - interval.half_width))
     assert interval.high == pytest.approx(min(1, value + interval.half_width))

@@ -14,8 +14,8 @@ from calibrant.multiclass import (
     canonical_calibration_error,
     projected_smooth_calibration_error,
 )
-from calibrant.multiclass import kernels as pairing
-from calibrant.multiclass import test as testing
+from calibrant.multiclass import monte_carlo as testing
+from calibrant.multiclass import rkhs as pairing
 from oracles.class_definitions import (
     draw_labels,
     kernel_square,

@@ -130,11 +130,11 @@ class Waves:
 
     frequencies: int = 4
 
-    def support(self, joint):
+    def best_test(self, joint):
         waves = [
             lambda p, k=k: np.cos(k * math.pi * np.asarray(p)) for k in range(self.frequencies)
         ]
-        return Dictionary(waves).support(joint)
+        return Dictionary(waves).best_test(joint)
 
 
 def test_a_family_of_ones_own_is_a_few_lines():

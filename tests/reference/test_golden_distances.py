@@ -24,7 +24,7 @@ GOLDEN = {
 
 
 def contiguous(joint: cal.Joint) -> float:
-    atoms = partitions.Atoms.levels(joint)
+    atoms = partitions.PointMasses.levels(joint)
     return atoms.cost(partitions.best_of_neighbours(atoms))
 
 

@@ -58,7 +58,7 @@ def test_a_paired_difference_is_covered(power, clustered, weighted):
     grid = np.arange(1, 50) / 50
     charges = (grid - grid**power)[np.newaxis, :] / grid.size
     uniform_law = cal.Joint.from_counts(grid**power, np.ones(49), np.zeros(49))
-    truth = float(cal.CATALOGUE["smooth_calibration_error"].support(uniform_law, charges)[0])
+    truth = float(cal.CATALOGUE["smooth_calibration_error"].batch(uniform_law, charges)[0])
     inside = 0
     for _ in range(REPETITIONS // 3):
         p = rng.choice(grid, 400)

@@ -13,6 +13,7 @@ import pytest
 from scipy.special import ndtr
 
 import calibrant as cal
+from calibrant.catalogue import JOINT_MEASURES
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.ratio import find_ratio
 
@@ -42,7 +43,7 @@ WEIGHTS = {
 def population_error(v, rate, measure):
     uniform = cal.Joint.from_counts(v, np.ones(v.size), np.zeros(v.size))
     charges = (rate - v) / v.size
-    return float(cal.CATALOGUE[measure].support(uniform, charges[np.newaxis, :])[0])
+    return float(JOINT_MEASURES[measure].batch(uniform, charges[np.newaxis, :])[0])
 
 
 def rows_in_clusters(rng, v, rate, n, size):
@@ -102,7 +103,7 @@ def test_coverage_on_rounded_predictions(truth):
 @pytest.mark.parametrize("truth", TRUTHS)
 @pytest.mark.parametrize(
     "measure",
-    [n for n, m in cal.CATALOGUE.items() if m.interval and n != "weighted_calibration_error"],
+    [n for n, m in JOINT_MEASURES.items() if m.interval and n != "weighted_calibration_error"],
 )
 def test_coverage_for_other_measures(measure, truth):
     assert_covers(coverage(GRID, TRUTHS[truth], 500, measure=measure))

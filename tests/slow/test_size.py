@@ -11,6 +11,7 @@ import pytest
 from scipy.special import ndtr
 
 import calibrant as cal
+from calibrant.catalogue import JOINT_MEASURES
 from calibrant.families import LearnedFamily
 
 pytestmark = [
@@ -88,7 +89,7 @@ def test_size_of_the_smooth_test(case, level):
     assert share <= level + 4 * np.sqrt(level * (1 - level) / REPETITIONS)
 
 
-@pytest.mark.parametrize("name", [n for n in cal.CATALOGUE if n != "smooth_calibration_error"])
+@pytest.mark.parametrize("name", [n for n in JOINT_MEASURES if n != "smooth_calibration_error"])
 def test_size_for_other_measures(name):
     # One value of the smoothed error takes milliseconds: fewer samples, fewer draws.
     repetitions, draws = (300, 19) if "smoothed" in name else (1500, DRAWS)
@@ -138,5 +139,5 @@ def test_size_of_a_learned_test():
         p = rng.integers(0, 11, 80) / 10
         y = rng.random(80) < p
         family = LearnedFamily(DecisionTreeRegressor(max_depth=3), draws=99, rng=rng)
-        rejected += family.support(cal.Joint.from_samples(y, p))[1].pvalue <= 0.05
+        rejected += family.best_test(cal.Joint.from_samples(y, p))[1].pvalue <= 0.05
     assert rejected / REPETITIONS <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / REPETITIONS)

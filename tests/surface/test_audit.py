@@ -7,6 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import words
+from calibrant.catalogue import JOINT_MEASURES
 
 
 def biased(n: int, shift: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -22,7 +23,7 @@ def test_an_audit_names_where_forecasts_are_off():
     assert audit.summary.where.startswith("forecasts between 0.5")
     assert "too high" in audit.summary.where
     assert audit.verdict.pvalue == 1 / 1000
-    assert set(audit.measures) == {m.name for m in cal.CATALOGUE.values() if m.audited}
+    assert set(audit.measures) == {m.name for m in JOINT_MEASURES.values() if m.audited}
     assert audit.verdict.sentence in str(audit)
     assert f"Most clearly: {audit.summary.where}." in str(audit)
 

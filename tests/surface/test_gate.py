@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import calibrant as cal
+from calibrant.catalogue import JOINT_MEASURES
 from calibrant.errors import CalibrantError, InvalidForecastsError, InvalidOptionError
 
 Y = [0, 1, 1, 0]
@@ -44,7 +45,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("y_true", "y_proba", "message"), REFUSED.values(), ids=REFUSED)
-@pytest.mark.parametrize("measure", cal.CATALOGUE.values(), ids=cal.CATALOGUE)
+@pytest.mark.parametrize("measure", JOINT_MEASURES.values(), ids=JOINT_MEASURES)
 def test_bad_input_is_refused_with_a_cure(measure, y_true, y_proba, message):
     with pytest.raises(InvalidForecastsError, match=f"(?s){message}"):
         measure.function(y_true, y_proba)
@@ -104,7 +105,7 @@ def test_rounding_errors_are_clipped_and_counted(dtype, off):
     joint = cal.Joint.from_samples([0, 1, 1], scores)
     assert joint.prediction.tolist() == [0.0, 0.5, 1.0]
     assert joint.clipped == 2
-    for measure in cal.CATALOGUE.values():
+    for measure in JOINT_MEASURES.values():
         assert measure.function([0, 1, 1], scores).settings["clipped"] == 2
 
 
@@ -125,7 +126,7 @@ def test_extreme_doubles_are_levels_of_their_own():
 @pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
 def test_one_and_two_rows_are_enough(rows):
-    for measure in cal.CATALOGUE.values():
+    for measure in JOINT_MEASURES.values():
         value = measure.function(Y[:rows], P[:rows])
         assert np.isfinite(value)
         assert value.witness.sentence

@@ -131,7 +131,7 @@ def test_river_pipelines_metrics_and_delays():
     pytest.importorskip("river")
     from river import datasets, evaluate, linear_model, metrics, preprocessing
 
-    from calibrant.online.river import RiverRecalibrator
+    from calibrant.integrations.river import RiverRecalibrator
 
     def pipeline(recalibrated):
         model = linear_model.LogisticRegression()

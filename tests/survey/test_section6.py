@@ -87,7 +87,7 @@ def test_definition_6_2_lower_is_attained_by_individuals_who_part(maker):
     for law in laws(maker, 20, most=20, seed=6):
         joint = joint_of(law)
         value = cal.lower_distance_to_calibration(joint)
-        nearest = value.witness.law
+        nearest = value.witness.calibrated
         p, u, y, mass = [], [], [], []
         for outcome in (0, 1):
             source = joint.mass * (joint.outcome if outcome else 1 - joint.outcome)

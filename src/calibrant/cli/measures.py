@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from shutil import get_terminal_size
+from textwrap import fill
+
 
 def measures() -> None:
-    """List what can be measured, what each measure asks, and its known flaw."""
-    from rich.console import Console
-    from rich.table import Table
+    """List what can be measured and of what, what each measure asks, and its known flaw."""
+    import typer
 
-    from calibrant.catalogue import CATALOGUE
-    from calibrant.groups.catalogue import GROUP_MEASURES
+    typer.echo("\n".join(_lines(min(get_terminal_size().columns, 100))))
 
-    table = Table(box=None, pad_edge=False)
-    table.add_column("measure", no_wrap=True)
-    for heading in ("asks", "known flaw", "survey"):
-        table.add_column(heading)
-    for measure in CATALOGUE.values():
-        table.add_row(measure.name, measure.asks, measure.flaw, measure.section)
-    for group_measure in GROUP_MEASURES.values():
-        name = f"groups.{group_measure.name}"
-        table.add_row(name, group_measure.asks, group_measure.flaw, group_measure.section)
-    Console().print(table)
+
+def _lines(width: int) -> Iterator[str]:
+    from calibrant.catalogue import CATALOGUE, DOMAINS
+
+    for domain, words in DOMAINS.items():
+        yield f"{domain}: measures of {words}"
+        for measure in CATALOGUE.values():
+            if measure.domain != domain:
+                continue
+            yield ""
+            yield f"  {measure.name}"
+            yield from (
+                fill(text, width, initial_indent="      ", subsequent_indent="        ")
+                for text in (measure.asks, f"Known flaw: {measure.flaw}.", measure.source)
+            )
+        yield ""

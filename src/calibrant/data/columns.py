@@ -9,8 +9,8 @@ from typing import Self, TypedDict, Unpack
 import narwhals.stable.v2 as nw
 
 from calibrant.data.frames import Frame, fetched, fetched_value
+from calibrant.data.hints import number_hint
 from calibrant.data.labels import MOST_LABELS, Labels, Told
-from calibrant.data.names import number_hint
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 

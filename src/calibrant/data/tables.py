@@ -15,8 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calibrant.data.hints import number_hint, require_columns
 from calibrant.data.labels import MOST_LABELS, Labels, Told, refuse_missing_words, shown
-from calibrant.data.names import number_hint, require
 from calibrant.errors import InvalidForecastsError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Table:
 
     def require(self, names: Sequence[str]) -> None:
         """Refuse columns that are not there, or there twice."""
-        require(self.columns, names)
+        require_columns(self.columns, names)
         for name in names:
             if name in self.twice:
                 raise InvalidForecastsError(

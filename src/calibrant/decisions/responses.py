@@ -86,7 +86,7 @@ def randomised_response(
     -------
     RandomisedResponse
         Call it with predictions. `error_bound` and `decision_bound` hold on average over shifts,
-        for the law of these rows.
+        for the Joint of these rows.
 
     Notes
     -----

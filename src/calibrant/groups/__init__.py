@@ -1,7 +1,6 @@
 """Calibrated for whom: groups audited simultaneously, multicalibration, omniprediction."""
 
 from calibrant.groups.audit import audit_groups, judge_groups
-from calibrant.groups.catalogue import GROUP_MEASURES
 from calibrant.groups.fits import Fit
 from calibrant.groups.group_map import GroupMap
 from calibrant.groups.group_repair import GroupRepair
@@ -31,7 +30,6 @@ from calibrant.groups.witnesses import GroupWitness
 from calibrant.inference.simultaneous import Group, Groups
 
 __all__ = [
-    "GROUP_MEASURES",
     "Advantage",
     "Fit",
     "Group",

@@ -86,8 +86,8 @@ def audit_groups(
 
     Notes
     -----
-    The largest deviation of a group, as a multiple of its mean, has nearly the same law in every
-    group; the quantile of its maximum over groups widens all intervals alike (a studentised
+    The largest deviation of a group, as a multiple of its mean, is distributed nearly alike in
+    every group; the quantile of its maximum over groups widens all intervals alike (a studentised
     maximum). Noise is drawn once for each combination of groups and added up, so that groups that
     overlap share it. Where there are too many combinations, each pair of columns has draws of its
     own, which is on the safe side; so do the groups where rows come in clusters or were summed.

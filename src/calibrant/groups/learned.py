@@ -71,7 +71,7 @@ def learned_advantage(
     Auditing for multicalibration is as hard as agnostic learning (Hebert-Johnson et al. 2018), so
     a learner is the auditor: a small value says only that this learner found nothing. The p-value
     redraws the outcomes of the judging half; for more than about 30 000 rows (at 999 draws) the
-    law of the sum is taken for normal.
+    distribution of the sum is taken for normal.
 
     Examples
     --------

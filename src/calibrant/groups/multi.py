@@ -26,7 +26,7 @@ NORMS = ("l1", "sup")
 
 
 @dataclass(frozen=True, slots=True)
-class Class:
+class GroupTests:
     """Rows, and the groups and functions that tests may use."""
 
     rows: Rows
@@ -48,7 +48,7 @@ class Class:
         pos_label: object,
         *,
         pairs: bool,
-    ) -> Class:
+    ) -> GroupTests:
         """Let rows through the gate and divide them."""
         rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
         size = rows.prediction.size
@@ -142,7 +142,7 @@ def multiaccuracy_error(
     multiaccuracy error 0.25 (groups 3): night yes: forecasts say 0.50 on average, 1 happened (2
     rows)
     """
-    tests = Class.read(y_true, y_proba, by, functions, sample_weight, pos_label, pairs=pairs)
+    tests = GroupTests.read(y_true, y_proba, by, functions, sample_weight, pos_label, pairs=pairs)
     charge = tests.charge
     biases = {name: float(np.sum(charge[rows] * c)) for name, rows, c in tests.tests()}
     name = max(biases, key=lambda key: abs(biases[key]))
@@ -208,7 +208,7 @@ def low_degree_multicalibration_error(
     0.25
     """
     degree = check_degree(degree)
-    tests = Class.read(y_true, y_proba, by, functions, sample_weight, pos_label, pairs=pairs)
+    tests = GroupTests.read(y_true, y_proba, by, functions, sample_weight, pos_label, pairs=pairs)
     powers = np.vander(tests.rows.prediction, degree + 1, increasing=True)
     powers *= tests.charge[:, np.newaxis]
     moments = {
@@ -292,7 +292,7 @@ def multicalibration_error(
     refuse_unknown("norm", norm, NORMS)
     if n_bins is not None:
         n_bins = whole("n_bins", n_bins, 1, MOST_BINS)
-    tests = Class.read(y_true, y_proba, by, functions, sample_weight, pos_label, pairs=pairs)
+    tests = GroupTests.read(y_true, y_proba, by, functions, sample_weight, pos_label, pairs=pairs)
     p = tests.rows.prediction
     if n_bins is None:
         low, cell = np.unique(p, return_inverse=True)

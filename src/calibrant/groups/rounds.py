@@ -35,7 +35,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class PatternGroups:
     """Groups as sums of patterns, the combinations of levels that occur.
 
     The tables of all groups follow from the small table of patterns.
@@ -73,7 +73,7 @@ class DividedRows:
     """Adds up to one over the rows fitted to, and over the rows held out."""
     held: npt.NDArray[np.bool_]
     pattern: Codes
-    groups: Groups
+    groups: PatternGroups
 
     @classmethod
     def divided(
@@ -135,7 +135,7 @@ def groupings_of(parts: Sequence[Partition]) -> tuple[Grouping, ...]:
     return tuple({id(grouping): grouping for part in parts for grouping in part.groupings}.values())
 
 
-def _groups(parts: Sequence[Partition], pattern: Codes) -> Groups:
+def _groups(parts: Sequence[Partition], pattern: Codes) -> PatternGroups:
     from scipy.sparse import csr_array
 
     count = int(pattern.max()) + 1
@@ -156,4 +156,4 @@ def _groups(parts: Sequence[Partition], pattern: Codes) -> Groups:
             levels.append(tuple(zip(columns, found, strict=True)))
     at = (np.concatenate(rows), np.tile(np.arange(count), len(rows)))
     members = csr_array((np.ones(at[0].size), at), shape=(len(names), count))
-    return Groups(names, levels, members)
+    return PatternGroups(names, levels, members)

@@ -22,9 +22,9 @@ DEPTH, WIDTH, SEGMENTS = 3, 8, 3
 CELLS = 5
 # A segment must have so many rows in the half that looks for it.
 FEWEST_ROWS = 50
-# Sums of a smaller variance have their exact law; predictions are then rounded to such cells.
+# Sums of a smaller variance have their exact distribution, of predictions rounded to such cells.
 MOST_EXACT, RESOLUTION = 100.0, 2**12
-# Smaller chances are given as this: transforms round, and no law of large sums holds so far out.
+# Smaller chances are given as this: transforms round, and large sums are not normal so far out.
 LEAST_CHANCE = 1e-12
 
 
@@ -115,7 +115,7 @@ def find_segments(
     -----
     A beam search over conjunctions for the largest bias in standard errors of a perfect
     forecaster, :math:`|\sum w (y - p)| / \sqrt{\sum w^2 p (1 - p)}`. On the other half the sum is
-    compared with its law when outcomes are coins of the predicted bias: exact where few events
+    compared with what coins of the predicted bias would give: exactly where few events
     are expected and rows have no weights, otherwise normal with a correction for skewness. The
     p-value is two-sided and multiplied by the number of segments tested. Known flaw: half of the
     rows search and half judge, so that a segment must be twice as large as for `audit_groups`,
@@ -156,7 +156,7 @@ def search_segments(
     divided = [*singles, grouped(rows.prediction, "prediction", size, parts=CELLS)]
     known = (part.codes for part in divided)
     search = hold_out(0.5, rng, rows.prediction, rows.outcome, rows.weight, *known)
-    beam = _Search(rows.where(search), [part.codes[search] for part in divided], divided)
+    beam = _SegmentSearch(rows.where(search), [part.codes[search] for part in divided], divided)
     chosen = beam.best(depth, width, count)
     judges = rows.where(~search)
     codes = [part.codes[~search] for part in divided]
@@ -168,7 +168,7 @@ Conditions = tuple[tuple[int, int], ...]
 """Column and level, by number, in the order of the columns."""
 
 
-class _Search:
+class _SegmentSearch:
     """Beam search for the conjunction with the largest bias in standard errors."""
 
     def __init__(
@@ -296,7 +296,7 @@ def _tails(prediction: Floats, ones: int) -> tuple[float, float]:
 
 
 def _below(z: float, skew: float) -> float:
-    """Law of a large sum: normal, corrected for skewness as Cornish and Fisher do.
+    """Distribution of a large sum: normal, corrected for skewness as Cornish and Fisher do.
 
     Edgeworth's correction of the chance itself would be negative in the tails. This one stops
     where it would turn back, beyond 15 standard errors here.

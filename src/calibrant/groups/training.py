@@ -12,7 +12,7 @@ from calibrant.arrays import Floats
 from calibrant.data.groupings import Codes
 from calibrant.groups.division import narrow
 from calibrant.groups.patches import Patch
-from calibrant.groups.rounds import DividedRows, Groups, Step, more_than_noise
+from calibrant.groups.rounds import DividedRows, PatternGroups, Step, more_than_noise
 
 LEFT_OUT = "no patch helps rows held out"
 UNCLEAR = "no bias that is left is clear of noise"
@@ -198,7 +198,7 @@ def _first_runs(rows: DividedRows, base: Sorted) -> Runs:
     return Runs(start, stop, code[start], np.zeros(start.size, np.int64), ones, 0 * ones)
 
 
-def _by_group(groups: Groups, runs: Runs, base: Sorted) -> Floats:
+def _by_group(groups: PatternGroups, runs: Runs, base: Sorted) -> Floats:
     """Totals of runs by half and group."""
     count = groups.patterns
     totals = runs.totals(base, count)

@@ -9,9 +9,9 @@ from calibrant.inference.classical import (
 )
 from calibrant.inference.comparison import Comparison, compare
 from calibrant.inference.interval import ConfidenceInterval, confidence_interval
+from calibrant.inference.monte_carlo import CalibrationTest, calibration_test, noise_floors
 from calibrant.inference.power import RowsNeeded, rows_needed, verdict_chances
 from calibrant.inference.ratio import Ratio
-from calibrant.inference.test import CalibrationTest, calibration_test, noise_floors
 from calibrant.inference.verdict import Verdict, default_tolerance, verdict
 
 __all__ = [

@@ -249,7 +249,7 @@ class Evidence:
         )
 
     def exact(self, draws: int) -> bool:
-        """Whether redrawn outcomes have exactly the law of a perfect forecaster's."""
+        """Whether redrawn outcomes have exactly the distribution of a perfect forecaster's."""
         return self.clusters is None and self._drawn_one_by_one(draws)
 
     def null_charges(self, draws: int, rng: np.random.Generator) -> Iterator[Floats]:

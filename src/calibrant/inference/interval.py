@@ -12,7 +12,7 @@ from calibrant.inference.evidence import FEW_CLUSTERS, Evidence
 from calibrant.inference.scores import score_interval, score_of
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
-from calibrant.measures.distance import lower_distance_to_calibration
+from calibrant.measures.lower_distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import refuse_unknown
 from calibrant.words import percent_text

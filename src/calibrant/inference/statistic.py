@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,14 +47,12 @@ class Statistic:
         """Measure a Joint."""
         return float(self.function(joint, **self.options))
 
-    def support(self) -> Callable[..., Floats] | None:
+    def batch(self) -> Callable[..., Floats] | None:
         """Return the measure as a function of many charges, where its options allow that."""
-        if self.entry is None or self.entry.support is None:
+        batch = None if self.entry is None else self.entry.batch
+        if batch is None or not set(self.options) <= {*batch.options}:
             return None
-        known = _parameters(self.entry.support)
-        if not set(self.options) <= known or not self._tests_are_charged():
-            return None
-        return partial(self.entry.support, **self.options)
+        return partial(batch, **self.options) if self._tests_are_charged() else None
 
     def _tests_are_charged(self) -> bool:
         """Whether a family, if there is one, says that its value depends on charges alone."""
@@ -64,17 +61,17 @@ class Statistic:
 
     def values(self, joint: Joint, charges: Floats) -> Floats:
         """Measure many samples on the levels of a Joint, given by their charges (one row each)."""
-        support = self.support()
-        if support is not None:
-            return support(joint, charges)
+        batch = self.batch()
+        if batch is not None:
+            return batch(joint, charges)
         positives = charges * joint.total + joint.weight * joint.prediction
         each = joint.weight / joint.rows
         whole = np.where(exact_levels(joint), np.rint(positives / each) * each, positives)
         return np.array([self.value(joint.with_positives(row)) for row in whole])
 
-    def refuse_without_support(self) -> None:
+    def refuse_without_batch(self) -> None:
         """Raise where a measure is not a function of the charges alone."""
-        if self.support() is None:
+        if self.batch() is None:
             raise InferenceRefusedError(
                 "clusters need a measure of the catalogue that can judge charges",
                 self.name.replace("_", " "),
@@ -83,18 +80,12 @@ class Statistic:
 
     def refuse_without_interval(self) -> None:
         """Raise where no valid interval is known, with the reason."""
-        if self.support() is None or self.entry is None or not self.entry.interval:
+        if self.batch() is None or self.entry is None or not self.entry.interval:
             raise InferenceRefusedError(
                 "no valid confidence interval is known for this measure",
                 self.name.replace("_", " ") + _reason(self),
                 "use the smooth error; calibration_test still gives the noise floor",
             )
-
-
-@lru_cache
-def _parameters(function: Callable[..., Any]) -> frozenset[str]:
-    """Names of the parameters of a function, looked up once."""
-    return frozenset(inspect.signature(function).parameters)
 
 
 def _reason(statistic: Statistic) -> str:

@@ -8,10 +8,10 @@ import numpy as np
 
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import ConfidenceInterval, find_interval
+from calibrant.inference.monte_carlo import CalibrationTest, run_test
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
-from calibrant.inference.test import CalibrationTest, run_test
 from calibrant.joint import Joint
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.words import chance_text, count_text, percent_text
@@ -137,7 +137,7 @@ def verdict(
     y_proba : array-like of shape (n,) or (n, 2), optional
         Predicted probabilities of outcome 1; left out with a Joint.
     sample_weight : array-like of shape (n,), optional
-        Weights of the rows. They change the law, not the amount of evidence.
+        Weights of the rows. They change the Joint, not the amount of evidence.
     pos_label : object, optional
         The label that counts as outcome 1.
     measure : str or callable, default=smooth_calibration_error

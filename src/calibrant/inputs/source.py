@@ -13,8 +13,8 @@ from calibrant.data.columns import ColumnNames, known_outcomes
 from calibrant.data.files import NO_LABELS, opened, without_missing
 from calibrant.data.frames import as_frame, column_names, masked_columns
 from calibrant.data.groupings import MOST_LEVELS, PARTS, columns_of
+from calibrant.data.hints import require_columns
 from calibrant.data.labels import Labels, Told
-from calibrant.data.names import require
 from calibrant.data.paths import Files, are_paths, settled
 from calibrant.data.rows import Given, Rows
 from calibrant.data.tables import Part
@@ -119,7 +119,7 @@ def read(
         _check_frame(data)
         described["frame"] = type(data).__module__.split(".")[0]
         frame, told = as_frame(data), None
-        require(frame.collect_schema().names(), list(roles.parts()))
+        require_columns(frame.collect_schema().names(), list(roles.parts()))
         if labels.positive is not None or labels.missing:
             frame, told = known_outcomes(frame, roles.outcome, labels)
         return _read_frame(

@@ -23,8 +23,8 @@ from calibrant.data.groupings import (
     free_name,
     level_names,
 )
+from calibrant.data.hints import require_columns
 from calibrant.data.input import is_missing
-from calibrant.data.names import require
 from calibrant.joint import Joint, joints_by
 from calibrant.joint.engine.passes import Resolution
 
@@ -62,7 +62,7 @@ def sum_up(
 ) -> Summed:
     """Sum the rows of a frame on its engine, all of them and by the groups of each column."""
     frame, roles = as_frame(native), Columns.of(**columns)
-    require(frame.collect_schema().names(), [*roles.names().values(), *by])
+    require_columns(frame.collect_schema().names(), [*roles.names().values(), *by])
     dropped = 0
     if drop_missing:
         frame, dropped = _without_missing(frame, list(roles.names().values()))

@@ -1,7 +1,7 @@
-"""calibrant inside other tools: pytest, scikit-learn, MLflow."""
+"""calibrant inside other tools: pytest, scikit-learn, MLflow, river."""
 
-from calibrant.integrations.experiments import log_audit
-from calibrant.integrations.learning import scorers
-from calibrant.integrations.testing import assert_calibrated
+from calibrant.integrations.mlflow import log_audit
+from calibrant.integrations.pytest import assert_calibrated
+from calibrant.integrations.sklearn import scorers
 
 __all__ = ["assert_calibrated", "log_audit", "scorers"]

@@ -14,9 +14,9 @@ from calibrant.data.input import read_numbers
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import storage, sums
-from calibrant.joint.checks import check_counts
 from calibrant.joint.draws import draw_positives
 from calibrant.joint.engine.tally import Tally
+from calibrant.joint.invariants import check_counts
 from calibrant.joint.sums import COUNTED, AnyRows, CellSums, LevelSums, in_cells
 from calibrant.options import as_generator, check_within, power_of_two
 
@@ -32,7 +32,7 @@ MOST_ROWS = 2**53
 
 
 class Joint:
-    """The joint law of predictions and outcomes: distinct predictions, their weight and outcome.
+    """The joint distribution of predictions and outcomes: each prediction's weight and outcomes.
 
     Make one with `from_samples`, `from_frame`, `from_files` or another of the methods that start
     with `from_`; add two to merge them.
@@ -123,7 +123,7 @@ class Joint:
         y_proba : array-like of shape (n,) or (n, 2)
             Predicted probabilities of outcome 1.
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows in the law; they do not add evidence.
+            Weights of the rows; they do not add evidence.
         pos_label : object, optional
             The label that counts as outcome 1.
         resolution : int, optional
@@ -588,7 +588,7 @@ class Joint:
     # What can be made of it.
 
     def __add__(self, other: Joint) -> Joint:
-        """Merge two laws; the coarser resolution wins."""
+        """Merge two Joints; the coarser resolution wins."""
         if not isinstance(other, Joint):
             return NotImplemented
         inherited = (
@@ -612,7 +612,7 @@ class Joint:
         Returns
         -------
         Joint
-            The law of the rounded predictor; `rounding` bounds how far predictions moved.
+            The Joint of the rounded predictor; `rounding` bounds how far predictions moved.
 
         Examples
         --------

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidStateError, MissingPackageError
-from calibrant.joint.checks import check_levels
+from calibrant.joint.invariants import check_levels
 from calibrant.joint.sums import COUNTED, LevelSums
 from calibrant.stored import Stored, restoring
 from calibrant.writing import drafted

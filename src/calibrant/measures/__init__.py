@@ -1,14 +1,8 @@
 """The measures: functions of a Joint that return a Measurement."""
 
 from calibrant.measures.binned import binned_calibration_error
+from calibrant.measures.bracket import DistanceBracket, distance_bracket
 from calibrant.measures.cutoff import cutoff_calibration_error
-from calibrant.measures.distance import (
-    DistanceBracket,
-    distance_bracket,
-    distance_to_calibration,
-    lower_distance_to_calibration,
-    upper_distance_to_calibration,
-)
 from calibrant.measures.expected import expected_calibration_error
 from calibrant.measures.interval import interval_calibration_error
 from calibrant.measures.kernel import kernel_calibration_error
@@ -17,8 +11,11 @@ from calibrant.measures.kernel_smoothed import (
     smoothed_curve,
 )
 from calibrant.measures.low_degree import low_degree_calibration_error
+from calibrant.measures.lower_distance import lower_distance_to_calibration
 from calibrant.measures.smooth import earth_mover_distance, smooth_calibration_error
 from calibrant.measures.surrogate import surrogate_interval_calibration_error
+from calibrant.measures.true_distance import distance_to_calibration
+from calibrant.measures.upper_distance import upper_distance_to_calibration
 from calibrant.measures.weighted import weighted_calibration_error
 
 __all__ = [

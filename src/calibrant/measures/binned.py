@@ -14,7 +14,7 @@ from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows
 from calibrant.measurement import Measurement, read_source, rounding_settings
-from calibrant.measures.expected import expected_support, mean_distance, norm_witness
+from calibrant.measures.expected import expected_batch, mean_distance, norm_witness
 from calibrant.options import check_flag, check_within
 from calibrant.pooling import Pooling, bins_between, quantile_bins, uniform_bins
 
@@ -114,7 +114,7 @@ def binned_calibration_error(
     )
 
 
-def binned_support(
+def binned_batch(
     joint: Joint,
     charges: Floats,
     *,
@@ -126,7 +126,7 @@ def binned_support(
     """Binned errors of many signed charges (one row each) on the levels of a Joint."""
     pooling, _ = _pool(joint, n_bins, strategy, closed)
     first = np.flatnonzero(np.diff(pooling.pool_of(joint.prediction), prepend=-1))
-    return expected_support(pooling.joint, np.add.reduceat(charges, first, axis=1), order=order)
+    return expected_batch(pooling.joint, np.add.reduceat(charges, first, axis=1), order=order)
 
 
 def _pool(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from calibrant.errors import CalibrantError
 from calibrant.measurement import Measurement, as_joint
 from calibrant.measures import interval, lower_distance, upper_distance
-from calibrant.measures.partitions import Atoms, best_found, best_of_neighbours
+from calibrant.measures.partitions import PointMasses, best_found, best_of_neighbours
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.measures.true_distance import distance_to_calibration
 from calibrant.options import check_tolerance
@@ -25,11 +25,11 @@ class DistanceBracket:
     smooth: Measurement
     """Smooth calibration error; half of it is below the lower distance, twice of it above."""
     lower: Measurement
-    """Lower distance: no forecaster with this law is nearer to a calibrated one."""
+    """Lower distance: no forecaster with this Joint is nearer to a calibrated one."""
     true: Measurement | None
     """Distance for the given individuals; None if they are not known."""
     upper: Measurement
-    """Upper distance: no forecaster with this law is further from a calibrated one."""
+    """Upper distance: no forecaster with this Joint is further from a calibrated one."""
     contiguous: float
     """The same if only neighbouring predictions may be pooled."""
     interval: Measurement
@@ -37,7 +37,7 @@ class DistanceBracket:
 
     @property
     def low(self) -> float:
-        """Proven lower bound for the distance of any forecaster with this law and individuals."""
+        """Proven lower bound for the distance of any forecaster with this Joint and individuals."""
         return (self.lower if self.true is None else self.true).bounds[0]
 
     @property
@@ -151,7 +151,7 @@ def distance_bracket(
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     found = lower_distance.lower_bracket(joint, tolerance)
     partition = interval.best_partition(joint, INTERVAL_TOLERANCE)
-    atoms = Atoms.levels(joint)
+    atoms = PointMasses.levels(joint)
     pooled = [best_of_neighbours(atoms), partition.run_of(len(joint))]
     group = min([best_found(atoms), *pooled], key=atoms.cost)
     upper = atoms.cost(group)

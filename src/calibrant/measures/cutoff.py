@@ -77,7 +77,7 @@ def cutoff_calibration_error(
     )
 
 
-def cutoff_support(_: Joint, charges: Floats, *, sets: str = "intervals") -> Floats:
+def cutoff_batch(_: Joint, charges: Floats, *, sets: str = "intervals") -> Floats:
     """Cutoff errors of many signed charges (one row each) on the levels of a Joint."""
     below = np.cumsum(charges, axis=1)
     highest, lowest = below.max(axis=1), below.min(axis=1)

@@ -53,8 +53,8 @@ def expected_calibration_error(
 
     Notes
     -----
-    :math:`(E |E[y|p] - p|^q)^{1/q}`; for order 1 the total variation distance between the law of
-    (prediction, outcome) and the law in which each outcome is a coin of the predicted bias.
+    :math:`(E |E[y|p] - p|^q)^{1/q}`; for order 1 the total variation distance between the joint
+    distribution of (prediction, outcome) and that in which outcomes are the predicted coins.
     Not continuous: an arbitrarily small change of the predictions can change it from 0 to 1/2.
 
     References
@@ -93,7 +93,7 @@ def mean_distance(joint: Joint, order: float) -> float:
     return largest * float(np.sum(joint.mass * (distance / largest) ** order) ** (1 / order))
 
 
-def expected_support(joint: Joint, charges: Floats, *, order: float = 1) -> Floats:
+def expected_batch(joint: Joint, charges: Floats, *, order: float = 1) -> Floats:
     """Return expected errors of many signed charges (one row each) on the levels of a Joint."""
     if order == 1:
         return np.asarray(np.abs(charges).sum(axis=1))

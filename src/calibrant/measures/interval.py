@@ -95,7 +95,7 @@ def interval_calibration_error(
     return measured(joint, best_partition(joint, tolerance))
 
 
-def measured(joint: Joint, found: Partition) -> Measurement:
+def measured(joint: Joint, found: LevelPartition) -> Measurement:
     """Return the interval calibration error for the best partition that was found."""
     return Measurement(
         found.value,
@@ -107,7 +107,7 @@ def measured(joint: Joint, found: Partition) -> Measurement:
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class LevelPartition:
     """Runs of levels, their error and what is proven."""
 
     start: Indices
@@ -128,7 +128,7 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class LevelRuns:
     """The levels of a Joint, ready for cheapest partitions into runs of bounded span."""
 
     level: Floats
@@ -145,22 +145,22 @@ class Runs:
         rank[np.argsort(sums, kind="stable")] = np.arange(sums.size)
         return cls(joint.prediction, charge, sums, rank)
 
-    def cheapest(self, width: float) -> Partition:
+    def cheapest(self, width: float) -> LevelPartition:
         """Find the partition of least bias among those no wider than `width`."""
         start = kernels.cheapest_runs(self.level, self.sums, self.rank, float(width))
         last = np.append(start[1:], self.level.size) - 1
         bias = float(np.abs(np.add.reduceat(self.charge, start)).sum())
-        return Partition(start, bias, float(np.max(self.level[last] - self.level[start])))
+        return LevelPartition(start, bias, float(np.max(self.level[last] - self.level[start])))
 
 
-def best_partition(joint: Joint, tolerance: float) -> Partition:
+def best_partition(joint: Joint, tolerance: float) -> LevelPartition:
     """Find the partition of least bias plus width, and a lower bound for all of them.
 
     The least bias falls as the width grows. Knowing it at a width b, no partition wider than
     value - tolerance - bias and not wider than b can be better than value - tolerance; so the
     search goes on from there, down to where the bias alone is too large.
     """
-    runs = Runs.of(joint)
+    runs = LevelRuns.of(joint)
     allowed = 0.0 if len(joint) <= FEW else tolerance
     best = runs.cheapest(0.0)
     width = float(joint.prediction[-1] - joint.prediction[0])
@@ -178,10 +178,10 @@ def best_partition(joint: Joint, tolerance: float) -> Partition:
         low = min(low, found.bias + min(max(further, 0.0), found.width))
         # Not as wide as the one just found: it is the best of its width.
         width = min(further, float(np.nextafter(found.width, 0.0)))
-    return Partition(best.start, best.bias, best.width, max(0.0, min(low, best.value)))
+    return LevelPartition(best.start, best.bias, best.width, max(0.0, min(low, best.value)))
 
 
-def _witness(joint: Joint, found: Partition) -> PartitionWitness:
+def _witness(joint: Joint, found: LevelPartition) -> PartitionWitness:
     ones = np.add.reduceat(joint.positives, found.start)
     return PartitionWitness(
         joint.prediction[found.start],

@@ -12,7 +12,7 @@ from calibrant.errors import InferenceRefusedError
 from calibrant.joint import Joint
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
 from calibrant.measurement import Measurement, as_joint, rounding_settings
-from calibrant.measures.hilbert import (
+from calibrant.measures.rkhs import (
     GaussianKernel,
     Kernel,
     LaplaceKernel,
@@ -110,7 +110,7 @@ def kernel_calibration_error(
     )
 
 
-def kernel_support(
+def kernel_batch(
     joint: Joint,
     charges: Floats,
     *,

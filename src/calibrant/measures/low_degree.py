@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint, rounding_settings
-from calibrant.measures.hilbert import PolynomialKernel, chebyshev_moments, power_moments
+from calibrant.measures.rkhs import PolynomialKernel, chebyshev_moments, power_moments
 from calibrant.options import check_degree, refuse_unknown
 from calibrant.witness import SeriesWitness
 
@@ -123,7 +123,7 @@ def _bounded(joint: Joint, degree: int) -> Solution:
     return value, max(value, upper), slope, coefficient, "chebyshev"
 
 
-def low_degree_support(
+def low_degree_batch(
     joint: Joint, charges: Floats, *, degree: int = 2, norm: str = "sup"
 ) -> Floats:
     """Low-degree errors of many signed charges (one row each) on the levels of a Joint."""

@@ -1,4 +1,4 @@
-"""Lower distance to calibration: how far the nearest calibrated law is."""
+"""Lower distance to calibration: how far the nearest calibrated Joint is."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def lower_distance_to_calibration(
     Returns
     -------
     Measurement
-        In [0, 1], the cost of moving to `.witness.law`, a calibrated law. The witness is a game
-        that no calibrated law can win and that J* wins by the lower end of `.bounds`.
+        In [0, 1], the cost of moving to `.witness.calibrated`, a Joint. The witness is a game
+        that no calibrated Joint can win and that J* wins by the lower end of `.bounds`.
 
     Notes
     -----
@@ -78,7 +78,7 @@ def lower_distance_to_calibration(
     >>> error = lower_distance_to_calibration([0, 1], [0.4, 0.6])
     >>> error
     0.08
-    >>> float(abs(error.witness.law.residual).max())
+    >>> float(abs(error.witness.calibrated.residual).max())
     0.0
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
@@ -106,7 +106,7 @@ class Bracket:
     game: tuple[Nodes, Potentials] | float
     """Potentials, or the sign s of the game s (1 - p) for outcome 1 and -s p for outcome 0."""
     plan: Plan | None
-    """The calibrated law; None for the recalibration."""
+    """The calibrated Joint; None for the recalibration."""
 
     def joined(self, other: Bracket) -> Bracket:
         """Take the better proof on each side."""
@@ -114,9 +114,9 @@ class Bracket:
         upper = self if self.high <= other.high else other
         return Bracket(lower.low, upper.high, lower.game, upper.plan)
 
-    def law(self, joint: Joint) -> Joint:
-        """Return the calibrated law of the Joint it was found for."""
-        return joint.recalibrated() if self.plan is None else self.plan.law()
+    def calibrated(self, joint: Joint) -> Joint:
+        """Return what is calibrated next to the Joint it was found for."""
+        return joint.recalibrated() if self.plan is None else self.plan.calibrated()
 
 
 def lower_bracket(joint: Joint, tolerance: float) -> Bracket:
@@ -204,4 +204,4 @@ def _witness(joint: Joint, found: Bracket) -> PotentialWitness:
     else:
         knot, one, zero = drawn(*found.game)
     stake = np.interp(joint.prediction, knot, one - zero)
-    return PotentialWitness(knot, one, zero, found.law(joint), region_sentence(joint, stake))
+    return PotentialWitness(knot, one, zero, found.calibrated(joint), region_sentence(joint, stake))

@@ -24,7 +24,7 @@ TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Atoms:
+class PointMasses:
     """What stays together: its prediction, mass and mass of outcome 1, in order of prediction."""
 
     at: Floats
@@ -32,16 +32,16 @@ class Atoms:
     ones: Floats
 
     @classmethod
-    def levels(cls, joint: Joint) -> Atoms:
+    def levels(cls, joint: Joint) -> PointMasses:
         """Return the levels of a Joint, which a function of the prediction keeps together."""
         return cls(joint.prediction, joint.mass, joint.positives / joint.total)
 
     def __len__(self) -> int:
         return self.at.size
 
-    def mirrored(self) -> Atoms:
+    def mirrored(self) -> PointMasses:
         """Swap the outcomes."""
-        return Atoms(1 - self.at[::-1], self.mass[::-1], (self.mass - self.ones)[::-1])
+        return PointMasses(1 - self.at[::-1], self.mass[::-1], (self.mass - self.ones)[::-1])
 
     def destination(self, group: Indices) -> Floats:
         """Mean outcome of the group of each atom, where it moves."""
@@ -53,7 +53,7 @@ class Atoms:
         return float(self.mass @ np.abs(self.at - self.destination(group)))
 
 
-def best_of_all(atoms: Atoms) -> Indices:
+def best_of_all(atoms: PointMasses) -> Indices:
     """Find the best partition by dynamic programming over subsets; for few atoms.
 
     With F(S) the least cost of the atoms in S, F(S) = min over A of cost({k} + A) + F(S - {k} - A)
@@ -78,7 +78,7 @@ def best_of_all(atoms: Atoms) -> Indices:
     return group
 
 
-def _subset_costs(atoms: Atoms) -> Floats:
+def _subset_costs(atoms: PointMasses) -> Floats:
     """Cost of every subset as one group; bit k of its number stands for atom k."""
     member = (np.arange(2 ** len(atoms))[:, np.newaxis] >> np.arange(len(atoms))) & 1
     mass = member @ atoms.mass
@@ -113,7 +113,7 @@ def _subsets(members: int) -> Indices:
     return found
 
 
-def best_of_neighbours(atoms: Atoms) -> Indices:
+def best_of_neighbours(atoms: PointMasses) -> Indices:
     """Find the best partition into runs of neighbours.
 
     All runs are tried while atoms are few; beyond that cuts are tried at places of equal mass, and
@@ -138,7 +138,7 @@ def _groups_of(start: Indices, size: int) -> Indices:
     return np.repeat(np.arange(start.size), np.diff(np.append(start, size)))
 
 
-def _best_cuts(atoms: Atoms, allowed: Indices) -> Indices:
+def _best_cuts(atoms: PointMasses, allowed: Indices) -> Indices:
     """First atoms of the runs of least cost that begin at allowed places, 0 among them."""
     mass, ones, moment = (
         np.append(0.0, np.cumsum(part)) for part in (atoms.mass, atoms.ones, atoms.mass * atoms.at)
@@ -163,7 +163,7 @@ def _best_cuts(atoms: Atoms, allowed: Indices) -> Indices:
     return np.array(runs[::-1])
 
 
-def moved_one_by_one(atoms: Atoms, group: Indices) -> Indices:
+def moved_one_by_one(atoms: PointMasses, group: Indices) -> Indices:
     """Move the atom that gains most, to another group or a new one, until nothing gains."""
     cost = atoms.cost(group)
     while True:
@@ -180,7 +180,7 @@ def moved_one_by_one(atoms: Atoms, group: Indices) -> Indices:
         group, cost = changed, atoms.cost(changed)
 
 
-def _gains(atoms: Atoms, group: Indices) -> Floats:
+def _gains(atoms: PointMasses, group: Indices) -> Floats:
     """Tell what each atom (row) gains by moving to each group (column), the last a new one."""
     size, groups = len(atoms), int(group.max()) + 1
     member = np.zeros((size, groups + 1))
@@ -204,7 +204,7 @@ def _gains(atoms: Atoms, group: Indices) -> Floats:
     return np.asarray(gain)
 
 
-def best_found(atoms: Atoms) -> Indices:
+def best_found(atoms: PointMasses) -> Indices:
     """Find a good partition: the best for few atoms, otherwise what neighbours and moves give."""
     if len(atoms) <= MOST_FOR_SUBSETS:
         return best_of_all(atoms)

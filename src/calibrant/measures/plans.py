@@ -1,4 +1,4 @@
-"""Plans: calibrated laws near a Joint, and what it costs to move its ones and zeros there."""
+"""Plans: calibrated Joints near a Joint, and what it costs to move its ones and zeros there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calibrant.measures.potentials import Masses, Nodes, Potentials, Shared
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A calibrated law with the base rate of a Joint.
+    """A calibrated Joint with the base rate of a Joint.
 
     It has mass at the levels, `factor` times theirs (interpolated between nodes), at one point in
     each of some empty segments, and at 0 and 1 what is left.
@@ -93,8 +93,8 @@ class Plan:
         total -= float((self.point - at[self.segment]) @ saved)
         return total, excess
 
-    def law(self) -> Joint:
-        """Return the calibrated law as a Joint."""
+    def calibrated(self) -> Joint:
+        """Return the calibrated Joint."""
         parts = [
             (block.ones + block.zeros) * block.between(self.factor) for block in self.nodes.blocks()
         ]

@@ -1,8 +1,8 @@
 """The linear programme behind the lower distance to calibration.
 
 The lower distance is the least cost of moving the ones and the zeros of J* along the line so that
-they form a calibrated law. Its dual looks for potentials: functions a (of ones) and b (of zeros)
-with Lipschitz constant 1 and u a(u) + (1 - u) b(u) <= 0 at every u, from which no calibrated law
+they form a calibrated Joint. Its dual looks for potentials: functions a (of ones) and b (of zeros)
+with Lipschitz constant 1 and u a(u) + (1 - u) b(u) <= 0 at every u, from which no calibrated Joint
 gains; the largest E[y a(p) + (1 - y) b(p)] is the distance.
 
 The programme is solved on nodes, some of the levels. Between nodes that have levels in between,
@@ -11,7 +11,7 @@ levels they are as low as they may be; then the constraint is linear in u except
 rises, a parabola with a known peak, and points around the peaks become columns of their own.
 
 Nothing the solver says is taken on trust: `Potentials.proven` repairs and lowers the potentials
-until they hold everywhere, and a `Plan` becomes a calibrated law whose cost is then measured.
+until they hold everywhere, and a `Plan` becomes a calibrated Joint whose cost is then measured.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def drawn(nodes: Nodes, potentials: Potentials) -> tuple[Floats, Floats, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Masses:
-    """Mass of a calibrated law at nodes, and at one point inside each of some empty segments."""
+    """Mass of a calibrated Joint at nodes, and at one point inside each of some empty segments."""
 
     node: Floats
     segment: Indices

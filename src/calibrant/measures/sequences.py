@@ -54,16 +54,17 @@ def best_sequence_partition(at: Floats, one: Flags) -> Indices:
     return _grouped(one, *np.array(ends[::-1]).T)
 
 
-def rounded_to_rows(law: Joint, one: Flags) -> list[Indices]:
-    """Round a calibrated law to groups of whole rows, with coarser and finer groups.
+def rounded_to_rows(calibrated: Joint, one: Flags) -> list[Indices]:
+    """Round a calibrated Joint to groups of whole rows, with coarser and finer groups.
 
-    Ones and zeros are moved to the law in order of their predictions; what an interval of the law
+    Ones and zeros are moved to the Joint in order of their predictions; what an interval of it
     holds of each is rounded to whole rows.
     """
-    of_ones, of_zeros = np.cumsum(law.positives), np.cumsum(law.weight - law.positives)
+    of_ones = np.cumsum(calibrated.positives)
+    of_zeros = np.cumsum(calibrated.weight - calibrated.positives)
     found = []
     for k in range(2, int(np.log2(one.size)) + 1):
-        last = np.searchsorted(law.prediction, np.arange(1, 2**k) / 2**k)
+        last = np.searchsorted(calibrated.prediction, np.arange(1, 2**k) / 2**k)
         cuts = []
         for total, rows in ((of_zeros, one.size - int(one.sum())), (of_ones, int(one.sum()))):
             share = np.append(0.0, total)[last] / max(total[-1], np.finfo(float).tiny)

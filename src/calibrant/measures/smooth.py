@@ -108,10 +108,11 @@ def earth_mover_distance(
 
     Notes
     -----
-    Earth mover's (Wasserstein) distance between the law of (prediction, outcome) and the law in
-    which each outcome is a coin of the predicted bias, for the metric ``|p - p'| + |y - y'|``.
-    Equal to the smooth error with Lipschitz constant 2: f(p, y) = w(p) (y - 1/2) is 1-Lipschitz for
-    every such w with ``|w| <= 1``, and every 1-Lipschitz f gives one as f(p, 1) - f(p, 0).
+    Earth mover's (Wasserstein) distance between the joint distribution of (prediction, outcome)
+    and that in which each outcome is a coin of the predicted bias, for the metric
+    ``|p - p'| + |y - y'|``. Equal to the smooth error with Lipschitz constant 2:
+    f(p, y) = w(p) (y - 1/2) is 1-Lipschitz for every such w with ``|w| <= 1``, and every
+    1-Lipschitz f gives one as f(p, 1) - f(p, 0).
 
     References
     ----------
@@ -126,14 +127,14 @@ def earth_mover_distance(
     return _smooth(joint, "earth_mover_distance", 2.0, {})
 
 
-def smooth_support(joint: Joint, charges: Floats, *, lipschitz: float = 1.0) -> Floats:
+def smooth_batch(joint: Joint, charges: Floats, *, lipschitz: float = 1.0) -> Floats:
     """Smooth errors of many signed charges (one row each) on the levels of a Joint."""
     return kernels.smooth_errors(joint.prediction, np.zeros(len(joint)), charges, float(lipschitz))
 
 
-def mover_support(joint: Joint, charges: Floats) -> Floats:
+def mover_batch(joint: Joint, charges: Floats) -> Floats:
     """Earth mover's distances of many signed charges on the levels of a Joint."""
-    return smooth_support(joint, charges, lipschitz=2.0)
+    return smooth_batch(joint, charges, lipschitz=2.0)
 
 
 def _smooth(joint: Joint, name: str, lipschitz: float, settings: dict[str, object]) -> Measurement:

@@ -17,7 +17,7 @@ from calibrant.errors import InvalidForecastsError
 from calibrant.joint import Joint, Rows
 from calibrant.measurement import Measurement
 from calibrant.measures.lower_distance import lower_bracket
-from calibrant.measures.partitions import MOST_FOR_SUBSETS, Atoms, best_found
+from calibrant.measures.partitions import MOST_FOR_SUBSETS, PointMasses, best_found
 from calibrant.measures.sequences import best_sequence_partition, few_enough, rounded_to_rows
 from calibrant.options import check_tolerance
 from calibrant.witness import AssignmentWitness
@@ -107,7 +107,7 @@ class _Crowd:
     """Individuals: their labels and what is known of them, in order of prediction and outcome."""
 
     label: npt.NDArray[Any]
-    atoms: Atoms
+    atoms: PointMasses
 
     @classmethod
     def of(cls, rows: Rows, joint: Joint, individuals: object) -> _Crowd:
@@ -123,7 +123,7 @@ class _Crowd:
         mass = np.bincount(code, weight[kept]) / joint.total
         ones = np.bincount(code, weight[kept] * rows.outcome[kept]) / joint.total
         order = canonical_order(at, ones / mass, mass)
-        return cls(label[order], Atoms(at[order], mass[order], ones[order]))
+        return cls(label[order], PointMasses(at[order], mass[order], ones[order]))
 
 
 def _read(
@@ -148,7 +148,7 @@ def _refuse_different(different: npt.NDArray[np.bool_], labels: npt.NDArray[Any]
         )
 
 
-def _nearest(atoms: Atoms, joint: Joint, tolerance: float) -> tuple[Floats, float | None]:
+def _nearest(atoms: PointMasses, joint: Joint, tolerance: float) -> tuple[Floats, float | None]:
     """Calibrated predictions of the atoms, and a lower bound unless they are the nearest."""
     if len(atoms) <= MOST_FOR_SUBSETS:
         return atoms.destination(best_found(atoms)), None
@@ -158,12 +158,12 @@ def _nearest(atoms: Atoms, joint: Joint, tolerance: float) -> tuple[Floats, floa
     found = lower_bracket(joint, tolerance)
     candidates = [best_found(atoms)]
     if one is not None:
-        candidates += rounded_to_rows(found.law(joint), one)
+        candidates += rounded_to_rows(found.calibrated(joint), one)
     group: Indices = min(candidates, key=atoms.cost)
     return atoms.destination(group), found.low
 
 
-def _binary_rows(atoms: Atoms) -> npt.NDArray[np.bool_] | None:
+def _binary_rows(atoms: PointMasses) -> npt.NDArray[np.bool_] | None:
     """Return which atoms have outcome 1, if all weigh the same and have outcome 0 or 1."""
     one = np.asarray(atoms.ones == atoms.mass)
     if (one | (atoms.ones == 0)).all() and np.ptp(atoms.mass) <= 1e-12 * atoms.mass[0]:

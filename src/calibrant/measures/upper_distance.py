@@ -10,7 +10,7 @@ from calibrant.arrays import Indices
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.lower_distance import lower_bracket
-from calibrant.measures.partitions import MOST_FOR_SUBSETS, Atoms, best_found
+from calibrant.measures.partitions import MOST_FOR_SUBSETS, PointMasses, best_found
 from calibrant.options import check_tolerance
 from calibrant.regions import region_sentence
 from calibrant.witness import MapWitness
@@ -77,7 +77,7 @@ def upper_distance_to_calibration(
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     check_tolerance(tolerance)
-    atoms = Atoms.levels(joint)
+    atoms = PointMasses.levels(joint)
     group = best_found(atoms)
     value = atoms.cost(group)
     low = value if is_exact(joint) else min(value, lower_bracket(joint, tolerance).low)
@@ -101,7 +101,7 @@ def measured(joint: Joint, group: Indices, bounds: tuple[float, float]) -> Measu
 
 
 def _witness(joint: Joint, group: Indices) -> MapWitness:
-    value = Atoms.levels(joint).destination(group)
+    value = PointMasses.levels(joint).destination(group)
     levels, groups = count_text(len(joint), "level"), count_text(np.unique(group).size, "group")
     where = region_sentence(joint, np.sign(value - joint.prediction))
     return MapWitness(joint.prediction, value, f"{levels} in {groups}; {where}")

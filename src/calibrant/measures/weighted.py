@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -11,9 +12,31 @@ from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint, rounding_settings
-from calibrant.measures.families import Family, Lipschitz
+from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import shown
 from calibrant.witness import Witness
+
+
+class Family(Protocol):
+    """What the weighted calibration error asks of a family of tests."""
+
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
+        """Return the largest absolute bias over the tests, and the test that attains it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lipschitz:
+    """Tests with values in [-1, 1] and bounded slope: the smooth calibration error."""
+
+    interval: ClassVar[bool] = True
+
+    constant: float = 1.0
+
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
+        """Solve the flow on a path."""
+        value = smooth_calibration_error(joint, lipschitz=self.constant)
+        return float(value), value.witness
 
 
 def weighted_calibration_error(
@@ -37,7 +60,7 @@ def weighted_calibration_error(
     pos_label : object, optional
         The label that counts as outcome 1.
     family : Family, default=Lipschitz(1.0)
-        An object with `support(joint) -> (value, witness)`; see `calibrant.families`.
+        An object with `best_test(joint) -> (value, witness)`; see `calibrant.families`.
 
     Returns
     -------
@@ -63,7 +86,7 @@ def weighted_calibration_error(
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     tests = _family(family)
-    value, witness = tests.support(joint)
+    value, witness = tests.best_test(joint)
     return Measurement(
         value,
         "weighted_calibration_error",
@@ -72,11 +95,11 @@ def weighted_calibration_error(
     )
 
 
-def weighted_support(joint: Joint, charges: Floats, *, family: Family | None = None) -> Floats:
+def weighted_batch(joint: Joint, charges: Floats, *, family: Family | None = None) -> Floats:
     """Weighted errors of many signed charges (one row each) on the levels of a Joint."""
     tests = _family(family)
     positives = charges * joint.total + joint.weight * joint.prediction
-    return np.array([tests.support(joint.with_positives(row))[0] for row in positives])
+    return np.array([tests.best_test(joint.with_positives(row))[0] for row in positives])
 
 
 def _same(witness: Witness) -> Witness:
@@ -86,6 +109,6 @@ def _same(witness: Witness) -> Witness:
 def _family(family: Any) -> Family:
     """Return a family of tests, the Lipschitz ones if none is named."""
     tests = Lipschitz() if family is None else family
-    if not callable(getattr(tests, "support", None)):
+    if not callable(getattr(tests, "best_test", None)):
         raise InvalidOptionError("family must be one of calibrant.families", shown(family))
     return tests

@@ -19,7 +19,7 @@ Key = str | int
 
 
 @dataclass(slots=True)
-class Forecast:
+class AwaitedForecast:
     """A forecast that waits for its outcome, its due time, or both."""
 
     prediction: float
@@ -31,8 +31,8 @@ class Forecast:
 class WaitingRoom:
     """Forecasts by key, in the order in which they were announced."""
 
-    forecasts: dict[Key, Forecast] = field(default_factory=dict)
-    _line: list[tuple[float, int, Key, Forecast]] = field(default_factory=list)
+    forecasts: dict[Key, AwaitedForecast] = field(default_factory=dict)
+    _line: list[tuple[float, int, Key, AwaitedForecast]] = field(default_factory=list)
     """A heap by due time and announcement, in which those withdrawn may still stand."""
     _announced: Iterator[int] = field(default_factory=itertools.count)
 
@@ -42,7 +42,7 @@ class WaitingRoom:
             raise InvalidForecastsError("a key must be a string or a whole number", repr(key))
         if key in self.forecasts:
             raise InvalidForecastsError("a key must not be waiting already", repr(key))
-        forecast = Forecast(prediction, finite(due, "due"))
+        forecast = AwaitedForecast(prediction, finite(due, "due"))
         self.forecasts[key] = forecast
         heapq.heappush(self._line, (forecast.due, next(self._announced), key, forecast))
 
@@ -62,7 +62,7 @@ class WaitingRoom:
         """Keys by due time, those of equal due time in the order of their announcement."""
         return sorted(self.forecasts, key=lambda key: self.forecasts[key].due)
 
-    def release(self, now: float) -> Iterator[Forecast]:
+    def release(self, now: float) -> Iterator[AwaitedForecast]:
         """Let go what is due and resolved, up to the first row that is due but unresolved."""
         moment = finite(now, "now")
         while self._line:

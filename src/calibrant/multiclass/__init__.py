@@ -18,6 +18,7 @@ from calibrant.multiclass.maps import (
     Temperature,
     VectorScaling,
 )
+from calibrant.multiclass.monte_carlo import calibration_test
 from calibrant.multiclass.projected import SubsetWitness, projected_smooth_calibration_error
 from calibrant.multiclass.reductions import (
     ClassWise,
@@ -28,7 +29,6 @@ from calibrant.multiclass.reductions import (
     top_label,
 )
 from calibrant.multiclass.tasks import MulticlassDecisionTask
-from calibrant.multiclass.test import calibration_test
 
 __all__ = [
     "ActionWitness",

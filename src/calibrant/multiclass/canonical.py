@@ -13,7 +13,7 @@ from calibrant.arrays import Floats
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measurement import Measurement
-from calibrant.multiclass.kernels import (
+from calibrant.multiclass.rkhs import (
     ClassKernel,
     LaplaceClassKernel,
     MultinomialKernel,

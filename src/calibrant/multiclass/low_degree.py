@@ -14,7 +14,7 @@ from calibrant.errors import InvalidOptionError
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measurement import Measurement
 from calibrant.multiclass.canonical import charges_of
-from calibrant.multiclass.kernels import (
+from calibrant.multiclass.rkhs import (
     MultinomialKernel,
     exact_square,
     monomials,

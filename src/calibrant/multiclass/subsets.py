@@ -80,7 +80,7 @@ def worst_in_cells(forecasts: ClassForecasts, labels: Sequence[Indices], resolut
 
 
 def in_levels(prediction: Floats, weight: Floats | None, resolution: int) -> tuple[Joint, Indices]:
-    """Law of predictions in cells, without events, and the level of each row."""
+    """Joint of predictions in cells, without events, and the level of each row."""
     rows = Rows(prediction, np.zeros(prediction.size, np.uint8), weight)
     cell = cell_index(prediction, resolution)
     held = np.bincount(cell, minlength=resolution) > 0
@@ -95,7 +95,7 @@ def best_found(
     Every start is improved until no step helps. Searches go side by side, because passing over a
     large table of probabilities is what takes the time.
     """
-    search, remaining = _Search(forecasts), iter(labels)
+    search, remaining = _SubsetSearch(forecasts), iter(labels)
     while some := list(islice(remaining, SEARCHES_AT_ONCE)):
         for label, members in zip(some, search.found(some), strict=True):
             chosen = np.flatnonzero(members)
@@ -189,7 +189,7 @@ class _Subset:
         return id(self.label), self.members.tobytes()
 
 
-class _Search:
+class _SubsetSearch:
     """Improve subsets step by step; errors on cells guide it."""
 
     def __init__(self, forecasts: ClassForecasts) -> None:

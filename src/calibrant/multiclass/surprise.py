@@ -21,7 +21,7 @@ def class_pvalues(forecasts: ClassForecasts, draws: int, rng: np.random.Generato
     Labels are redrawn from their rows, for all classes at once, and the largest surprise over the
     classes is what each class is compared with. So the chance that any p-value is at most a is at
     most a if all rows are right, for every sample size and any weights. If some classes are
-    wrong, the labels of the others still have the law that is drawn (a row's chances of the other
+    wrong, the labels of the others are still distributed as drawn (a row's chances of the other
     classes determine it), and their largest surprise is at most that of all classes: each of them
     keeps the same protection (Westfall, Young, 1993, Resampling-based multiple testing).
     """

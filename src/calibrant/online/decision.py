@@ -7,9 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from calibrant.online.bits import first_bit
 from calibrant.online.distribution import Distribution, certain
-from calibrant.online.epochs import FIRST_EPOCH, GridForecaster
+from calibrant.online.epochs import FIRST_EPOCH, GridForecaster, first_bit
 from calibrant.online.forecaster import Guarantee
 
 # |bias| of a grid point with n visits is at most n/(2K) + C sqrt(n L), see `bias_bound`.

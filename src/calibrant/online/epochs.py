@@ -97,3 +97,14 @@ class GridForecaster(Forecaster):
             yield length, played
             rounds -= played
             length = 2 * (length or 1)
+
+
+def first_bit(members: int) -> int:
+    """Lowest grid point of a set that is kept as the bits of a whole number.
+
+    Examples
+    --------
+    >>> first_bit(0b1010_0000)
+    5
+    """
+    return (members & -members).bit_length() - 1

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from calibrant.online.bits import first_bit
 from calibrant.online.distribution import Distribution, certain
-from calibrant.online.epochs import GridForecaster
+from calibrant.online.epochs import GridForecaster, first_bit
 from calibrant.online.forecaster import Guarantee
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.catalogue import CATALOGUE, find_measure
+from calibrant.catalogue import JOINT_MEASURES, find_measure
 from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.measures.distance import distance_to_calibration
+from calibrant.measures.true_distance import distance_to_calibration
 from calibrant.online.almost_one_step import AlmostOneStepAhead
 from calibrant.online.forecaster import Forecaster, read_sequence
 from calibrant.online.natures import (
@@ -74,7 +74,7 @@ class Game:
         return self.outcomes.size
 
     def joint(self, rounds: int | None = None, label: int = 1) -> Joint:
-        """Law of prediction and outcome over the first rounds; for classes, of one label."""
+        """Joint of predictions and outcomes over the first rounds; for classes, of one label."""
         count = self._checked(rounds)
         chances = self.predictions if self.predictions.ndim == 1 else self.predictions[:, label]
         outcomes = self.outcomes[:count] == label
@@ -108,7 +108,7 @@ class Game:
         joint = self.joint(rounds, label)
         return {
             name: joint.row_count * measured(find_measure(name).function, joint)
-            for name in (CATALOGUE if measures is None else measures)
+            for name in (JOINT_MEASURES if measures is None else measures)
         }
 
     def over_time(

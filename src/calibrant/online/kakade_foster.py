@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from calibrant.online.bits import first_bit
 from calibrant.online.distribution import Distribution, certain
-from calibrant.online.epochs import GridForecaster
+from calibrant.online.epochs import GridForecaster, first_bit
 from calibrant.online.forecaster import Guarantee
 
 

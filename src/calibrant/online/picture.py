@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from calibrant.catalogue import CATALOGUE
+from calibrant.catalogue import JOINT_MEASURES
 from calibrant.online.game import ErrorsOverTime, Game
 from calibrant.plots.axes import legend, wrapped
 from calibrant.plots.display import Columns, Display
@@ -86,7 +86,7 @@ class GameDisplay(Display):
 
 
 def _colors() -> list[str]:
-    return [*SERIES, *(f"C{k}" for k in range(len(SERIES), len(CATALOGUE)))]
+    return [*SERIES, *(f"C{k}" for k in range(len(SERIES), len(JOINT_MEASURES)))]
 
 
 def _shown(game: Game) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.catalogue import CATALOGUE, find_measure
+from calibrant.catalogue import JOINT_MEASURES, find_measure
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.online.forecaster import Guarantee
@@ -237,5 +237,5 @@ def _promising() -> dict[str, MakeForecaster]:
     return {
         name: FORECASTERS[name]
         for name, promise in promises.items()
-        if promise is not None and promise.measure in CATALOGUE
+        if promise is not None and promise.measure in JOINT_MEASURES
     }

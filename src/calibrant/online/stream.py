@@ -99,7 +99,7 @@ class StreamRecalibrator:
     on every sequence of outcomes, drift and adversaries included, and what the model knows is
     kept up to the width of a cell. It begins at the model's own probability and never says 0 or
     1. Speaks river's language: `predict_one`, `predict_proba_one`, `learn_one`; for a river
-    classifier see `calibrant.online.river`.
+    classifier see `calibrant.integrations.river`.
 
     Parameters
     ----------

@@ -20,10 +20,10 @@ from calibrant.groups.segments import DEPTH, SEGMENTS, WIDTH, search_segments
 from calibrant.inference import ClassicalNumbers, Verdict, noise_floors
 from calibrant.inference.classical import find_classical
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.monte_carlo import run_test
 from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous import Evidences
 from calibrant.inference.statistic import Statistic
-from calibrant.inference.test import run_test
 from calibrant.inference.verdict import find_verdict
 from calibrant.inputs.source import Source
 from calibrant.joint import Joint, Rows
@@ -208,7 +208,7 @@ def _measured(
         cells = [
             name
             for name, measure in audited.items()
-            if measure.continuous and measure.support is not None
+            if measure.continuous and measure.batch is not None
         ]
         others = [name for name in audited if name not in cells]
         tests = run_test(

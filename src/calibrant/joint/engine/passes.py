@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.data.columns import Columns, check_types, known_outcomes
 from calibrant.data.frames import Frame, as_floats, as_frame, fetched
-from calibrant.data.names import require
+from calibrant.data.hints import require_columns
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.engine.refusals import refuse_counted, refuse_unlikely
 from calibrant.joint.engine.tally import Tally
@@ -34,7 +34,7 @@ def tally_frame(
 ) -> tuple[Tally, Names]:
     """Sum the rows of a frame by group and cell, on its engine; name the groups."""
     frame = as_frame(native)
-    require(frame.collect_schema().names(), [*columns.names().values(), *by])
+    require_columns(frame.collect_schema().names(), [*columns.names().values(), *by])
     if columns.outcome is not None and columns.pos_label is not None:
         frame, _ = known_outcomes(frame, columns.outcome, columns.labels)
         columns = columns.with_known_outcomes()

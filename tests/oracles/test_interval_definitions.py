@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 import calibrant._kernels as kernels
-from calibrant.measures.interval import Runs, best_partition
+from calibrant.measures.interval import LevelRuns, best_partition
 from oracles import distances as by_definition
 from oracles.strategies import MAKERS, joint_of, laws
 
@@ -28,7 +28,7 @@ def test_cheapest_runs_of_every_width(maker):
     """The dynamic programme against all partitions no wider than a width, at every width."""
     for law in laws(maker, 20, most=7, seed=92):
         v, m, r = law
-        runs = Runs.of(joint_of(law))
+        runs = LevelRuns.of(joint_of(law))
         spans = np.unique(np.abs(v[:, None] - v))
         for width in [*spans, *(spans / 2), 1.0]:
             fitting = [

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-import calibrant._kernels as kernels
+import calibrant._kernels as compiled
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
@@ -57,17 +57,19 @@ class LaplaceKernel:
 
     def square(self, joint: Joint) -> tuple[float, float]:
         """Squared error, exact."""
-        form = kernels.laplace_form(joint.prediction, joint.weight, joint.positives, self.bandwidth)
+        form = compiled.laplace_form(
+            joint.prediction, joint.weight, joint.positives, self.bandwidth
+        )
         return form / joint.total**2, 0.0
 
     def forms(self, prediction: Floats, charges: Floats) -> Floats:
         """Squared errors of many charges, exact."""
         none = np.zeros(prediction.size)
-        return kernels.laplace_forms(prediction, none, charges, self.bandwidth)
+        return compiled.laplace_forms(prediction, none, charges, self.bandwidth)
 
     def witness(self, joint: Joint) -> DecayWitness:
         """Sum of kernels at the levels: it decays from both sides between two of them."""
-        below, above = kernels.laplace_sides(
+        below, above = compiled.laplace_sides(
             joint.prediction, joint.weight, joint.positives, self.bandwidth
         )
         scale = np.sqrt(self.square(joint)[0]) * joint.total or 1.0
@@ -230,13 +232,15 @@ class PairedKernel:
 
 def power_moments(joint: Joint, degree: int) -> Floats:
     """E[p^j (y - p)] for j = 0 .. degree."""
-    moments = kernels.power_moments(joint.prediction, joint.weight, joint.positives, degree + 1)
+    moments = compiled.power_moments(joint.prediction, joint.weight, joint.positives, degree + 1)
     return moments / joint.total
 
 
 def chebyshev_moments(joint: Joint, degree: int) -> Floats:
     """E[T_k(2 p - 1) (y - p)] for k = 0 .. degree."""
-    moments = kernels.chebyshev_moments(joint.prediction, joint.weight, joint.positives, degree + 1)
+    moments = compiled.chebyshev_moments(
+        joint.prediction, joint.weight, joint.positives, degree + 1
+    )
     return moments / joint.total
 
 

@@ -87,7 +87,7 @@ def calibration_test(
     y_proba : array-like of shape (n,) or (n, 2), optional
         Predicted probabilities of outcome 1; left out with a Joint.
     sample_weight : array-like of shape (n,), optional
-        Weights of the rows. They change the law, not the amount of evidence.
+        Weights of the rows. They change the Joint, not the amount of evidence.
     pos_label : object, optional
         The label that counts as outcome 1.
     measure : str, callable or several of them, default=smooth_calibration_error
@@ -146,7 +146,7 @@ def run_test(
     statistics = [statistics] if isinstance(statistics, Statistic) else statistics
     if evidence.clusters is not None:
         for statistic in statistics:
-            statistic.refuse_without_support()
+            statistic.refuse_without_batch()
     joint = evidence.joint
     observed = charges_of(joint)[np.newaxis, :]
     null: list[list[Floats]] = [[] for _ in statistics]

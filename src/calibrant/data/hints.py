@@ -11,7 +11,7 @@ from calibrant.errors import InvalidForecastsError
 MOST_SHOWN = 20
 
 
-def require(present: Sequence[str], wanted: Sequence[str]) -> None:
+def require_columns(present: Sequence[str], wanted: Sequence[str]) -> None:
     """Refuse columns that are not there, and say which are."""
     for name in wanted:
         if name in present:

@@ -35,7 +35,7 @@ def test_lower_distance_is_the_coupling_program_on_the_points_it_uses(maker):
     """A grid that holds the support of the law found leaves no error at all."""
     for law in laws(maker, 25, most=7, seed=62):
         value = cal.lower_distance_to_calibration(joint_of(law))
-        grid = by_definition.grid_for(law[0], 0.1, value.witness.law.prediction)
+        grid = by_definition.grid_for(law[0], 0.1, value.witness.calibrated.prediction)
         on_grid = by_definition.lower_distance_on_grid(*law, grid)
         assert on_grid == pytest.approx(float(value), abs=1e-8)
 
@@ -51,7 +51,7 @@ def test_lower_distance_is_the_earth_mover_distance_to_calibrated_laws():
 def assert_certificate(joint: cal.Joint, value: cal.Measurement) -> None:
     """Check both ends of the bounds without the library: a game, and a calibrated law."""
     low, high = value.bounds
-    witness, nearest = value.witness, value.witness.law
+    witness, nearest = value.witness, value.witness.calibrated
     assert np.abs(nearest.residual).max() <= 1e-12
     assert nearest.base_rate == pytest.approx(joint.base_rate, abs=1e-12)
     cost = by_definition.cost_of_law(
@@ -159,7 +159,7 @@ def test_upper_distance_is_attained_by_a_calibrated_map(maker):
 @four_makers
 def test_groups_of_neighbours_are_the_best_of_all_runs(maker):
     for law in laws(maker, 40, most=9, seed=73):
-        atoms = partitions.Atoms(*_atoms(law))
+        atoms = partitions.PointMasses(*_atoms(law))
         best = atoms.cost(partitions.best_of_neighbours(atoms))
         assert best == pytest.approx(by_definition.nearest_runs(*law), abs=1e-12)
 
@@ -174,7 +174,7 @@ def test_many_levels_may_be_cut_more_finely_than_at_places_of_equal_mass(monkeyp
     rng = np.random.default_rng(74)
     p = np.sort(rng.random(600))
     mass = np.full(600, 1 / 600)
-    atoms = partitions.Atoms(p, mass, mass * (rng.random(600) < p))
+    atoms = partitions.PointMasses(p, mass, mass * (rng.random(600) < p))
     exact = atoms.cost(partitions.best_of_neighbours(atoms))
     monkeypatch.setattr(partitions, "MOST_CUTS", 64)
     coarse = atoms.cost(partitions.best_of_neighbours(atoms))
@@ -184,7 +184,7 @@ def test_many_levels_may_be_cut_more_finely_than_at_places_of_equal_mass(monkeyp
 @four_makers
 def test_moving_levels_one_by_one_never_makes_it_worse(maker):
     for law in laws(maker, 40, most=30, seed=75):
-        atoms = partitions.Atoms(*_atoms(law))
+        atoms = partitions.PointMasses(*_atoms(law))
         start = partitions.best_of_neighbours(atoms)
         assert atoms.cost(partitions.moved_one_by_one(atoms, start)) <= atoms.cost(start) + 1e-12
 
@@ -192,7 +192,7 @@ def test_moving_levels_one_by_one_never_makes_it_worse(maker):
 def test_gain_of_a_move_is_the_difference_of_the_costs():
     rng = np.random.default_rng(76)
     for law in laws(generic, 10, most=8, seed=76):
-        atoms = partitions.Atoms(*_atoms(law))
+        atoms = partitions.PointMasses(*_atoms(law))
         group = np.unique(rng.integers(0, 4, len(atoms)), return_inverse=True)[1]
         gain = partitions._gains(atoms, group)
         for atom, target in np.ndindex(gain.shape):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.catalogue import CATALOGUE
+from calibrant.catalogue import JOINT_MEASURES
 from calibrant.errors import MissingPackageError
 
 
@@ -31,5 +31,5 @@ def scorers() -> dict[str, Any]:
         name: make_scorer(
             measure.function, greater_is_better=False, response_method="predict_proba"
         )
-        for name, measure in CATALOGUE.items()
+        for name, measure in JOINT_MEASURES.items()
     }

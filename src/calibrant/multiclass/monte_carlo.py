@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
-from calibrant.inference.test import CalibrationTest
+from calibrant.inference.monte_carlo import CalibrationTest
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.multiclass.canonical import canonical_calibration_error, charges_of, find_kernel
-from calibrant.multiclass.kernels import LaplaceClassKernel
 from calibrant.multiclass.projected import projected_smooth_calibration_error, tries_all
 from calibrant.multiclass.redraws import redraws
+from calibrant.multiclass.rkhs import LaplaceClassKernel
 from calibrant.multiclass.subsets import best_found, worst_in_cells
 from calibrant.options import as_generator, check_draws
 
@@ -52,7 +52,7 @@ def calibration_test(
     classes : sequence of length K, optional
         Names of the classes in the order of the columns.
     sample_weight : array-like of shape (n,), optional
-        Weights of the rows. They change the law, not the amount of evidence.
+        Weights of the rows. They change the value, not the amount of evidence.
     logits : bool, default=False
         Take `y_proba` for scores before a softmax.
     measure : callable, default=canonical_calibration_error

@@ -1,0 +1,35 @@
+"""The only description of each measure; laws, command line, report and docs read it."""
+
+from calibrant.catalogue.classes import CLASS_MEASURES
+from calibrant.catalogue.joints import MEASURES_OF_A_JOINT
+from calibrant.catalogue.measure import DOMAINS, Batch, Domain, Measure
+from calibrant.catalogue.rows import ROW_MEASURES
+from calibrant.errors import InvalidOptionError
+
+__all__ = ["CATALOGUE", "DOMAINS", "JOINT_MEASURES", "Batch", "Domain", "Measure", "find_measure"]
+
+CATALOGUE: dict[str, Measure] = {
+    measure.name: measure for measure in (*MEASURES_OF_A_JOINT, *ROW_MEASURES, *CLASS_MEASURES)
+}
+"""Every measure by its public name below `calibrant`."""
+JOINT_MEASURES: dict[str, Measure] = {
+    name: measure
+    for name, measure in CATALOGUE.items()
+    if measure.domain == "joint" and not measure.requires
+}
+"""Measures that need a Joint and nothing else: what `measure=` takes by name."""
+
+
+def find_measure(name: str) -> Measure:
+    """Look up a measure of a Joint by its name.
+
+    Examples
+    --------
+    >>> find_measure("earth_mover_distance").modulus(0.01)
+    0.03
+    """
+    if name not in JOINT_MEASURES:
+        raise InvalidOptionError(
+            "measure must be in the catalogue", repr(name), f"one of {', '.join(JOINT_MEASURES)}"
+        )
+    return JOINT_MEASURES[name]

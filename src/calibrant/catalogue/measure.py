@@ -1,0 +1,98 @@
+"""What there is to know about a measure without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+from calibrant.arrays import Floats
+from calibrant.joint import Joint
+
+Domain = Literal["joint", "rows", "classes", "groups"]
+DOMAINS: dict[Domain, str] = {
+    "joint": "predictions and outcomes alone",
+    "rows": "rows that are known apart",
+    "classes": "the probabilities of more than two classes",
+    "groups": "rows and the groups they belong to",
+}
+"""What a measure can be a function of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A measure of many samples at once: of signed charges on the levels of one Joint."""
+
+    function: Callable[..., Floats]
+    options: tuple[str, ...] = ()
+    """Options of the measure that it takes as well."""
+    one_by_one: tuple[str, ...] = ()
+    """Options of the measure with which samples can only be measured one by one."""
+
+    def __call__(self, joint: Joint, charges: Floats, **options: Any) -> Floats:
+        """Measure every row of charges."""
+        return self.function(joint, charges, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The entry of a measure; its flags are the exceptions that the laws make for it."""
+
+    name: str
+    """Its public name below `calibrant`: the function is looked up when it is asked for."""
+    asks: str
+    """The question it answers, in plain words."""
+    flaw: str
+    """What a user must know before trusting it."""
+    source: str
+    """Where it is defined: a place of the survey, or a paper."""
+    decisions: str
+    """What a small value promises a decision maker."""
+    cost: str
+    """Growth of the time with the number of rows."""
+    domain: Domain = "joint"
+    """What it is a function of, as `DOMAINS` says."""
+    requires: tuple[str, ...] = ()
+    """Options without which it means nothing."""
+    modulus: Callable[[float], float] | None = None
+    """How far it can move when predictions move by that much on average (of classes: when the
+    changes of a row add up to that much); None if it can jump, or if nothing is known."""
+    faithful: bool = False
+    """Whether it is zero only for calibrated predictions."""
+    symmetric: bool = False
+    """Whether swapping outcomes (y to 1 - y, p to 1 - p) leaves it unchanged; of classes, whether
+    their order does not matter."""
+    multiclass: str = ""
+    """The entry for many classes at once; all measures of a Joint work class by class."""
+    interval: bool = False
+    """Whether a confidence interval is offered."""
+    range: tuple[float, float] = (0.0, 1.0)
+    """Smallest and largest possible value."""
+    alone: Callable[[float], float] = float
+    """Its value when everybody was forecast the same, and nothing happened."""
+    floor: Callable[[float], float] = float
+    """Its least value, if faithful, when a test of slope one finds so large a bias."""
+    audited: bool = False
+    """Whether an audit reports it; not where its default repeats another or says little."""
+    batch: Batch | None = None
+    """What null draws and intervals evaluate; without it they measure draw by draw."""
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function itself. Rooms that stand on the catalogue are imported only now."""
+        room, _, function = self.name.rpartition(".")
+        found: Callable[..., Any] = getattr(
+            import_module(f"calibrant.{room}" if room else "calibrant"), function
+        )
+        return found
+
+    @property
+    def continuous(self) -> bool:
+        """Whether a small change of the predictions is known to change it little."""
+        return self.modulus is not None
+
+    @property
+    def title(self) -> str:
+        """Name in words."""
+        return self.name.rpartition(".")[2].replace("_", " ")

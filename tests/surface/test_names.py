@@ -1,0 +1,37 @@
+"""One name for one thing, so that whoever searches finds it."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+# Maps of classes are called like the maps of two outcomes that they extend.
+FOR_BOTH = {"Identity", "Temperature"}
+
+
+def twice(names: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {name: places for name, places in names.items() if len(places) > 1}
+
+
+def test_no_class_name_is_defined_twice():
+    places = defaultdict(list)
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert len(places) > 100
+    assert {name: at for name, at in twice(places).items() if name not in FOR_BOTH} == {}
+
+
+def test_no_test_file_is_named_like_another():
+    places = defaultdict(list)
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        places[path.name].append(str(path.relative_to(ROOT)))
+    assert len(places) > 50
+    assert twice(places) == {}
+
+
+def test_no_file_of_the_package_looks_like_a_test():
+    assert [path.name for path in (ROOT / "src").rglob("test*.py")] == []
