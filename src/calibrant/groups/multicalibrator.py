@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant.arrays import Flags, Floats
 from calibrant.data import canonical_order
 from calibrant.data.groupings import Grouping, columns_of, grouped, partitions
 from calibrant.data.input import read_column
 from calibrant.data.rows import predictions_alone
 from calibrant.errors import InvalidOptionError
-from calibrant.groups.boosting import Boosted, boost
-from calibrant.groups.fits import Fit, briers, fit_of, held_rows
+from calibrant.groups.boosting import Boosted, Trees
+from calibrant.groups.fits import NOT_CLEAR, Fit, Judged, Search, held_rows, judged_fit
 from calibrant.groups.patches import Patches, codes_of, unseen
-from calibrant.groups.rounds import DividedRows, groupings_of
-from calibrant.groups.training import patch_cells, patch_powers
+from calibrant.groups.rounds import GroupedRows, groupings_of
+from calibrant.groups.training import Cells, Sorted, patch_all_cells, patch_cells, patch_powers
 from calibrant.joint import Rows
 from calibrant.options import (
     MOST_CELLS,
@@ -34,6 +35,9 @@ from calibrant.repair.estimator import Estimator
 from calibrant.stored import load_json, restoring
 
 METHODS = ("hkrr", "low_degree", "boosted")
+JUDGES = ("held_out", "fit")
+# Where every cell with a row may be patched, no cell has less than this.
+LEAST_MASS = 1e-12
 SCHEMA = 1
 
 
@@ -115,8 +119,9 @@ class Multicalibrator(Estimator):
         min_mass: float = 0.005,
         degree: int = 1,
         pairs: bool = False,
+        judge: str = "held_out",
         held_out: float = 0.3,
-        most: int = 1000,
+        most: int | None = None,
         learner: Any = None,
         rng: int = 0,
     ) -> None:
@@ -126,6 +131,7 @@ class Multicalibrator(Estimator):
         self.min_mass = min_mass
         self.degree = degree
         self.pairs = pairs
+        self.judge = judge
         self.held_out = held_out
         self.most = most
         self.learner = learner
@@ -167,16 +173,13 @@ class Multicalibrator(Estimator):
         rows, columns = rows.where(order), {name: c[order] for name, c in columns.items()}
         outcome = np.asarray(rows.outcome, dtype=np.float64)
         weight = np.ones(size) if rows.weight is None else rows.weight
-        held = held_rows(weight, self.held_out, as_generator(self.rng))
-        if self.method == "boosted":
-            return self._fit_trees(rows.prediction, outcome, weight, held, columns)
+        rng = as_generator(self.rng)
+        held = None if self._by_the_letter else held_rows(weight, self.held_out, rng)
+        if held is not None and self.method == "boosted":
+            return self._fit_trees((rows.prediction, outcome, weight), columns, held, rng)
         parts = partitions(columns, size, pairs=self.pairs, weight=rows.weight)
-        divided = DividedRows.divided(rows.prediction, outcome, weight, held, parts)
-        if self.method == "hkrr":
-            found = patch_cells(divided, self.tolerance, self.cells, self.min_mass, self.most)
-        else:
-            found = patch_powers(divided, self.tolerance, self.degree, self.most)
-        self.fit_ = fit_of(divided, found)
+        grouped_rows = GroupedRows.of(rows.prediction, outcome, weight, parts)
+        self.fit_ = judged_fit(grouped_rows, self._search(grouped_rows), held)
         self.sentence_ = self.fit_.sentence
         self.groupings_ = groupings_of(parts)
         self.patches_ = Patches(self.groupings_, tuple(step.patch for step in self.fit_.steps))
@@ -277,34 +280,61 @@ class Multicalibrator(Estimator):
         self._refuse_trees()
         return self.patches_.sql(table, prediction, keep, dialect)
 
+    @property
+    def _by_the_letter(self) -> bool:
+        return self.judge == "fit" or self.held_out == 0
+
+    def _search(self, rows: GroupedRows) -> Search:
+        """Return what looks for patches in such rows, weighed anew."""
+        clearly, tolerance = not self._by_the_letter, self.tolerance
+        if self.method == "low_degree":
+            most = self.most or ceil(tolerance**-2)
+            return lambda chosen: patch_powers(
+                chosen, tolerance, self.degree, most, clearly=clearly
+            )
+        most = self.most or ceil(1 / (max(self.min_mass, LEAST_MASS) * tolerance**2))
+        how = Cells(self.cells, tolerance, self.min_mass, most, clearly)
+        base = Sorted.of(rows)
+        find = patch_cells if clearly else patch_all_cells
+        return lambda chosen: find(chosen, base.summed(chosen), how)
+
     def _fit_trees(
         self,
-        prediction: Floats,
-        outcome: Floats,
-        weight: Floats,
-        held: Any,
+        rows: tuple[Floats, Floats, Floats],
         columns: Mapping[str, Any],
+        held: Flags,
+        rng: np.random.Generator,
     ) -> Self:
+        """Fit trees: some rows teach, others choose the number of rounds, those held out judge."""
+        prediction, outcome, weight = rows
         size = prediction.size
         self.groupings_ = tuple(
             grouped(values, name, size).groupings[0]
             for name, values in columns.items()
             if not _is_numeric(values, name, size)
         )
-        table = self._table(columns, size)
         labelled = {grouping.column for grouping in self.groupings_}
         categorical = [name in labelled for name in columns]
-        self.boosted_, moved = boost(
-            prediction, outcome, weight, held, table, categorical, self.learner, self.rng
-        )
-        kept = bool(self.boosted_.rounds)
+        table = self._table(columns, size)
+        trees = Trees.of(*rows, table, categorical, self.learner, self.rng)
+        watched = np.zeros_like(held)
+        watched[~held] = held_rows(weight[~held], self.held_out, rng)
+        losses, base_loss, reason = trees.count(~held & ~watched, watched)
+        _, moved = trees.fitted(~held, losses)
+        judged = Judged.by(prediction, moved, outcome, weight, held)
+        if losses and not judged.clear:
+            losses, reason = [], NOT_CLEAR
+        rounds, _ = trees.fitted(np.ones_like(held), losses)
+        self.boosted_ = Boosted(trees.cuts, rounds, base_loss, reason)
         self.fit_ = Fit(
-            (),
-            self.boosted_.reason,
-            float("nan"),
-            briers(prediction, moved, outcome, weight, held),
-            None,
-            kept,
+            judge="held_out",
+            steps=(),
+            reason=reason,
+            left=float("nan"),
+            brier=judged.brier,
+            gain=judged.gain,
+            error=None,
+            kept=bool(rounds),
         )
         self.sentence_ = self.fit_.sentence
         return self
@@ -324,9 +354,18 @@ class Multicalibrator(Estimator):
     def _check(self) -> None:
         refuse_unknown("method", self.method, METHODS)
         check_share("tolerance", self.tolerance)
-        check_share("held_out", self.held_out)
+        refuse_unknown("judge", self.judge, JUDGES)
+        if self.held_out != 0:
+            check_share("held_out", self.held_out)
+        if self.method == "boosted" and self._by_the_letter:
+            raise InvalidOptionError(
+                "trees have no end of their own: rows held out must judge them",
+                "judge='fit'",
+                "use method='hkrr' or 'low_degree', or leave judge and held_out alone",
+            )
         whole("cells", self.cells, 1, MOST_CELLS)
-        whole("most", self.most)
+        if self.most is not None:
+            whole("most", self.most)
         check_degree(self.degree)
         check_within("min_mass", self.min_mass)
 
