@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calibrant.arrays import Flags, Floats
+from calibrant.data import hold_out
+from calibrant.data.groupings import Grouping, columns_of, grouped
+from calibrant.data.input import read_column
 from calibrant.errors import MissingPackageError
+from calibrant.groups.fits import NOT_CLEAR, Judged, Jury
 from calibrant.options import as_generator
 from calibrant.regression import MOST_SLOPE, fit_logistic, log_odds
 
@@ -18,7 +23,10 @@ MOST_ROUNDS = 30
 # So many rounds in a row may leave the rows that are watched as they are before the fit stops.
 PATIENCE = 2
 TREES = 30
+# So many of the rows that trees are fitted to say how many rounds are worth it.
+WATCHED = 0.3
 NO_ROUND = "no further round helps rows that no tree has seen"
+ALL_ROUNDS = "the largest number of rounds is reached"
 # Features are cut at quantiles of so many rows into so many parts before trees see them:
 # scikit-learn would do so in every round, and slowly where rows have weights.
 ROWS_FOR_CUTS, PARTS = 200_000, 255
@@ -30,8 +38,6 @@ class BoostedRound:
 
     learner: Any
     scale: float
-    loss: float
-    """Log loss of the rows that chose the number of rounds, when it was fitted without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,6 @@ class Boosted:
     cuts: tuple[Floats | None, ...]
     """Where features and the current log-odds are cut; None for labels."""
     rounds: tuple[BoostedRound, ...]
-    base_loss: float
     reason: str
 
     def apply(self, prediction: Floats, table: Floats) -> Floats:
@@ -92,38 +97,29 @@ class Trees:
         given = (prediction, outcome, weight, _cut(features, cuts), cuts)
         return cls(*given, categorical, learner, seed)
 
-    def count(self, taught: Flags, watched: Flags) -> tuple[list[float], float, str]:
-        """Add rounds while they lower the log loss of rows that are watched; none if the first hurts.
-
-        Returns
-        -------
-        list of float, float, str
-            The loss after each round that is worth it, the loss before, and why it stopped.
-        """
+    def count(self, taught: Flags, watched: Flags) -> tuple[int, str]:
+        """How many rounds lower the log loss of other rows, none if the first hurts; and why."""
         odds = log_odds(self.prediction, NEAREST)
-        base = best = self._loss(odds, watched)
-        losses: list[float] = []
-        helpful, reason = 0, "the largest number of rounds is reached"
-        while len(losses) < MOST_ROUNDS:
+        best, helpful = self._loss(odds, watched), 0
+        for number in range(1, MOST_ROUNDS + 1):
             odds, _ = self._round(self._new(taught), odds, taught)
-            losses.append(self._loss(odds, watched))
-            if losses[-1] < best:
-                best, helpful = losses[-1], len(losses)
-            elif helpful == 0 or len(losses) - helpful >= PATIENCE:
-                reason = NO_ROUND
-                break
-        return losses[:helpful], base, reason
+            loss = self._loss(odds, watched)
+            if loss < best:
+                best, helpful = loss, number
+            elif helpful == 0 or number - helpful >= PATIENCE:
+                return helpful, NO_ROUND
+        return helpful, ALL_ROUNDS
 
-    def fitted(self, rows: Flags, losses: list[float]) -> tuple[tuple[BoostedRound, ...], Floats]:
-        """Fit as many rounds as there are losses to some rows; what they predict for all."""
-        if not losses:
+    def fitted(self, rows: Flags, count: int) -> tuple[tuple[BoostedRound, ...], Floats]:
+        """Fit so many rounds to some rows; what they predict for all."""
+        if not count:
             return (), self.prediction
         odds = log_odds(self.prediction, NEAREST)
         rounds = []
-        for loss in losses:
+        for _ in range(count):
             learner = self._new(rows)
             odds, scale = self._round(learner, odds, rows)
-            rounds.append(BoostedRound(learner, scale, loss))
+            rounds.append(BoostedRound(learner, scale))
         return tuple(rounds), _chance(odds)
 
     def _round(self, learner: Any, odds: Floats, rows: Flags) -> tuple[Floats, float]:
@@ -144,6 +140,29 @@ class Trees:
         """Mean log loss of some rows."""
         lost = np.logaddexp(0, odds[rows]) - self.outcome[rows] * odds[rows]
         return float(np.average(lost, weights=self.weight[rows]))
+
+
+def boost(trees: Trees, jury: Jury, rng: np.random.Generator) -> tuple[Boosted, Judged]:
+    """Fit trees to all rows, if trees that were fitted without some clearly help these.
+
+    Whenever trees are fitted to rows, some of these say how many rounds are worth it, and so many
+    are then fitted to all of them. All rows get the median number of rounds.
+    """
+    watched = hold_out(WATCHED, rng, np.arange(trees.prediction.size))
+    found = []
+
+    def correct(taught: Flags) -> Floats:
+        found.append(trees.count(taught & ~watched, taught & watched))
+        return trees.fitted(taught, found[-1][0])[1]
+
+    moved = jury.cross_fitted(trees.prediction, correct)
+    count, reason = sorted(found)[len(found) // 2]
+    offered = moved if count else trees.prediction
+    judged = jury.judged(trees.prediction, offered, trees.outcome, trees.weight)
+    if count and judged.after is trees.prediction:
+        count, reason = 0, NOT_CLEAR
+    rounds, _ = trees.fitted(np.ones(watched.size, dtype=bool), count)
+    return Boosted(trees.cuts, rounds, reason), judged
 
 
 def _cuts(table: Floats, labels: list[bool], seed: int) -> tuple[Floats | None, ...]:
@@ -203,3 +222,25 @@ def _scale(odds: Floats, outcome: Floats, weight: Floats) -> float:
     share = weight / weight.sum()
     bounds = np.array([0.0]), np.array([MOST_SLOPE])
     return float(fit_logistic(share, share * outcome, [odds], bounds, np.ones(1))[0])
+
+
+def labels_of(columns: Mapping[str, Any], size: int) -> tuple[Grouping, ...]:
+    """Groupings of the columns that hold labels."""
+    return tuple(
+        grouped(values, name, size).groupings[0]
+        for name, values in columns.items()
+        if read_column(values, name, size).dtype.kind not in "iuf"
+    )
+
+
+def table_of(by: object, labels: Sequence[Grouping], size: int) -> Floats:
+    """Features as numbers; labels become codes, unseen ones missing."""
+    labelled = {grouping.column: grouping for grouping in labels}
+    columns = []
+    for name, values in columns_of(by).items():
+        if name in labelled:
+            codes = labelled[name].codes(values, size).astype(np.float64)
+            columns.append(np.where(codes < 0, np.nan, codes))
+        else:
+            columns.append(np.asarray(read_column(values, name, size), dtype=np.float64))
+    return np.column_stack(columns)

@@ -1,4 +1,4 @@
-"""How a fit went, judged on rows that neither found nor chose anything."""
+"""How a fit went, by rows that neither found nor decided anything."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant.arrays import Flags, Floats
-from calibrant.data import hold_out
+from calibrant.arrays import Flags, Floats, Indices
+from calibrant.data import deal_folds, hold_out
 from calibrant.decisions import as_score
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.patches import patches_text
@@ -19,43 +19,24 @@ from calibrant.repair.folds import Units
 
 CELLS_OF_THE_REPORT = 10
 CONFIDENCE = 0.95
+# So many rows judge well enough: beyond them not every part needs its own search.
+ENOUGH_ROWS = 20_000
+# Of the rows that judge, so many report: what decides would flatter what it lets pass.
+REPORTING = 1 / 3
 NOT_CLEAR = "what was found does not clearly help rows held out"
 
-
 Search = Callable[[GroupedRows], Found]
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What some rows say about corrections: means over these rows, before and after."""
-
-    brier: tuple[float, float]
-    gain: Gain
-    """Decrease of the Brier score, with a standard error and the ends of a 95 % interval."""
-    clear: bool
-    """Whether the gain is beyond noise, by the same rule as for `calibrant.repair.choose`."""
-
-    @classmethod
-    def by(
-        cls, before: Floats, after: Floats, outcome: Floats, weight: Floats, rows: Flags
-    ) -> Judged:
-        """Let some rows judge."""
-        p, q, y, w = (values[rows] for values in (before, after, outcome, weight))
-        units = Units(p, y, w, w * w, np.ones_like(w), np.zeros(w.size, dtype=np.intp))
-        lost, left = (p - y) ** 2, (q - y) ** 2
-        gain = gain_of(units, lost - left, CONFIDENCE)
-        brier = float(np.average(lost, weights=w)), float(np.average(left, weights=w))
-        return cls(brier, gain, is_clear(gain, units, as_score("brier"), p, q))
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
     """How a fit went.
 
-    With rows held out, `brier`, `gain` and `error` are theirs. They are unbiased for corrections
-    that were found without these rows, kept or not; the corrections that are kept are then found
-    again with all rows. Without rows held out the same numbers are of the rows fitted to, and
-    flatter.
+    With rows held out, `brier`, `gain` and `error` are of rows that neither found nor decided
+    anything, under corrections found without them: they are unbiased for such corrections, also
+    among fits that are kept. What is returned is then found again with all rows. Where base
+    predictions are kept, before and after are the same. With `judge="fit"` the numbers are of the
+    rows fitted to, and flatter.
     """
 
     judge: str
@@ -88,47 +69,122 @@ class Fit:
             return f"{what} took {went} on the rows fitted to, which flatters; {self.reason}."
         gain = self.gain
         return (
-            f"{what} for all rows; found without the rows held out, they took {went} on these "
-            f"(a gain between {gain.low:.2g} and {gain.high:.2g} with 95 % confidence); "
-            f"{self.reason}."
+            f"{what}; found without the rows held out, they took {went} on these (a gain between "
+            f"{gain.low:.2g} and {gain.high:.2g} with 95 % confidence); {self.reason}."
         )
 
 
-def held_rows(weight: Floats, share: float, rng: np.random.Generator) -> Flags:
-    """Choose a share of the rows, in their canonical order, to judge what the others find."""
-    held = hold_out(share, rng, np.arange(weight.size))
-    if not weight[held].any() or not weight[~held].any():
-        raise InvalidForecastsError(
-            "there must be rows to fit to and rows to hold out", f"{weight.size} rows"
-        )
-    return held
+@dataclass(frozen=True, slots=True)
+class Jury:
+    """Rows in parts: what is found without a part is judged by it.
 
-
-def judged_fit(rows: GroupedRows, search: Search, held: Flags | None) -> Fit:
-    """Search for patches, and keep them if the rows held out clearly gain from them.
-
-    The search sees no row that is held out. If they gain, it is repeated with all rows. Without
-    rows held out whatever is found is kept.
+    Some of the rows that judge decide whether corrections are kept, the others report the gain.
     """
-    taught, judges = (rows, rows) if held is None else (rows.heeding(~held), rows.heeding(held))
-    found = search(taught)
-    judged = Judged.by(rows.p, found.prediction, rows.y, judges.weight, judges.weight > 0)
+
+    part: Indices
+    judging: int
+    """The first so many parts judge."""
+    reports: Flags
+
+    @classmethod
+    def of(cls, weight: Floats, share: float, rng: np.random.Generator) -> Jury:
+        """Deal rows, in their canonical order, into parts of a share each."""
+        parts, place = max(2, round(1 / share)), np.arange(weight.size)
+        part = deal_folds(parts, rng, place)
+        judging = min(parts, -(-ENOUGH_ROWS * parts // weight.size))
+        jury = cls(part, judging, hold_out(REPORTING, rng, place))
+        said = [weight[part != i] for i in range(judging)]
+        said += [weight[jury.deciding], weight[jury.reporting]]
+        if not all(some.any() for some in said):
+            raise InvalidForecastsError(
+                "there must be rows to fit to, rows to decide and rows to report",
+                f"{weight.size} rows",
+                "judge='fit' holds none out",
+            )
+        return jury
+
+    @property
+    def deciding(self) -> Flags:
+        """Rows that decide."""
+        return np.asarray((self.part < self.judging) & ~self.reports)
+
+    @property
+    def reporting(self) -> Flags:
+        """Rows that report."""
+        return np.asarray((self.part < self.judging) & self.reports)
+
+    def cross_fitted(self, prediction: Floats, correct: Callable[[Flags], Floats]) -> Floats:
+        """Corrections of the rows that judge, each found by other parts."""
+        moved = prediction.copy()
+        for part in range(self.judging):
+            own = self.part == part
+            moved[own] = correct(~own)[own]
+        return moved
+
+    def judged(self, before: Floats, after: Floats, outcome: Floats, weight: Floats) -> Judged:
+        """Let rows decide about corrections, and others report; of nothing, if they say no."""
+        units, fine = _units(self.deciding, before, outcome, weight), after[self.deciding]
+        clear = is_clear(_gain(units, fine), units, as_score("brier"), units.prediction, fine)
+        return Judged.by(self.reporting, before, after if clear else before, outcome, weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What some rows report about corrections."""
+
+    after: Floats
+    """The corrected predictions, or the base predictions of all rows if these are to be kept."""
+    brier: tuple[float, float]
+    gain: Gain
+
+    @classmethod
+    def by(
+        cls, rows: Flags, before: Floats, after: Floats, outcome: Floats, weight: Floats
+    ) -> Judged:
+        """Let some rows report."""
+        units = _units(rows, before, outcome, weight)
+        first, second = (
+            float(np.average((p[rows] - units.outcome) ** 2, weights=units.weight))
+            for p in (before, after)
+        )
+        return cls(after, (first, second), _gain(units, after[rows]))
+
+
+def judged_fit(rows: GroupedRows, search: Search, jury: Jury | None) -> Fit:
+    """Search for patches, and keep them if patches found without some rows clearly help these.
+
+    Without a jury whatever is found is kept.
+    """
+    found = search(rows)
+    reporting = np.ones(rows.p.size, dtype=bool) if jury is None else jury.reporting
+    given, moved = (rows.y, rows.weight), found.prediction
+    if jury is None or not found.steps:
+        judged = Judged.by(reporting, rows.p, moved, *given)
+    else:
+        moved = jury.cross_fitted(rows.p, lambda taught: search(rows.heeding(taught)).prediction)
+        judged = jury.judged(rows.p, moved, *given)
+    refused = bool(found.steps) and judged.after is rows.p
+    reporters = rows.heeding(reporting)
     before, after = (
-        replace(judges, p=p).error(CELLS_OF_THE_REPORT) for p in (rows.p, found.prediction)
+        replace(reporters, p=p).error(CELLS_OF_THE_REPORT) for p in (rows.p, judged.after)
     )
-    steps, reason = found.steps, found.reason
-    if held is not None and steps:
-        steps, reason = [], NOT_CLEAR
-        if judged.clear:
-            found = search(rows)
-            steps, reason = found.steps, found.reason
     return Fit(
-        judge="fit" if held is None else "held_out",
-        steps=tuple(steps),
-        reason=reason,
+        judge="fit" if jury is None else "held_out",
+        steps=() if refused else tuple(found.steps),
+        reason=NOT_CLEAR if refused else found.reason,
         left=found.left,
         brier=judged.brier,
         gain=judged.gain,
         error=(before, after),
-        kept=bool(steps),
+        kept=bool(found.steps) and not refused,
     )
+
+
+def _units(rows: Flags, prediction: Floats, outcome: Floats, weight: Floats) -> Units:
+    p, y, w = prediction[rows], outcome[rows], weight[rows]
+    return Units(p, y, w, w * w, np.ones_like(w), np.zeros(w.size, dtype=np.intp))
+
+
+def _gain(units: Units, after: Floats) -> Gain:
+    y = units.outcome
+    return gain_of(units, (units.prediction - y) ** 2 - (after - y) ** 2, CONFIDENCE)

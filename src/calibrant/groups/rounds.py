@@ -111,14 +111,14 @@ def cell_of(prediction: Floats, cells: int) -> Codes:
     return np.searchsorted(np.arange(1, cells) / cells, prediction, side="right")
 
 
-def clear_of_noise(bias: Floats, variance: Floats, if_right: Floats, tests: int) -> Flags:
+def clear_of_noise(bias: Floats, variances: Sequence[Floats], tests: int) -> Flags:
     """Whether biases are more than the largest of so many that are noise.
 
-    That is sqrt(2 log tests) standard errors (Donoho, Johnstone 1994): those of the sample, or
-    those of one in which the predictions are right, whichever is larger, because few events hide
-    their spread.
+    That is sqrt(2 log tests) standard errors (Donoho, Johnstone 1994), by the largest of several
+    variances: that of the sample, and that of one in which the predictions are right, because few
+    events hide their spread.
     """
-    error = np.sqrt(np.maximum(np.maximum(variance, if_right), 0.0))
+    error = np.sqrt(np.maximum(np.max(variances, axis=0), 0.0))
     return np.asarray(np.abs(bias) > np.sqrt(2 * np.log(max(tests, 2))) * error)
 
 

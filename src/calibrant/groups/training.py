@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,8 @@ from calibrant.groups.rounds import GroupedRows, Groups, Step, clear_of_noise
 
 UNCLEAR = "no bias that is left is clear of noise"
 NOTHING_LEFT = "no violation is left"
+# Where every cell with a row may be patched, no cell has less than this.
+LEAST_MASS = 1e-12
 TOO_MANY = "the largest number of patches is reached"
 
 
@@ -151,10 +155,23 @@ class Cells:
     number: int
     tolerance: float
     min_mass: float
-    most: int
+    most: int | None
+    """Largest number of patches; None for the one that is proven."""
     clearly: bool
     """Whether a bias must be clear of noise. Neighbouring cells may then be patched as one: many
     show together what none of them shows alone."""
+
+    @property
+    def limit(self) -> int:
+        """Largest number of patches."""
+        proven = ceil(1 / (max(self.min_mass, LEAST_MASS) * self.tolerance**2))
+        return proven if self.most is None else self.most
+
+    def search(self, rows: GroupedRows) -> Callable[[GroupedRows], Found]:
+        """Sort rows once, and return a search of them that may be repeated with other weights."""
+        base = Sorted.of(rows)
+        find = patch_cells if self.clearly else patch_all_cells
+        return lambda weighed: find(weighed, base.summed(weighed), self)
 
     def spans(self) -> npt.NDArray[np.int64]:
         """First cell of each span, and the one after its last."""
@@ -180,12 +197,12 @@ def patch_cells(rows: GroupedRows, base: Sorted, how: Cells) -> Found:
     while True:
         upto = np.pad(np.cumsum(tables, axis=1), ((0, 0), (1, 0), (0, 0)))
         mass, bias, *noise = np.moveaxis(upto[:, high] - upto[:, low], -1, 0)
-        enough = mass >= max(how.min_mass, np.finfo(float).tiny)
+        enough = mass >= max(how.min_mass, LEAST_MASS)
         mean = np.divide(bias, mass, out=np.zeros_like(bias), where=enough)
         off = np.abs(mean) > how.tolerance
-        clear = clear_of_noise(bias, *noise, int(enough.sum())) if how.clearly else off
+        clear = clear_of_noise(bias, noise, int(enough.sum())) if how.clearly else off
         scores = np.where(off & clear, bias * mean, 0.0)
-        if len(steps) >= how.most or not scores.any():
+        if len(steps) >= how.limit or not scores.any():
             break
         group, span = (int(i) for i in np.unravel_index(int(np.argmax(scores)), scores.shape))
         first, last, amount = int(low[span]), int(high[span]), float(mean[group, span])
@@ -200,7 +217,7 @@ def patch_cells(rows: GroupedRows, base: Sorted, how: Cells) -> Found:
         decrease = float(before.loss(base).sum() - after.loss(base).sum())
         steps.append(Step(patch, groups.names[group], violation, violation * amount, decrease))
     left = float(np.abs(mean).max())
-    return Found(steps, _predictions(runs, base), _reason(steps, how.most, off), left)
+    return Found(steps, _predictions(runs, base), _reason(steps, how.limit, off), left)
 
 
 def patch_all_cells(rows: GroupedRows, base: Sorted, how: Cells) -> Found:
@@ -211,7 +228,7 @@ def patch_all_cells(rows: GroupedRows, base: Sorted, how: Cells) -> Found:
     """
     steps: list[Step] = []
     while True:
-        found = patch_cells(rows, base, replace(how, most=how.most - len(steps)))
+        found = patch_cells(rows, base, replace(how, most=how.limit - len(steps)))
         steps += found.steps
         if not found.steps:
             return replace(found, steps=steps, prediction=rows.p)
@@ -232,16 +249,15 @@ def _first_runs(base: Sorted) -> Runs:
 def _by_group(groups: Groups, runs: Runs, base: Sorted, cells: int) -> Floats:
     """Totals of runs by group and cell."""
     totals = runs.totals(base)
-    size, sums = len(groups.names) * cells, []
+    size = len(groups.names) * cells
     places = [group * cells + runs.cell for group in groups.of[runs.pattern].T]
-    for entry in totals:
-        sums.append(sum(np.bincount(place, entry, size) for place in places))
+    sums = [sum(np.bincount(place, entry, size) for place in places) for entry in totals]
     return np.stack(sums, axis=-1).reshape(-1, cells, len(totals))
 
 
-def _reason(steps: list[Step], most: int, off: npt.NDArray[np.bool_]) -> str:
+def _reason(steps: list[Step], limit: int, off: npt.NDArray[np.bool_]) -> str:
     """Say why the search stopped."""
-    return TOO_MANY if len(steps) >= most else UNCLEAR if off.any() else NOTHING_LEFT
+    return TOO_MANY if len(steps) >= limit else UNCLEAR if off.any() else NOTHING_LEFT
 
 
 def _predictions(runs: Runs, base: Sorted) -> Floats:
@@ -255,7 +271,7 @@ def _predictions(runs: Runs, base: Sorted) -> Floats:
 
 
 def patch_powers(
-    rows: GroupedRows, tolerance: float, degree: int, most: int, *, clearly: bool
+    rows: GroupedRows, tolerance: float, degree: int, most: int | None, *, clearly: bool
 ) -> Found:
     """Add powers of the prediction to groups until no such test finds a bias (GKSZ 2022).
 
@@ -263,17 +279,18 @@ def patch_powers(
     that each lowers it by at least the violation squared: no more than 1 / tolerance^2 patches.
     """
     p, groups = rows.p.copy(), rows.groups
+    limit = ceil(tolerance**-2) if most is None else most
     steps: list[Step] = []
     while True:
         tables = rows.tables(_moments(rows.weight, rows.y - p, p, degree))
         bias, mass, *noise = np.moveaxis(tables.reshape(-1, degree + 1, 4), -1, 0)
         amounts = np.divide(bias, mass, out=np.zeros_like(bias), where=mass > 0)
         off = np.abs(bias) > tolerance
-        clear = clear_of_noise(bias, *noise, bias.size) if clearly else off
+        clear = clear_of_noise(bias, noise, bias.size) if clearly else off
         scores = np.where(off & clear, bias * amounts, 0.0)
-        if len(steps) >= most or not scores.any():
+        if len(steps) >= limit or not scores.any():
             left = float(np.abs(bias).max())
-            return Found(steps, p, _reason(steps, most, off), left)
+            return Found(steps, p, _reason(steps, limit, off), left)
         group, power = (int(i) for i in np.unravel_index(int(np.argmax(scores)), scores.shape))
         inside = np.flatnonzero(groups.patterns_of(group)[rows.pattern])
         violation, amount = float(bias[group, power]), float(amounts[group, power])
