@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant.arrays import Flags, Floats
+from calibrant.data import hold_out
+from calibrant.data.groupings import Grouping, columns_of, grouped
+from calibrant.data.input import read_column
 from calibrant.errors import MissingPackageError
+from calibrant.groups.fits import NOT_CLEAR, Judged, Jury
 from calibrant.options import as_generator
 from calibrant.regression import MOST_SLOPE, fit_logistic, log_odds
 
 # Trees see no prediction nearer to 0 or 1 than this.
 NEAREST = 1e-6
 MOST_ROUNDS = 30
-# So many rounds in a row may leave the rows held out as they are before the fit stops.
+# So many rounds in a row may leave the rows that are watched as they are before the fit stops.
 PATIENCE = 2
 TREES = 30
+# So many of the rows that trees are fitted to say how many rounds are worth it.
+WATCHED = 0.3
+NO_ROUND = "no further round helps rows that no tree has seen"
+ALL_ROUNDS = "the largest number of rounds is reached"
 # Features are cut at quantiles of so many rows into so many parts before trees see them:
 # scikit-learn would do so in every round, and slowly where rows have weights.
 ROWS_FOR_CUTS, PARTS = 200_000, 255
@@ -31,8 +38,6 @@ class BoostedRound:
 
     learner: Any
     scale: float
-    loss: float
-    """Log loss of the rows held out after the round, when it was fitted without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,6 @@ class Boosted:
     cuts: tuple[Floats | None, ...]
     """Where features and the current log-odds are cut; None for labels."""
     rounds: tuple[BoostedRound, ...]
-    base_loss: float
     reason: str
 
     def apply(self, prediction: Floats, table: Floats) -> Floats:
@@ -57,73 +61,108 @@ class Boosted:
         return _chance(odds)
 
 
-def boost(
-    prediction: Floats,
-    outcome: Floats,
-    weight: Floats,
-    held: npt.NDArray[np.bool_],
-    table: Floats,
-    categorical: list[bool],
-    learner: Any,
-    seed: int,
-) -> tuple[Boosted, Floats]:
-    """Add trees while they lower the log loss of the rows held out; none if the first hurts.
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """Rows that trees can be fitted to, some or all of them.
 
     Each round fits trees to the Newton step of the log loss, (y - p) / (p (1 - p)) with weight
     p (1 - p), as scikit-learn's trees cannot start from given log-odds; a scale found by a line
-    search then undoes their shrinkage, as in MCGrad (Tax et al. 2025). As many rounds are then
-    fitted to all rows.
-
-    Returns
-    -------
-    Boosted, array
-        The rounds, and what those without the rows held out predict: what they can be judged by.
+    search then undoes their shrinkage, as in MCGrad (Tax et al. 2025).
     """
-    odds = log_odds(prediction, NEAREST)
-    features = np.column_stack([table, odds])
-    cuts = _cuts(features, [*categorical, False], seed)
-    features = _cut(features, cuts)
-    make = partial(_learner, learner, categorical, int((~held).sum()), seed)
-    best = base_loss = _loss(odds[held], outcome[held], weight[held])
-    best_odds, helpful = odds, 0
-    losses: list[float] = []
-    reason = "the largest number of rounds is reached"
-    while len(losses) < MOST_ROUNDS:
-        odds, _ = _round(make(), odds, outcome, weight, ~held, features, cuts)
-        losses.append(_loss(odds[held], outcome[held], weight[held]))
-        if losses[-1] < best:
-            best, best_odds, helpful = losses[-1], odds, len(losses)
-        elif helpful == 0 or len(losses) - helpful >= PATIENCE:
-            reason = "no further round helps rows held out"
-            break
-    judged = _chance(best_odds) if helpful else prediction
-    odds, everybody = log_odds(prediction, NEAREST), np.ones(held.size, dtype=bool)
-    rounds = []
-    for loss in losses[:helpful]:
-        fitted = make()
-        odds, scale = _round(fitted, odds, outcome, weight, everybody, features, cuts)
-        rounds.append(BoostedRound(fitted, scale, loss))
-    return Boosted(cuts, tuple(rounds), base_loss, reason), judged
+
+    prediction: Floats
+    outcome: Floats
+    weight: Floats
+    features: Floats
+    """Cut; the last column is that of the current log-odds."""
+    cuts: tuple[Floats | None, ...]
+    categorical: list[bool]
+    learner: Any
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        prediction: Floats,
+        outcome: Floats,
+        weight: Floats,
+        table: Floats,
+        categorical: list[bool],
+        learner: Any,
+        seed: int,
+    ) -> Trees:
+        """Cut features."""
+        features = np.column_stack([table, log_odds(prediction, NEAREST)])
+        cuts = _cuts(features, [*categorical, False], seed)
+        given = (prediction, outcome, weight, _cut(features, cuts), cuts)
+        return cls(*given, categorical, learner, seed)
+
+    def count(self, taught: Flags, watched: Flags) -> tuple[int, str]:
+        """How many rounds lower the log loss of other rows, none if the first hurts; and why."""
+        odds = log_odds(self.prediction, NEAREST)
+        best, helpful = self._loss(odds, watched), 0
+        for number in range(1, MOST_ROUNDS + 1):
+            odds, _ = self._round(self._new(taught), odds, taught)
+            loss = self._loss(odds, watched)
+            if loss < best:
+                best, helpful = loss, number
+            elif helpful == 0 or number - helpful >= PATIENCE:
+                return helpful, NO_ROUND
+        return helpful, ALL_ROUNDS
+
+    def fitted(self, rows: Flags, count: int) -> tuple[tuple[BoostedRound, ...], Floats]:
+        """Fit so many rounds to some rows; what they predict for all."""
+        if not count:
+            return (), self.prediction
+        odds = log_odds(self.prediction, NEAREST)
+        rounds = []
+        for _ in range(count):
+            learner = self._new(rows)
+            odds, scale = self._round(learner, odds, rows)
+            rounds.append(BoostedRound(learner, scale))
+        return tuple(rounds), _chance(odds)
+
+    def _round(self, learner: Any, odds: Floats, rows: Flags) -> tuple[Floats, float]:
+        """Fit one round to some rows; log-odds of all rows after it, and its scale."""
+        p, features = _chance(odds[rows]), self.features
+        spread = np.maximum(p * (1 - p), NEAREST)
+        features[:, -1:] = _cut(odds[:, np.newaxis], self.cuts[-1:])
+        outcome, weight = self.outcome[rows], self.weight[rows]
+        learner.fit(features[rows], (outcome - p) / spread, sample_weight=weight * spread)
+        moved = odds + learner.predict(features)
+        scale = _scale(moved[rows], outcome, weight)
+        return scale * moved, scale
+
+    def _new(self, rows: Flags) -> Any:
+        return _learner(self.learner, self.categorical, int(rows.sum()), self.seed)
+
+    def _loss(self, odds: Floats, rows: Flags) -> float:
+        """Mean log loss of some rows."""
+        lost = np.logaddexp(0, odds[rows]) - self.outcome[rows] * odds[rows]
+        return float(np.average(lost, weights=self.weight[rows]))
 
 
-def _round(
-    learner: Any,
-    odds: Floats,
-    outcome: Floats,
-    weight: Floats,
-    rows: npt.NDArray[np.bool_],
-    features: Floats,
-    cuts: tuple[Floats | None, ...],
-) -> tuple[Floats, float]:
-    """Fit one round to some rows; log-odds of all rows after it, and its scale."""
-    p = _chance(odds[rows])
-    spread = np.maximum(p * (1 - p), NEAREST)
-    features[:, -1:] = _cut(odds[:, np.newaxis], cuts[-1:])
-    step = (outcome[rows] - p) / spread
-    learner.fit(features[rows], step, sample_weight=weight[rows] * spread)
-    moved = odds + learner.predict(features)
-    scale = _scale(moved[rows], outcome[rows], weight[rows])
-    return scale * moved, scale
+def boost(trees: Trees, jury: Jury, rng: np.random.Generator) -> tuple[Boosted, Judged]:
+    """Fit trees to all rows, if trees that were fitted without some clearly help these.
+
+    Whenever trees are fitted to rows, some of these say how many rounds are worth it, and so many
+    are then fitted to all of them. All rows get the median number of rounds.
+    """
+    watched = hold_out(WATCHED, rng, np.arange(trees.prediction.size))
+    found = []
+
+    def correct(taught: Flags) -> Floats:
+        found.append(trees.count(taught & ~watched, taught & watched))
+        return trees.fitted(taught, found[-1][0])[1]
+
+    moved = jury.cross_fitted(trees.prediction, correct)
+    count, reason = sorted(found)[len(found) // 2]
+    offered = moved if count else trees.prediction
+    judged = jury.judged(trees.prediction, offered, trees.outcome, trees.weight)
+    if count and judged.after is trees.prediction:
+        count, reason = 0, NOT_CLEAR
+    rounds, _ = trees.fitted(np.ones(watched.size, dtype=bool), count)
+    return Boosted(trees.cuts, rounds, reason), judged
 
 
 def _cuts(table: Floats, labels: list[bool], seed: int) -> tuple[Floats | None, ...]:
@@ -178,13 +217,30 @@ def _learner(learner: Any, categorical: list[bool], rows: int, seed: int) -> Any
     )
 
 
-def _loss(odds: Floats, outcome: Floats, weight: Floats) -> float:
-    """Mean log loss."""
-    return float(np.average(np.logaddexp(0, odds) - outcome * odds, weights=weight))
-
-
 def _scale(odds: Floats, outcome: Floats, weight: Floats) -> float:
     """Scale of the log-odds with the least log loss."""
     share = weight / weight.sum()
     bounds = np.array([0.0]), np.array([MOST_SLOPE])
     return float(fit_logistic(share, share * outcome, [odds], bounds, np.ones(1))[0])
+
+
+def labels_of(columns: Mapping[str, Any], size: int) -> tuple[Grouping, ...]:
+    """Group rows by each column that holds labels."""
+    return tuple(
+        grouped(values, name, size).groupings[0]
+        for name, values in columns.items()
+        if read_column(values, name, size).dtype.kind not in "iuf"
+    )
+
+
+def table_of(by: object, labels: Sequence[Grouping], size: int) -> Floats:
+    """Features as numbers; labels become codes, unseen ones missing."""
+    labelled = {grouping.column: grouping for grouping in labels}
+    columns = []
+    for name, values in columns_of(by).items():
+        if name in labelled:
+            codes = labelled[name].codes(values, size).astype(np.float64)
+            columns.append(np.where(codes < 0, np.nan, codes))
+        else:
+            columns.append(np.asarray(read_column(values, name, size), dtype=np.float64))
+    return np.column_stack(columns)

@@ -1,96 +1,190 @@
-"""How a fit of patches went, judged on rows held out."""
+"""How a fit went, by rows that neither found nor decided anything."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Flags, Floats
-from calibrant.data import hold_out
+from calibrant.arrays import Flags, Floats, Indices
+from calibrant.data import deal_folds, hold_out
+from calibrant.decisions import as_score
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.patches import patches_text
-from calibrant.groups.rounds import DividedRows, Step
+from calibrant.groups.rounds import GroupedRows, Step
 from calibrant.groups.training import Found
+from calibrant.repair.choice import Gain, gain_of, is_clear
+from calibrant.repair.folds import Units
 
 CELLS_OF_THE_REPORT = 10
+CONFIDENCE = 0.95
+# So many rows judge well enough: beyond them not every part needs its own search.
+ENOUGH_ROWS = 20_000
+# Of the rows that judge, so many report: what decides would flatter what it lets pass.
+REPORTING = 1 / 3
+NOT_CLEAR = "what was found does not clearly help rows held out"
+
+Search = Callable[[GroupedRows], Found]
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How a fit went, on the rows fitted to and on the rows held out (on all, if none was)."""
+    """How a fit went.
 
+    With rows held out, `brier`, `gain` and `error` are of rows that neither found nor decided
+    anything, under corrections found without them: they are unbiased for such corrections, also
+    among fits that are kept. What is returned is then found again with all rows. Where base
+    predictions are kept, before and after are the same. With `judge="fit"` the numbers are of the
+    rows fitted to, and flatter.
+    """
+
+    judge: str
+    """Which rows `brier`, `gain` and `error` are of: "held_out" or "fit"."""
     steps: tuple[Step, ...]
-    """Patches in their order; empty for trees."""
+    """Patches that are kept, in their order, on the rows fitted to; empty for trees."""
     reason: str
     """Why it stopped."""
     left: float
-    """Largest violation that is left on the rows fitted to, as the method defines it."""
+    """Largest violation that the search left on its rows, as the method defines it."""
     brier: tuple[float, float]
-    """Mean squared error of the rows held out, before and after."""
+    """Mean squared error, before and after."""
+    gain: Gain
+    """Decrease of the mean squared error, with a standard error and the ends of a 95 % interval."""
     error: tuple[float, float] | None
-    """Multicalibration error of the rows held out in ten cells, before and after."""
+    """Multicalibration error in ten cells, before and after."""
     kept: bool
-    """False if the base predictions were no worse, and are returned."""
+    """False if base predictions are returned."""
 
     @property
     def sentence(self) -> str:
         """Say what was done and what it brought."""
-        before, after = self.brier
         if not self.kept:
             return f"Base predictions are kept: {self.reason}."
         count = len(self.steps)
-        patches = patches_text(count) if count else "Trees"
+        what = patches_text(count) if count else "Trees"
+        before, after = self.brier
+        went = f"the Brier score from {before:.5f} to {after:.5f}"
+        if self.judge == "fit":
+            return f"{what} took {went} on the rows fitted to, which flatters; {self.reason}."
+        gain = self.gain
         return (
-            f"{patches} took the Brier score of rows held out from {before:.5f} to {after:.5f}; "
-            f"{self.reason}."
+            f"{what}; found without the rows held out, they took {went} on these (a gain between "
+            f"{gain.low:.2g} and {gain.high:.2g} with 95 % confidence); {self.reason}."
         )
 
 
-def held_rows(weight: Floats, share: float, rng: np.random.Generator) -> Flags:
-    """Choose a share of the rows, in their canonical order, to judge what the others find."""
-    held = hold_out(share, rng, np.arange(weight.size))
-    if not weight[held].any() or not weight[~held].any():
-        raise InvalidForecastsError(
-            "there must be rows to fit to and rows to hold out", f"{weight.size} rows"
+@dataclass(frozen=True, slots=True)
+class Jury:
+    """Rows in parts: what is found without a part is judged by it.
+
+    Some of the rows that judge decide whether corrections are kept, the others report the gain.
+    """
+
+    part: Indices
+    judging: int
+    """The first so many parts judge."""
+    reports: Flags
+
+    @classmethod
+    def of(cls, weight: Floats, share: float, rng: np.random.Generator) -> Jury:
+        """Deal rows, in their canonical order, into parts of a share each."""
+        parts, place = max(2, round(1 / share)), np.arange(weight.size)
+        part = deal_folds(parts, rng, place)
+        judging = min(parts, -(-ENOUGH_ROWS * parts // weight.size))
+        jury = cls(part, judging, hold_out(REPORTING, rng, place))
+        said = [weight[part != i] for i in range(judging)]
+        said += [weight[jury.deciding], weight[jury.reporting]]
+        if not all(some.any() for some in said):
+            raise InvalidForecastsError(
+                "there must be rows to fit to, rows to decide and rows to report",
+                f"{weight.size} rows",
+                "judge='fit' holds none out",
+            )
+        return jury
+
+    @property
+    def deciding(self) -> Flags:
+        """Rows that decide."""
+        return np.asarray((self.part < self.judging) & ~self.reports)
+
+    @property
+    def reporting(self) -> Flags:
+        """Rows that report."""
+        return np.asarray((self.part < self.judging) & self.reports)
+
+    def cross_fitted(self, prediction: Floats, correct: Callable[[Flags], Floats]) -> Floats:
+        """Corrections of the rows that judge, each found by other parts."""
+        moved = prediction.copy()
+        for part in range(self.judging):
+            own = self.part == part
+            moved[own] = correct(~own)[own]
+        return moved
+
+    def judged(self, before: Floats, after: Floats, outcome: Floats, weight: Floats) -> Judged:
+        """Let rows decide about corrections, and others report; of nothing, if they say no."""
+        units, fine = _units(self.deciding, before, outcome, weight), after[self.deciding]
+        clear = is_clear(_gain(units, fine), units, as_score("brier"), units.prediction, fine)
+        return Judged.by(self.reporting, before, after if clear else before, outcome, weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What some rows report about corrections."""
+
+    after: Floats
+    """The corrected predictions, or the base predictions of all rows if these are to be kept."""
+    brier: tuple[float, float]
+    gain: Gain
+
+    @classmethod
+    def by(
+        cls, rows: Flags, before: Floats, after: Floats, outcome: Floats, weight: Floats
+    ) -> Judged:
+        """Let some rows report."""
+        units = _units(rows, before, outcome, weight)
+        first, second = (
+            float(np.average((p[rows] - units.outcome) ** 2, weights=units.weight))
+            for p in (before, after)
         )
-    return held
+        return cls(after, (first, second), _gain(units, after[rows]))
 
 
-def fit_of(rows: DividedRows, found: Found) -> Fit:
-    """Keep the patches that were found if the rows that judge gain from all of them together."""
-    given = (rows.y, rows.weight, rows.judges)
-    kept = bool(found.steps) and better(rows.p, found.prediction, *given)
-    after = found.prediction if kept else rows.p
+def judged_fit(rows: GroupedRows, search: Search, jury: Jury | None) -> Fit:
+    """Search for patches, and keep them if patches found without some rows clearly help these.
+
+    Without a jury whatever is found is kept.
+    """
+    found = search(rows)
+    reporting = np.ones(rows.p.size, dtype=bool) if jury is None else jury.reporting
+    given, moved = (rows.y, rows.weight), found.prediction
+    if jury is None or not found.steps:
+        judged = Judged.by(reporting, rows.p, moved, *given)
+    else:
+        moved = jury.cross_fitted(rows.p, lambda taught: search(rows.heeding(taught)).prediction)
+        judged = jury.judged(rows.p, moved, *given)
+    refused = bool(found.steps) and judged.after is rows.p
+    reporters = rows.heeding(reporting)
+    before, after = (
+        replace(reporters, p=p).error(CELLS_OF_THE_REPORT) for p in (rows.p, judged.after)
+    )
     return Fit(
-        tuple(found.steps) if kept else (),
-        found.reason,
-        found.left,
-        briers(rows.p, after, *given),
-        errors(rows, after),
-        kept,
+        judge="fit" if jury is None else "held_out",
+        steps=() if refused else tuple(found.steps),
+        reason=NOT_CLEAR if refused else found.reason,
+        left=found.left,
+        brier=judged.brier,
+        gain=judged.gain,
+        error=(before, after),
+        kept=bool(found.steps) and not refused,
     )
 
 
-def errors(rows: DividedRows, after: Floats) -> tuple[float, float]:
-    """Multicalibration error of the rows held out, before and after."""
-    cells = CELLS_OF_THE_REPORT
-    return rows.error(cells), replace(rows, p=after).error(cells)
+def _units(rows: Flags, prediction: Floats, outcome: Floats, weight: Floats) -> Units:
+    p, y, w = prediction[rows], outcome[rows], weight[rows]
+    return Units(p, y, w, w * w, np.ones_like(w), np.zeros(w.size, dtype=np.intp))
 
 
-def better(before: Floats, after: Floats, outcome: Floats, weight: Floats, held: Any) -> bool:
-    """Whether the rows held out gain more than one standard error."""
-    gain = weight[held] * ((before - outcome)[held] ** 2 - (after - outcome)[held] ** 2)
-    return bool(gain.sum() > np.sqrt(np.sum(gain**2)))
-
-
-def briers(
-    before: Floats, after: Floats, outcome: Floats, weight: Floats, held: Any
-) -> tuple[float, float]:
-    """Brier score of the rows held out, before and after."""
-    first, second = (
-        float(np.average((p[held] - outcome[held]) ** 2, weights=weight[held]))
-        for p in (before, after)
-    )
-    return first, second
+def _gain(units: Units, after: Floats) -> Gain:
+    y = units.outcome
+    return gain_of(units, (units.prediction - y) ** 2 - (after - y) ** 2, CONFIDENCE)

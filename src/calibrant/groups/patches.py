@@ -45,12 +45,15 @@ class Patch:
 
     def rows(self, codes: Sequence[Codes], prediction: Floats) -> npt.NDArray[np.intp]:
         """Find the rows that it changes."""
-        inside = (prediction >= self.low) & (
-            (prediction < self.high) if self.high < 1 else (prediction <= 1)
-        )
+        inside = self.covers(prediction)
         for column, level in self.groups:
             inside &= codes[column] == level
         return np.flatnonzero(inside)
+
+    def covers(self, prediction: Floats) -> npt.NDArray[np.bool_]:
+        """Tell which predictions lie in the range."""
+        below = prediction < self.high if self.high < 1 else prediction <= 1
+        return np.asarray((prediction >= self.low) & below)
 
     def moved(self, prediction: Floats) -> Floats:
         """Where predictions of the group and range move."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ from calibrant.data.input import read_labels
 from calibrant.decisions import DecisionTask, as_score
 from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups.fits import Fit, fit_of
+from calibrant.groups.fits import Fit, judged_fit
 from calibrant.groups.group_map import GroupMap
 from calibrant.groups.group_repair import GroupRepair
 from calibrant.groups.patches import Patches
-from calibrant.groups.rounds import DividedRows, groupings_of
+from calibrant.groups.rounds import GroupedRows, groupings_of
 from calibrant.groups.training import patch_powers
 from calibrant.inference.settings import Settings
 from calibrant.joint import Joint, Rows
@@ -228,14 +229,12 @@ def _fitted(
     joint = units.joint(units.prediction, keep)
     base = type(plain)(**plain.get_params()).fit(joint)
     parts = [Partition(part.groupings, part.codes[keep]) for part in divided.parts]
-    rows = DividedRows.divided(
-        base.form_(units.prediction[keep]),
-        units.outcome[keep],
-        units.weight[keep],
-        np.zeros(int(keep.sum()), dtype=bool),
-        parts,
+    prediction = base.form_(units.prediction[keep])
+    rows = GroupedRows.of(prediction, units.outcome[keep], units.weight[keep], parts)
+    search = partial(
+        patch_powers, tolerance=TOLERANCE, degree=DEGREE, most=MOST_PATCHES, clearly=True
     )
-    fit = fit_of(rows, patch_powers(rows, TOLERANCE, DEGREE, MOST_PATCHES))
+    fit = judged_fit(rows, search, None)
     patches = Patches(groupings_of(parts), tuple(step.patch for step in fit.steps))
     return GroupMap(base, patches, 0.5 / (rows_behind(joint) + 1)), fit
 

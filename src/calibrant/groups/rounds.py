@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant.arrays import Flags, Floats
 from calibrant.data.groupings import Codes, Grouping, Partition, label_of
 from calibrant.groups.division import crossed
 from calibrant.groups.patches import Patch
-
-# A gain on the rows held out must exceed its standard error so many times.
-STANDARD_ERRORS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +27,11 @@ class Step:
     """Least decrease of the potential that is proven."""
     decrease: float
     """Decrease of the potential on the rows it was fitted to."""
-    held_out: float
-    """Decrease on the rows held out."""
 
 
 @dataclass(frozen=True, slots=True)
 class PatternGroups:
-    """Groups as sums of patterns, the combinations of levels that occur.
+    """PatternGroups as sums of patterns, the combinations of levels that occur.
 
     The tables of all groups follow from the small table of patterns.
     """
@@ -46,6 +41,8 @@ class PatternGroups:
     """Column and level, by number, that the rows of a group have."""
     members: Any
     """Sparse matrix of ones, one row per group and one column per pattern."""
+    of: Codes
+    """PatternGroups of each pattern, one column for all rows and one for each division."""
 
     @property
     def patterns(self) -> int:
@@ -59,65 +56,54 @@ class PatternGroups:
         return belongs
 
 
-@dataclass(slots=True)
-class DividedRows:
-    """Rows with their pattern; those held out judge what the others find.
-
-    If none is held out, patches are judged by the rows they are fitted to, and must be clearer the
-    more of them there are to try.
-    """
+@dataclass(frozen=True, slots=True)
+class GroupedRows:
+    """Rows with their pattern. Those without weight have no say, but are patched as well."""
 
     p: Floats
     y: Floats
     weight: Floats
-    """Adds up to one over the rows fitted to, and over the rows held out."""
-    held: npt.NDArray[np.bool_]
+    """Adds up to one."""
     pattern: Codes
     groups: PatternGroups
 
     @classmethod
-    def divided(
-        cls,
-        prediction: Floats,
-        outcome: Floats,
-        weight: Floats,
-        held: npt.NDArray[np.bool_],
-        parts: Sequence[Partition],
-    ) -> DividedRows:
-        """Divide rows by columns, and by pairs of them if there are any."""
-        share = weight / np.where(held, weight[held].sum(), weight[~held].sum())
+    def of(
+        cls, prediction: Floats, outcome: Floats, weight: Floats, parts: Sequence[Partition]
+    ) -> GroupedRows:
+        """Group rows by columns, and by pairs of them if there are any."""
         singles = [part for part in parts if len(part.groupings) == 1]
         pattern = crossed(singles, prediction.size)
-        return cls(prediction.copy(), outcome, share, held, pattern, _groups(parts, pattern))
+        share = weight / weight.sum()
+        return cls(prediction.copy(), outcome, share, pattern, _groups(parts, pattern))
 
-    @property
-    def judges(self) -> npt.NDArray[np.bool_]:
-        """Rows that judge patches."""
-        return self.held if self.held.any() else ~self.held
-
-    def standard_errors(self, tests: int) -> float:
-        """How many standard errors a gain must exceed.
-
-        One on rows held out. A gain on the rows fitted to is half as many standard errors as the
-        bias behind it, which must exceed sqrt(2 log tests) of them: more than the largest of so
-        many biases that are noise (Donoho, Johnstone 1994).
-        """
-        return STANDARD_ERRORS if self.held.any() else float(np.sqrt(np.log(tests) / 2))
+    def heeding(self, rows: Flags) -> GroupedRows:
+        """Give a say to some of the rows only."""
+        weight = np.where(rows, self.weight, 0.0)
+        return replace(self, weight=weight / weight.sum())
 
     def tables(self, entries: Sequence[Floats]) -> Floats:
-        """Add up entries by half (fitted, held out), group and entry."""
+        """Add up entries by group and entry."""
         count = self.groups.patterns
-        code = self.pattern + count * self.held
-        sums = np.stack([np.bincount(code, entry, 2 * count) for entry in entries], axis=-1)
-        return np.stack([self.groups.members @ half for half in np.split(sums, 2)])
+        sums = [np.bincount(self.pattern, entry, count) for entry in entries]
+        return np.asarray(self.groups.members @ np.stack(sums, axis=-1))
 
     def error(self, cells: int) -> float:
-        """Multicalibration error of the rows that judge."""
+        """Multicalibration error."""
         cell = cell_of(self.p, cells)
-        charge = np.where(self.judges, self.weight * (self.y - self.p), 0.0)
         count = self.groups.patterns
+        charge = self.weight * (self.y - self.p)
         sums = np.bincount(self.pattern * cells + cell, charge, count * cells)
         return float(np.abs(self.groups.members @ sums.reshape(count, cells)).sum(axis=1).max())
+
+    def replayed(self, patches: Iterable[Patch]) -> Floats:
+        """Predictions after some patches, row by row."""
+        p = self.p.copy()
+        for patch in patches:
+            belongs = self.groups.patterns_of(self.groups.levels.index(patch.groups))
+            inside = np.flatnonzero(belongs[self.pattern] & patch.covers(p))
+            p[inside] = patch.moved(p[inside])
+        return p
 
 
 def cell_of(prediction: Floats, cells: int) -> Codes:
@@ -125,9 +111,15 @@ def cell_of(prediction: Floats, cells: int) -> Codes:
     return np.searchsorted(np.arange(1, cells) / cells, prediction, side="right")
 
 
-def more_than_noise(gain: Any, squares: Any, errors: float = STANDARD_ERRORS) -> Any:
-    """Whether gains exceed so many standard errors."""
-    return gain > errors * np.sqrt(np.maximum(squares, 0.0))
+def clear_of_noise(bias: Floats, variances: Sequence[Floats], tests: int) -> Flags:
+    """Whether biases are more than the largest of so many that are noise.
+
+    That is sqrt(2 log tests) standard errors (Donoho, Johnstone 1994), by the largest of several
+    variances: that of the sample, and that of one in which the predictions are right, because few
+    events hide their spread.
+    """
+    error = np.sqrt(np.maximum(np.max(variances, axis=0), 0.0))
+    return np.asarray(np.abs(bias) > np.sqrt(2 * np.log(max(tests, 2))) * error)
 
 
 def groupings_of(parts: Sequence[Partition]) -> tuple[Grouping, ...]:
@@ -156,4 +148,4 @@ def _groups(parts: Sequence[Partition], pattern: Codes) -> PatternGroups:
             levels.append(tuple(zip(columns, found, strict=True)))
     at = (np.concatenate(rows), np.tile(np.arange(count), len(rows)))
     members = csr_array((np.ones(at[0].size), at), shape=(len(names), count))
-    return PatternGroups(names, levels, members)
+    return PatternGroups(names, levels, members, np.stack(rows, axis=1))

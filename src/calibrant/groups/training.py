@@ -1,9 +1,11 @@
-"""Finding patches: the largest violation first, each one judged on rows held out."""
+"""Finding patches: the one that helps most comes first."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +14,12 @@ from calibrant.arrays import Floats
 from calibrant.data.groupings import Codes
 from calibrant.groups.division import narrow
 from calibrant.groups.patches import Patch
-from calibrant.groups.rounds import DividedRows, PatternGroups, Step, more_than_noise
+from calibrant.groups.rounds import GroupedRows, PatternGroups, Step, clear_of_noise
 
-LEFT_OUT = "no patch helps rows held out"
 UNCLEAR = "no bias that is left is clear of noise"
 NOTHING_LEFT = "no violation is left"
+# Where every cell with a row may be patched, no cell has less than this.
+LEAST_MASS = 1e-12
 TOO_MANY = "the largest number of patches is reached"
 
 
@@ -32,32 +35,34 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """Rows sorted by half, pattern and base prediction, with sums up to each."""
+    """Rows sorted by pattern and base prediction, with sums up to each."""
 
     order: npt.NDArray[np.intp]
     key: Floats
-    """Twice the number of half and pattern, plus the base prediction."""
+    """Twice the number of the pattern, plus the base prediction."""
     p: Floats
     sums: list[Floats]
     """Prefix sums of w, wy, wp, wyp, wpp, wyy."""
     squares: list[Floats]
-    """The same with w^2 for w; empty if all rows of a half weigh the same, `unit` each."""
-    unit: Floats
+    """The same with w^2 for w; empty if all rows with a say weigh the same, `unit` each."""
+    unit: float
 
     @classmethod
-    def of(cls, rows: DividedRows) -> Sorted:
+    def of(cls, rows: GroupedRows) -> Sorted:
         """Sort rows."""
-        code = rows.pattern + rows.groups.patterns * rows.held
-        key = 2.0 * code + rows.p
         by_prediction = np.argsort(rows.p)
-        codes = narrow(code[by_prediction], 2 * rows.groups.patterns)
+        codes = narrow(rows.pattern[by_prediction], rows.groups.patterns)
         order = by_prediction[np.argsort(codes, kind="stable")]
-        w, y, p = rows.weight[order], rows.y[order], rows.p[order]
-        halves = [rows.weight[~rows.held], rows.weight[rows.held]]
-        unit = np.array([half[0] for half in halves])
-        equal = all(bool((half == half[0]).all()) for half in halves)
-        squares = [] if equal else _prefixes(w * w, y, p)
-        return cls(order, key[order], p, _prefixes(w, y, p), squares, unit)
+        key = (2.0 * rows.pattern + rows.p)[order]
+        return cls(order, key, rows.p[order], [], [], 0.0).summed(rows)
+
+    def summed(self, rows: GroupedRows) -> Sorted:
+        """Add up the same rows with other weights."""
+        w, y = rows.weight[self.order], rows.y[self.order]
+        unit = float(w.max())
+        equal = bool(((w == 0) | (w == unit)).all())
+        squares = [] if equal else _prefixes(w * w, y, self.p)
+        return replace(self, sums=_prefixes(w, y, self.p), squares=squares, unit=unit)
 
 
 def _prefixes(w: Floats, y: Floats, p: Floats) -> list[Floats]:
@@ -78,7 +83,6 @@ class Runs:
     start: npt.NDArray[np.intp]
     stop: npt.NDArray[np.intp]
     pattern: Codes
-    """Pattern, those of rows held out after those of rows fitted to."""
     cell: Codes
     alpha: Floats
     beta: Floats
@@ -92,18 +96,19 @@ class Runs:
         names = Runs.__dataclass_fields__
         return Runs(*(np.append(getattr(self, n), getattr(other, n)) for n in names))
 
-    def totals(self, base: Sorted, patterns: int) -> Floats:
-        """Weight, bias, and for w^2 the sums of 1, r and r^2, r the residual, of each run."""
+    def totals(self, base: Sorted) -> Floats:
+        """Weight and bias of each run, and the variance of that by the sample and if all is right.
+
+        These are sums of w, w r, w^2 r^2 and w^2 q (1 - q), r the residual, q the prediction.
+        """
         w, wy, wp, *_ = law = self._between(base.sums)
         if base.squares:
             v, vy, vp, vyp, vpp, vyy = self._between(base.squares)
         else:
-            v, vy, vp, vyp, vpp, vyy = (
-                part * base.unit[(self.pattern >= patterns) * 1] for part in law
-            )
+            v, vy, vp, vyp, vpp, vyy = (base.unit * part for part in law)
         a, b = self.alpha, self.beta
-        squares = vyy + a * vpp + b * b * v - 2 * (a * vyp + b * vy - a * b * vp)
-        return np.stack([w, wy - a * wp - b * w, v, vy - a * vp - b * v, squares])
+        vq, vqq = a * vp + b * v, a * vpp + 2 * a * b * vp + b * b * v
+        return np.stack([w, wy - a * wp - b * w, vyy - 2 * (a * vyp + b * vy) + vqq, vq - vqq])
 
     def loss(self, base: Sorted) -> Floats:
         """Squared error of each run, less the part of the outcomes alone."""
@@ -143,83 +148,116 @@ class Runs:
         return [prefix[self.stop] - prefix[self.start] for prefix in sums]
 
 
-def patch_cells(
-    rows: DividedRows, tolerance: float, cells: int, min_mass: float, most: int
-) -> Found:
-    """Move one cell of one group by its mean residual until none is off (HKRR 2018).
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Which cells of groups are patched."""
+
+    number: int
+    tolerance: float
+    min_mass: float
+    most: int | None
+    """Largest number of patches; None for the one that is proven."""
+    clearly: bool
+    """Whether a bias must be clear of noise. Neighbouring cells may then be patched as one: many
+    show together what none of them shows alone."""
+
+    @property
+    def limit(self) -> int:
+        """Largest number of patches."""
+        proven = ceil(1 / (max(self.min_mass, LEAST_MASS) * self.tolerance**2))
+        return proven if self.most is None else self.most
+
+    def search(self, rows: GroupedRows) -> Callable[[GroupedRows], Found]:
+        """Sort rows once, and return a search of them that may be repeated with other weights."""
+        base = Sorted.of(rows)
+        find = patch_cells if self.clearly else patch_all_cells
+        return lambda weighed: find(weighed, base.summed(weighed), self)
+
+    def spans(self) -> npt.NDArray[np.int64]:
+        """First cell of each span, and the one after its last."""
+        widths = [1]
+        while self.clearly and widths[-1] < self.number:
+            widths.append(2 * widths[-1])
+        first = np.concatenate([np.arange(0, self.number, width) for width in widths])
+        width = np.repeat(widths, [-(-self.number // width) for width in widths])
+        return np.stack([first, np.minimum(first + width, self.number)])
+
+
+def patch_cells(rows: GroupedRows, base: Sorted, how: Cells) -> Found:
+    """Move cells of one group by their mean residual until none is off (HKRR 2018).
 
     Each patch lowers the potential by at least mass times bias squared, so that there can be no
-    more than 1 / (min_mass tolerance^2) of them.
+    more than 1 / (min_mass tolerance^2) of them. The one that lowers it most comes first.
     """
-    groups, base = rows.groups, Sorted.of(rows)
-    first = _first_runs(rows, base).split(base, cells)
-    runs = [first.where(first.cell == cell) for cell in range(cells)]
-    tables = np.stack([_by_group(groups, inside, base) for inside in runs], axis=2)
+    groups, cells = rows.groups, how.number
+    runs = _first_runs(base).split(base, cells)
+    tables = _by_group(groups, runs, base, cells)
+    low, high = how.spans()
     steps: list[Step] = []
     while True:
-        mass, bias = tables[0, :, :, 0], tables[0, :, :, 1]
-        enough = mass >= min_mass
+        upto = np.pad(np.cumsum(tables, axis=1), ((0, 0), (1, 0), (0, 0)))
+        mass, bias, *noise = np.moveaxis(upto[:, high] - upto[:, low], -1, 0)
+        enough = mass >= max(how.min_mass, LEAST_MASS)
         mean = np.divide(bias, mass, out=np.zeros_like(bias), where=enough)
-        off = np.abs(mean) > tolerance
-        helps = _helps(tables[1], mean)
-        reason = TOO_MANY if len(steps) >= most else LEFT_OUT if off.any() else NOTHING_LEFT
-        if len(steps) >= most or not (off & helps).any():
+        off = np.abs(mean) > how.tolerance
+        clear = clear_of_noise(bias, noise, int(enough.sum())) if how.clearly else off
+        scores = np.where(off & clear, bias * mean, 0.0)
+        if len(steps) >= how.limit or not scores.any():
             break
-        scores = np.where(off & helps, np.abs(bias), 0.0)
-        group, cell = (int(i) for i in np.unravel_index(int(np.argmax(scores)), scores.shape))
-        amount = float(mean[group, cell])
-        patch = Patch(groups.levels[group], cell / cells, (cell + 1) / cells, 0, amount)
-        belongs = np.tile(groups.patterns_of(group), 2)
-        chosen = belongs[runs[cell].pattern]
-        before = runs[cell].where(chosen)
-        runs[cell] = runs[cell].where(~chosen)
+        group, span = (int(i) for i in np.unravel_index(int(np.argmax(scores)), scores.shape))
+        first, last, amount = int(low[span]), int(high[span]), float(mean[group, span])
+        inside = (runs.cell >= first) & (runs.cell < last)
+        chosen = inside & groups.patterns_of(group)[runs.pattern]
+        before = runs.where(chosen)
         after = replace(before, beta=before.beta + amount).split(base, cells)
-        decrease, held_out = _decrease(before, after, base, groups.patterns)
-        violation = float(bias[group, cell])
-        steps.append(
-            Step(patch, groups.names[group], violation, violation * amount, decrease, held_out)
-        )
-        tables[:, :, cell] -= _by_group(groups, before, base)
-        for target in np.unique(after.cell):
-            arrived = after.where(after.cell == target)
-            tables[:, :, target] += _by_group(groups, arrived, base)
-            runs[target] = runs[target].joined(arrived)
+        runs = runs.where(~chosen).joined(after)
+        tables += _by_group(groups, after, base, cells) - _by_group(groups, before, base, cells)
+        patch = Patch(groups.levels[group], first / cells, last / cells, 0, amount)
+        violation = float(bias[group, span])
+        decrease = float(before.loss(base).sum() - after.loss(base).sum())
+        steps.append(Step(patch, groups.names[group], violation, violation * amount, decrease))
     left = float(np.abs(mean).max())
-    return Found(steps, _predictions(reduce(Runs.joined, runs), base), reason, left)
+    return Found(steps, _predictions(runs, base), _reason(steps, how.limit, off), left)
 
 
-def _first_runs(rows: DividedRows, base: Sorted) -> Runs:
-    """One run for all rows of a half and pattern."""
+def patch_all_cells(rows: GroupedRows, base: Sorted, how: Cells) -> Found:
+    """Patch cells, by the patches' own rounding, until none is off.
+
+    Runs of rows are added up in another order than patches are applied in, so that a row at the
+    end of a cell may lie beyond it: whether any cell is still off is asked row by row.
+    """
+    steps: list[Step] = []
+    while True:
+        found = patch_cells(rows, base, replace(how, most=how.limit - len(steps)))
+        steps += found.steps
+        if not found.steps:
+            return replace(found, steps=steps, prediction=rows.p)
+        rows = replace(rows, p=rows.replayed(step.patch for step in found.steps))
+        base = Sorted.of(rows)
+
+
+def _first_runs(base: Sorted) -> Runs:
+    """One run for all rows of a pattern."""
     code = (base.key / 2).astype(np.int64)
     # A prediction of 1 is half a number, one of 0 none: halves never reach the next number.
     start = np.flatnonzero(np.diff(code, prepend=-1))
-    stop = np.append(start[1:], rows.p.size)
+    stop = np.append(start[1:], base.p.size)
     ones = np.ones(start.size)
     return Runs(start, stop, code[start], np.zeros(start.size, np.int64), ones, 0 * ones)
 
 
-def _by_group(groups: PatternGroups, runs: Runs, base: Sorted) -> Floats:
-    """Totals of runs by half and group."""
-    count = groups.patterns
-    totals = runs.totals(base, count)
-    sums = np.stack([np.bincount(runs.pattern, t, 2 * count) for t in totals], axis=1)
-    return np.stack([groups.members @ half for half in np.split(sums, 2)])
+def _by_group(groups: PatternGroups, runs: Runs, base: Sorted, cells: int) -> Floats:
+    """Totals of runs by group and cell."""
+    totals = runs.totals(base)
+    size = len(groups.names) * cells
+    places = [group * cells + runs.cell for group in groups.of[runs.pattern].T]
+    sums = [sum(np.bincount(place, entry, size) for place in places) for entry in totals]
+    return np.stack(sums, axis=-1).reshape(-1, cells, len(totals))
 
 
-def _helps(held: Floats, amount: Floats) -> npt.NDArray[np.bool_]:
-    """Whether moving a cell lowers the squared error of the rows held out by more than noise."""
-    mass, bias, v, vr, vrr = np.moveaxis(held, -1, 0)
-    gain = 2 * amount * bias - amount**2 * mass
-    squares = 4 * amount**2 * vrr - 4 * amount**3 * vr + amount**4 * v
-    return np.asarray(more_than_noise(gain, squares))
-
-
-def _decrease(before: Runs, after: Runs, base: Sorted, patterns: int) -> tuple[float, float]:
-    """Decrease of the mean squared error of the rows fitted to, and of those held out."""
-    then, now = (
-        np.bincount(runs.pattern >= patterns, runs.loss(base), 2) for runs in (before, after)
-    )
-    return float(then[0] - now[0]), float(then[1] - now[1])
+def _reason(steps: list[Step], limit: int, off: npt.NDArray[np.bool_]) -> str:
+    """Say why the search stopped."""
+    return TOO_MANY if len(steps) >= limit else UNCLEAR if off.any() else NOTHING_LEFT
 
 
 def _predictions(runs: Runs, base: Sorted) -> Floats:
@@ -232,61 +270,41 @@ def _predictions(runs: Runs, base: Sorted) -> Floats:
     return found
 
 
-def patch_powers(rows: DividedRows, tolerance: float, degree: int, most: int) -> Found:
+def patch_powers(
+    rows: GroupedRows, tolerance: float, degree: int, most: int | None, *, clearly: bool
+) -> Found:
     """Add powers of the prediction to groups until no such test finds a bias (GKSZ 2022).
 
     The patch that lowers the potential most comes first. The step is that of a line search, so
     that each lowers it by at least the violation squared: no more than 1 / tolerance^2 patches.
     """
-    p = rows.p.copy()
+    p, groups = rows.p.copy(), rows.groups
+    limit = ceil(tolerance**-2) if most is None else most
     steps: list[Step] = []
-    refused = np.zeros((len(rows.groups.names), degree + 1), dtype=bool)
-    errors, judges = rows.standard_errors(refused.size), rows.judges
     while True:
-        if not refused.any():
-            tables = rows.tables(_moments(rows.weight, rows.y - p, p, degree))
-            fitted, held_out = tables.reshape(2, *refused.shape, 5)
-            judging = held_out if rows.held.any() else fitted
-            bias, mass = fitted[..., 0], fitted[..., 1]
-            amounts = np.divide(bias, mass, out=np.zeros_like(bias), where=mass > 0)
-            off = np.abs(bias) > tolerance
-            helps = _power_helps(judging, amounts, errors)
-        left = LEFT_OUT if rows.held.any() else UNCLEAR
-        reason = TOO_MANY if len(steps) >= most else left if off.any() else NOTHING_LEFT
-        scores = np.where(off & helps & ~refused, bias * amounts, 0.0)
-        if len(steps) >= most or not scores.any():
-            return Found(steps, p, reason, float(np.abs(bias).max()))
+        tables = rows.tables(_moments(rows.weight, rows.y - p, p, degree))
+        bias, mass, *noise = np.moveaxis(tables.reshape(-1, degree + 1, 4), -1, 0)
+        amounts = np.divide(bias, mass, out=np.zeros_like(bias), where=mass > 0)
+        off = np.abs(bias) > tolerance
+        clear = clear_of_noise(bias, noise, bias.size) if clearly else off
+        scores = np.where(off & clear, bias * amounts, 0.0)
+        if len(steps) >= limit or not scores.any():
+            left = float(np.abs(bias).max())
+            return Found(steps, p, _reason(steps, limit, off), left)
         group, power = (int(i) for i in np.unravel_index(int(np.argmax(scores)), scores.shape))
-        inside = np.flatnonzero(rows.groups.patterns_of(group)[rows.pattern])
+        inside = np.flatnonzero(groups.patterns_of(group)[rows.pattern])
         violation, amount = float(bias[group, power]), float(amounts[group, power])
-        patch = Patch(rows.groups.levels[group], 0.0, 1.0, power, amount)
-        moved = patch.moved(p[inside])
-        y, held = rows.y[inside], rows.held[inside]
-        gain = rows.weight[inside] * ((p[inside] - y) ** 2 - (moved - y) ** 2)
-        judged = gain[judges[inside]]
-        decrease, confirmed = float(gain[~held].sum()), float(judged.sum())
-        if not more_than_noise(confirmed, float(judged @ judged), errors):
-            refused[group, power] = True
-            continue
-        name = rows.groups.names[group]
-        steps.append(Step(patch, name, violation, violation * amount, decrease, confirmed))
+        patch = Patch(groups.levels[group], 0.0, 1.0, power, amount)
+        moved, y = patch.moved(p[inside]), rows.y[inside]
+        decrease = float(rows.weight[inside] @ ((p[inside] - y) ** 2 - (moved - y) ** 2))
+        steps.append(Step(patch, groups.names[group], violation, violation * amount, decrease))
         p[inside] = moved
-        refused[:] = False
 
 
 def _moments(weight: Floats, residual: Floats, p: Floats, degree: int) -> list[Floats]:
-    """For each power s of p: w s r, w s^2, and what the spread of a gain needs."""
+    """For each power s of p: w s r, w s^2, and the variances of the first as for runs."""
     found = []
     for power in range(degree + 1):
-        ws, sr = weight * p**power, p**power * residual
-        wss = ws * p**power
-        found += [ws * residual, wss, (weight * sr) ** 2, ws * ws * sr, wss * wss]
+        ws = weight * p**power
+        found += [ws * residual, ws * p**power, (ws * residual) ** 2, ws * ws * p * (1 - p)]
     return found
-
-
-def _power_helps(judging: Floats, amount: Floats, errors: float) -> npt.NDArray[np.bool_]:
-    """Whether a power added to a group helps the rows that judge, were no prediction clipped."""
-    bias, mass, square, cross, fourth = np.moveaxis(judging, -1, 0)
-    gain = 2 * amount * bias - amount**2 * mass
-    squares = 4 * amount**2 * square - 4 * amount**3 * cross + amount**4 * fourth
-    return np.asarray(more_than_noise(gain, squares, errors))
