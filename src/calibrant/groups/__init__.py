@@ -3,7 +3,6 @@
 from calibrant.groups.audit import audit_groups, judge_groups
 from calibrant.groups.catalogue import GROUP_MEASURES
 from calibrant.groups.fits import Fit
-from calibrant.groups.group_map import GroupMap
 from calibrant.groups.group_repair import GroupRepair
 from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage
 from calibrant.groups.learned import LearnedAdvantage, learned_advantage
@@ -35,7 +34,6 @@ __all__ = [
     "Advantage",
     "Fit",
     "Group",
-    "GroupMap",
     "GroupRepair",
     "GroupWitness",
     "Groups",

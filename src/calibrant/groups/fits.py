@@ -10,9 +10,9 @@ import numpy as np
 from calibrant.arrays import Flags, Floats
 from calibrant.data import hold_out
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups.patches import patches_text
 from calibrant.groups.rounds import DividedRows, Step
 from calibrant.groups.training import Found
+from calibrant.repair.patches import patches_text
 
 CELLS_OF_THE_REPORT = 10
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.data.groupings import Codes, Grouping, Partition, label_of
 from calibrant.groups.division import crossed
-from calibrant.groups.patches import Patch
+from calibrant.repair.patches import Patch
 
 # A gain on the rows held out must exceed its standard error so many times.
 STANDARD_ERRORS = 1.0

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.data.groupings import Codes
 from calibrant.groups.division import narrow
-from calibrant.groups.patches import Patch
 from calibrant.groups.rounds import DividedRows, Groups, Step, more_than_noise
+from calibrant.repair.patches import Patch
 
 LEFT_OUT = "no patch helps rows held out"
 UNCLEAR = "no bias that is left is clear of noise"
