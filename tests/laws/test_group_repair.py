@@ -12,7 +12,8 @@ import pytest
 from calibrant.data import hold_out
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.groups import Multicalibrator, audit_groups, repair_by_group
-from calibrant.repair import Isotonic, choose, load
+from calibrant.repair import GroupMap, Isotonic, choose, load
+from calibrant.repair.parametric import unmoved
 
 DRAWS = 99
 
@@ -93,7 +94,7 @@ def test_a_plain_fault_needs_a_plain_map_only():
     found = repair_by_group(y, p, by, draws=DRAWS, rng=0)
     assert not found.patched
     assert not found.leave_alone
-    assert found.map.columns == ()
+    assert found.map.patches.columns == ()
     assert found.after.brier == found.plain.after.brier
     assert "patches for groups do not improve" in found.sentence
     assert load(found.map.to_json()).name == found.plain.map.name
@@ -167,7 +168,7 @@ def test_json_takes_the_map_there_and_back(repaired, tmp_path):
         load("{")
     with pytest.raises(InvalidOptionError, match="schema 1"):
         load({"map": "GroupMap", "schema": 3})
-    with pytest.raises(InvalidOptionError, match="field 'least'"):
+    with pytest.raises(InvalidOptionError, match="field 'base'"):
         load({"map": "GroupMap", "schema": 1})
 
 
@@ -273,8 +274,8 @@ def test_clear_errors():
         repair_by_group(y, p, by, folds=1)
     cells = Multicalibrator(tolerance=0.005).fit(*forecasts(8000)).patches_
     assert cells.patches
-    with pytest.raises(InvalidOptionError, match="low_degree"):
-        cells.expression("p", "duckdb")
+    with pytest.raises(InvalidOptionError, match="name the table"):
+        GroupMap(unmoved(), cells).to_sql()
 
 
 def test_pairs_of_columns_with_many_labels_patch_the_rows_they_were_found_on():

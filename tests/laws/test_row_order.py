@@ -12,6 +12,7 @@ import json
 import warnings
 from collections.abc import Mapping
 from importlib import import_module
+from itertools import product
 
 import numpy as np
 import pytest
@@ -52,9 +53,13 @@ ROW_BY_ROW = {
     "row_losses": "one answer for each row, in their order",
     "CalibrationMonitor": "a stream: its rows come one after the other",
 }
+# Functions that take two outcomes and classes, told by the shape.
+BOTH_KINDS = {"choose"}
+BESIDE = ((), ("sample_weight",), ("clusters",), ("time",))
 # A field that holds the rows, in their order.
 THE_ROWS = {"forecasts"}
-BASES = {"RecalibrationMap", "ClassMap"}
+# A base, and a map whose patches others look for.
+BASES = {"RecalibrationMap", "GroupMap"}
 
 
 def _rows():
@@ -86,9 +91,8 @@ def permuted(seed):
     return {name: values[order] for name, values in ROWS.items()}
 
 
-def arguments(parameter, rows, room):
+def arguments(parameter, rows, classes):
     """What a parameter is given; None leaves it out."""
-    classes = room == "calibrant.multiclass"
     by = {"site": rows["site"], "age": rows["age"]}
     known = {
         "y_true": lambda: rows["label"] if classes else rows["y"],
@@ -135,17 +139,23 @@ def functions():
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isfunction(thing) and name not in NO_ROWS | ROW_BY_ROW:
-                for beside in ((), ("sample_weight",), ("clusters",), ("time",)):
-                    if all(option in inspect.signature(thing).parameters for option in beside):
-                        yield pytest.param(room, name, beside, id=".".join((room, name, *beside)))
+                kinds = (False, True) if name in BOTH_KINDS else (room == "calibrant.multiclass",)
+                known = inspect.signature(thing).parameters
+                for classes, beside in product(kinds, BESIDE):
+                    if all(option in known for option in beside):
+                        kind = ("classes",) if classes else ()
+                        told = ".".join((room, name, *kind, *beside))
+                        yield pytest.param(room, name, beside, classes, id=told)
 
 
-def called(room, name, beside, rows):
+def called(room, name, beside, rows, classes):
     function = getattr(import_module(room), name)
     given = {}
     for parameter, entry in inspect.signature(function).parameters.items():
-        value = arguments(parameter, rows, room)
+        value = arguments(parameter, rows, classes)
         optional = entry.default is not inspect.Parameter.empty
+        if classes and name in BOTH_KINDS and parameter == "task":
+            continue  # is for two outcomes
         if optional and parameter in {"by", "features", "tasks", "task"} and "y_proba" not in given:
             continue
         if value is not None and (parameter != "score" or not optional):
@@ -206,11 +216,11 @@ def same(first, second, path):
         np.testing.assert_array_equal(second, first, err_msg=path)
 
 
-@pytest.mark.parametrize(("room", "name", "beside"), list(functions()))
-def test_permuted_rows_give_the_same_answer(room, name, beside):
-    first = facts(called(room, name, beside, ROWS))
+@pytest.mark.parametrize(("room", "name", "beside", "classes"), list(functions()))
+def test_permuted_rows_give_the_same_answer(room, name, beside, classes):
+    first = facts(called(room, name, beside, ROWS, classes))
     for seed in (1, 2):
-        same(first, facts(called(room, name, beside, permuted(seed))), name)
+        same(first, facts(called(room, name, beside, permuted(seed), classes)), name)
 
 
 def estimators():
@@ -219,16 +229,19 @@ def estimators():
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isclass(thing) and hasattr(thing, "fit") and name not in BASES:
-                yield pytest.param(room, name, id=f"{room}.{name}")
+                for classes in (False, True):
+                    if getattr(thing, "for_classes" if classes else "for_two", not classes):
+                        kind = ".classes" if classes else ""
+                        yield pytest.param(room, name, classes, id=f"{room}.{name}{kind}")
 
 
-@pytest.mark.parametrize(("room", "name"), list(estimators()))
-def test_permuted_rows_fit_the_same_map(room, name):
+@pytest.mark.parametrize(("room", "name", "classes"), list(estimators()))
+def test_permuted_rows_fit_the_same_map(room, name, classes):
     fitted = []
     for rows in (ROWS, permuted(1), permuted(2)):
         made = getattr(import_module(room), name)()
-        table, label = (rows["P"], rows["label"]) if "class" in room else (rows["p"], rows["y"])
-        new = ROWS["P"] if "class" in room else ROWS["p"]
+        table, label = (rows["P"], rows["label"]) if classes else (rows["p"], rows["y"])
+        new = ROWS["P"] if classes else ROWS["p"]
         if name == "Multicalibrator":
             by = ({"site": rows["site"], "age": rows["age"]},)
             fitted.append(made.fit(table, label, *by).transform(new, {k: ROWS[k] for k in by[0]}))
@@ -254,6 +267,12 @@ def test_an_audit_with_everything_is_the_same():
         by = {"site": rows["site"], "age": rows["age"]}
         found.append(cal.audit(rows["y"], rows["p"], by=by, find_segments=True, pairs=True))
     same(facts(found[0]), facts(found[1]), "audit")
+
+
+def test_a_choice_of_classes_is_one():
+    for beside in BESIDE:
+        choice = called("calibrant.repair", "choose", beside, ROWS, classes=True)
+        assert isinstance(choice, cal.repair.Choice), choice
 
 
 def test_what_is_left_out_is_there():

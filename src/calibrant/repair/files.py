@@ -260,7 +260,7 @@ def _refuse_taken(present: Sequence[str], names: Sequence[str]) -> None:
         raise InvalidOptionError(
             f"the new column {taken[0]!r} must not be there yet",
             f"columns {', '.join(present)}",
-            "name it with --column",
+            "give it another name",
         )
 
 

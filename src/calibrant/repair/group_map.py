@@ -85,6 +85,9 @@ class GroupMap(RecalibrationMap):
         """Return the same map for predictions in other units, "unit" or "percent"."""
         return type(self)(self.base.with_scale(scale), self.patches, self.least)
 
+    def __repr__(self) -> str:
+        return f"GroupMap({self.name})"
+
     @property
     def name(self) -> str:
         """Name of the map and number of patches."""
