@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.data.groupings import grouped
-from calibrant.groups import GroupMap
-from calibrant.groups.patches import Patch, Patches
-from calibrant.repair import Identity
+from calibrant.repair import GroupMap, Identity
+from calibrant.repair.patches import Patch, Patches
 
 LABELS = [
     "missing",

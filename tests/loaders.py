@@ -15,12 +15,15 @@ import calibrant as cal
 import calibrant.online as on
 import hostile
 from calibrant.errors import CalibrantError, InvalidStateError
-from calibrant.groups import GroupMap, Multicalibrator
-from calibrant.repair import MAPS, load
+from calibrant.groups import Multicalibrator
+from calibrant.repair import CLASS_MAPS, MAPS, GroupMap, load
 
 RNG = np.random.default_rng(3)
 P = RNG.random(300).round(2)
 Y = (RNG.random(300) < P**1.3).astype(int)
+TABLE = RNG.dirichlet(np.ones(3), 300)
+LABEL = RNG.integers(0, 3, 300)
+CLASSES = ["cat", "dog", "cow"]
 BY = {"site": RNG.choice(["a", "b"], 300), "age": RNG.normal(50, 10, 300)}
 
 
@@ -33,22 +36,28 @@ def use_map(fitted):
 def use_group_map(fitted):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cal.errors.CalibrantWarning)
-        columns = {name: ["a", "b", None] for name in fitted.columns}
+        columns = {name: ["a", "b", None] for name in fitted.patches.columns}
         try:
             found = fitted.transform([0.0, 0.3, 1.0], columns)
         except CalibrantError:  # the columns are numbers
-            columns = {name: [1.0, 60.0, np.nan] for name in fitted.columns}
+            columns = {name: [1.0, 60.0, np.nan] for name in fitted.patches.columns}
             found = fitted.transform([0.0, 0.3, 1.0], columns)
     assert ((found >= 0) & (found <= 1)).all()
     fitted.to_json(), str(fitted.sentence)
-
-
-def use_multicalibrator(fitted):
     with contextlib.suppress(CalibrantError):  # names that SQL cannot write
-        fitted.to_sql("rows")
-    codes = [np.zeros(2, dtype=np.int64) for _ in fitted.groupings_]
-    found = fitted.patches_.apply(np.array([0.2, 0.7]), codes)
+        fitted.to_sql(table="rows")
+
+
+def use_class_map(fitted):
+    count = len(fitted.classes_)
+    found = fitted.transform(
+        np.vstack([np.eye(count), np.full(count, 1 / count)])
+        * {"unit": 1, "percent": 100}[fitted.scale_]
+    )
     assert ((found >= 0) & (found <= 1)).all()
+    fitted.to_json(), fitted.to_python(), str(fitted.sentence)
+    with contextlib.suppress(CalibrantError):  # names that SQL cannot write
+        fitted.to_sql(table="rows")
 
 
 def use_monitor(monitor):
@@ -119,16 +128,24 @@ FORECASTERS = [
 ]
 LOADERS = {
     **{name: (kind().fit(P, Y).to_json(), load, use_map) for name, kind in MAPS.items()},
-    "groups": (_patched().to_json(), GroupMap.load, use_group_map),
+    **{
+        f"classes {name}": (
+            kind().fit(TABLE, LABEL, classes=CLASSES).to_json(),
+            load,
+            use_class_map,
+        )
+        for name, kind in CLASS_MAPS.items()
+    },
+    "groups": (_patched().to_json(), load, use_group_map),
     "labels": (
         hostile.patched("g", ["a", "b", None], 3).to_json(),
-        GroupMap.load,
+        load,
         use_group_map,
     ),
     "multicalibrator": (
         Multicalibrator(tolerance=0.001, held_out=0.1).fit(P, Y, BY).to_json(),
-        Multicalibrator.load,
-        use_multicalibrator,
+        load,
+        use_group_map,
     ),
     "monitor": (_monitor().to_json(), cal.CalibrationMonitor.from_json, use_monitor),
     "stream": (_stream().to_json(), on.StreamRecalibrator.from_json, use_stream),

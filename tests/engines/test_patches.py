@@ -8,8 +8,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from calibrant.groups import GroupMap, Multicalibrator
-from calibrant.repair import Isotonic, Platt
+from calibrant.groups import Multicalibrator
+from calibrant.repair import GroupMap, Isotonic, Platt
 
 COLUMNS = {
     "id": "integer",
@@ -82,7 +82,7 @@ COMPOSED = {"Platt": composed(Platt()), "Isotonic": composed(Isotonic())}
 def queries(dialect):
     """A query of id and corrected prediction for each, from a table `patched_rows`."""
     for name, fitted in PATCHED.items():
-        steps = fitted.to_sql("patched_rows", keep=["id"], dialect=dialect)
+        steps = fitted.to_sql(table="patched_rows", keep=["id"], dialect=dialect)
         yield name, f"select id, recalibrated from ({steps}) as found order by id"  # noqa: S608
     for name, fitted in COMPOSED.items():
         one = fitted.to_sql(dialect=dialect)

@@ -12,6 +12,7 @@ import pytest
 from calibrant.data import hold_out
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.groups import Multicalibrator, multicalibration_error
+from calibrant.repair import load
 
 METHODS = ["hkrr", "low_degree"]
 
@@ -131,10 +132,10 @@ def test_json_takes_patches_there_and_back(method, tmp_path):
     path = tmp_path / "patches.json"
     path.write_text(patched.to_json(), encoding="utf-8")
     for source in (path, patched.to_json(), json.loads(patched.to_json())):
-        loaded = Multicalibrator.load(source)
+        loaded = load(source)
         assert np.array_equal(loaded.transform(base, by), patched.transform(base, by))
     with pytest.raises(InvalidOptionError, match="schema 1"):
-        Multicalibrator.load({"schema": 7, "map": "Multicalibrator"})
+        load({"schema": 7, "map": "GroupMap"})
 
 
 def rows_for_sql(base, by):
@@ -167,7 +168,7 @@ def test_sql_gives_the_same_in_duckdb_and_sqlite(method):
     ):
         connection.execute(create)
         connection.executemany("insert into t values (?, ?, ?, ?, ?)", rows)
-        query = patched.to_sql("t", keep=["id"], dialect=dialect)
+        query = patched.to_sql(table="t", keep=["id"], dialect=dialect)
         found = {row[0]: row[-1] for row in connection.execute(query).fetchall()}
         connection.close()
         assert [found[i] for i in range(1500)] == pytest.approx(expected.tolist(), abs=1e-12)

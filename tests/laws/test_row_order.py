@@ -12,6 +12,7 @@ import json
 import warnings
 from collections.abc import Mapping
 from importlib import import_module
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -56,9 +57,13 @@ ROW_BY_ROW = {
     "row_losses": "one answer for each row, in their order",
     "CalibrationMonitor": "a stream: its rows come one after the other",
 }
+# Functions that take two outcomes and classes, told by the shape.
+BOTH_KINDS = {"choose"}
+BESIDE = ((), ("sample_weight",), ("clusters",), ("time",))
 # A field that holds the rows, in their order.
 THE_ROWS = {"forecasts"}
-BASES = {"RecalibrationMap", "ClassMap"}
+# A base, and a map whose patches others look for.
+BASES = {"RecalibrationMap", "GroupMap"}
 
 
 def _rows():
@@ -91,9 +96,8 @@ def permuted(seed):
     return {name: values[order] for name, values in ROWS.items()}
 
 
-def arguments(parameter, rows, room):
+def arguments(parameter, rows, classes):
     """What a parameter is given; None leaves it out."""
-    classes = room == "calibrant.multiclass"
     by = {"site": rows["site"], "age": rows["age"]}
     known = {
         "y_true": lambda: rows["label"] if classes else rows["y"],
@@ -134,23 +138,29 @@ def _task(classes):
     return cal.DecisionTask([[0, 0], [-1, 3]])
 
 
-def functions(besides=((), ("sample_weight",), ("clusters",), ("time",))):
+def functions(besides=BESIDE):
     for room in ROOMS:
         module = import_module(room)
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isfunction(thing) and name not in NO_ROWS | ROW_BY_ROW:
-                for beside in besides:
-                    if all(option in inspect.signature(thing).parameters for option in beside):
-                        yield pytest.param(room, name, beside, id=".".join((room, name, *beside)))
+                kinds = (False, True) if name in BOTH_KINDS else (room == "calibrant.multiclass",)
+                known = inspect.signature(thing).parameters
+                for classes, beside in product(kinds, besides):
+                    if all(option in known for option in beside):
+                        kind = ("classes",) if classes else ()
+                        told = ".".join((room, name, *kind, *beside))
+                        yield pytest.param(room, name, beside, classes, id=told)
 
 
-def called(room, name, beside, rows):
+def called(room, name, beside, rows, classes):
     function = getattr(import_module(room), name)
     given = {}
     for parameter, entry in inspect.signature(function).parameters.items():
-        value = arguments(parameter, rows, room)
+        value = arguments(parameter, rows, classes)
         optional = entry.default is not inspect.Parameter.empty
+        if classes and name in BOTH_KINDS and parameter == "task":
+            continue  # is for two outcomes
         if optional and parameter in {"by", "features", "tasks", "task"} and "y_proba" not in given:
             continue
         if value is not None and (parameter != "score" or not optional):
@@ -211,11 +221,11 @@ def same(first, second, path):
         np.testing.assert_array_equal(second, first, err_msg=path)
 
 
-@pytest.mark.parametrize(("room", "name", "beside"), list(functions()))
-def test_permuted_rows_give_the_same_answer(room, name, beside):
-    first = facts(called(room, name, beside, ROWS))
+@pytest.mark.parametrize(("room", "name", "beside", "classes"), list(functions()))
+def test_permuted_rows_give_the_same_answer(room, name, beside, classes):
+    first = facts(called(room, name, beside, ROWS, classes))
     for seed in (1, 2):
-        same(first, facts(called(room, name, beside, permuted(seed))), name)
+        same(first, facts(called(room, name, beside, permuted(seed), classes)), name)
 
 
 def estimators():
@@ -224,16 +234,19 @@ def estimators():
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isclass(thing) and hasattr(thing, "fit") and name not in BASES:
-                yield pytest.param(room, name, id=f"{room}.{name}")
+                for classes in (False, True):
+                    if getattr(thing, "for_classes" if classes else "for_two", not classes):
+                        kind = ".classes" if classes else ""
+                        yield pytest.param(room, name, classes, id=f"{room}.{name}{kind}")
 
 
-@pytest.mark.parametrize(("room", "name"), list(estimators()))
-def test_permuted_rows_fit_the_same_map(room, name):
+@pytest.mark.parametrize(("room", "name", "classes"), list(estimators()))
+def test_permuted_rows_fit_the_same_map(room, name, classes):
     fitted = []
     for rows in (ROWS, permuted(1), permuted(2)):
         made = getattr(import_module(room), name)()
-        table, label = (rows["P"], rows["label"]) if "class" in room else (rows["p"], rows["y"])
-        new = ROWS["P"] if "class" in room else ROWS["p"]
+        table, label = (rows["P"], rows["label"]) if classes else (rows["p"], rows["y"])
+        new = ROWS["P"] if classes else ROWS["p"]
         if name == "Multicalibrator":
             by = ({"site": rows["site"], "age": rows["age"]},)
             fitted.append(made.fit(table, label, *by).transform(new, {k: ROWS[k] for k in by[0]}))
@@ -269,12 +282,12 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize(("room", "name", "beside"), list(functions([()])))
-def test_the_container_changes_nothing(room, name, beside):
-    first = facts(called(room, name, beside, ROWS))
+@pytest.mark.parametrize(("room", "name", "beside", "classes"), list(functions([()])))
+def test_the_container_changes_nothing(room, name, beside, classes):
+    first = facts(called(room, name, beside, ROWS, classes))
     for container in CONTAINERS.values():
         held = {key: container(ROWS[key]) for key in ("y", "p", "q", "label", "weight")}
-        same(first, facts(called(room, name, beside, ROWS | held)), name)
+        same(first, facts(called(room, name, beside, ROWS | held, classes)), name)
 
 
 @pytest.fixture(scope="module")
@@ -314,6 +327,12 @@ def test_commands_say_the_same_of_permuted_rows(command, files):
         said.append((ended.code, found))
     assert said[0][0] == said[1][0]
     same(said[0][1], said[1][1], command)
+
+
+def test_a_choice_of_classes_is_one():
+    for beside in BESIDE:
+        choice = called("calibrant.repair", "choose", beside, ROWS, classes=True)
+        assert isinstance(choice, cal.repair.Choice), choice
 
 
 def test_what_is_left_out_is_there():

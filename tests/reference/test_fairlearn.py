@@ -90,7 +90,7 @@ def test_multiaccuracy_is_the_largest_gap_of_means_times_share(rows):
 def test_a_repair_shrinks_the_largest_gap_of_fairlearn(rows):
     """Their difference between groups is of one number; ours is of outcome and prediction."""
     y, p, by, _ = rows
-    repair = repair_by_group(p, y, by, pairs=True, maps=["Platt"], draws=99, rng=0)
+    repair = repair_by_group(y, p, by, pairs=True, maps=["Platt"], draws=99, rng=0)
     assert repair.patched
 
     def largest_gap(q):

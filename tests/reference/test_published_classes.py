@@ -62,7 +62,7 @@ def test_figures_of_all_classes_together(cifar):
     for bins, error in ((10, "0.008129"), (15, "0.008169")):
         measured = cal.binned_calibration_error(together, n_bins=bins, strategy="uniform")
         assert f"{measured:.6f}" == error
-    brier = multiclass.choice.judge(cifar).brier
+    brier = multiclass.worth.judge(cifar).brier
     assert f"{brier / 10:.6f}" == "0.010545"
 
 

@@ -29,7 +29,7 @@ def test_calibrated_forecasts_are_left_alone(shape, n):
     alone = 0
     for _ in range(REPETITIONS):
         p = SHAPES[shape](rng, n)
-        alone += choose(p, rng.random(n) < p, rng=rng).leave_alone
+        alone += choose(rng.random(n) < p, p, rng=rng).leave_alone
     assert alone >= 0.95 * REPETITIONS
 
 
@@ -45,7 +45,7 @@ def test_calibrated_forecasts_are_left_alone_with_weights_clusters_and_time(kind
             "clusters": {"clusters": np.arange(n) % 50},
             "time": {"time": np.arange(n)},
         }[kind]
-        alone += choose(p, y, rng=rng, **beside).leave_alone
+        alone += choose(y, p, rng=rng, **beside).leave_alone
     assert alone >= 0.95 * REPETITIONS
 
 
@@ -66,7 +66,7 @@ def test_the_interval_holds_the_gain_of_the_map(name, score):
     for _ in range(REPETITIONS):
         at = rng.integers(0, grid.size, 3000)
         y = rng.random(at.size) < truth[at]
-        choice = choose(grid[at], y, maps=[name], score=score, rng=rng)
+        choice = choose(y, grid[at], maps=[name], score=score, rng=rng)
         gain = float(np.mean(loss(grid) - loss(choice.map.transform(grid))))
         held += choice.gain.low <= gain <= choice.gain.high
     assert held / REPETITIONS >= 0.95 - 4 * np.sqrt(0.05 * 0.95 / REPETITIONS)

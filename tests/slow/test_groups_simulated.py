@@ -143,7 +143,7 @@ def test_patches_of_sound_groups_are_refused(kind, score):
         if kind == "over-confident":
             p = p**2 / (p**2 + (1 - p) ** 2)
         found = repair_by_group(
-            p, y, by, maps=["Platt", "Isotonic"], score=score, draws=99, rng=rng, **beside
+            y, p, by, maps=["Platt", "Isotonic"], score=score, draws=99, rng=rng, **beside
         )
         refused += not found.patched
     assert refused >= 0.95 * 200
@@ -164,7 +164,8 @@ def test_a_broken_group_of_any_size_is_repaired_on_new_rows(share):
     bias = min(0.4, 12 * 0.5 / np.sqrt(40_000 * share))
     done = 0
     for run in range(10):
-        found = repair_by_group(*rows(bias), maps=["Platt"], draws=99, rng=run)
+        p, y, by = rows(bias)
+        found = repair_by_group(y, p, by, maps=["Platt"], draws=99, rng=run)
         p, y, by = rows(bias)
         inside = by["ward"] == "bad"
         left = np.mean(found.map.transform(p, by)[inside] - y[inside])

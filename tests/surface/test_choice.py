@@ -11,8 +11,8 @@ from scipy.special import expit, logit
 import calibrant as cal
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from calibrant.repair import Isotonic, Platt, VennAbers, choose
-from calibrant.repair.folds import split_counts, split_rows
-from calibrant.repair.text import choice_text
+from calibrant.repair.folds import Split, split_counts, split_rows, units_of
+from calibrant.repair.report_text import choice_text
 
 N = 4000
 
@@ -34,7 +34,7 @@ CHANCE, OUTCOME, WRONG = truths()
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_known_faults_are_repaired_out_of_sample(kind):
-    choice = choose(WRONG[kind], OUTCOME, rng=0, draws=199)
+    choice = choose(OUTCOME, WRONG[kind], rng=0, draws=199)
     assert not choice.leave_alone
     assert 0 < choice.gain.low < choice.gain.value < choice.gain.high
     assert choice.after.smooth_error.value < 0.6 * choice.before.smooth_error.value
@@ -61,17 +61,17 @@ def test_known_faults_are_repaired_out_of_sample(kind):
     ],
 )
 def test_the_simplest_map_that_does_is_taken(kind, simple):
-    choice = choose(WRONG[kind], OUTCOME, rng=0)
+    choice = choose(OUTCOME, WRONG[kind], rng=0)
     assert choice.map.name == simple
     assert choice.table["chosen"].count(True) == 1
     assert choice.table["behind"][choice.table["map"].index(simple)] <= 1
 
 
 def test_monotone_maps_keep_the_ranking():
-    choice = choose(WRONG["over-confident"], OUTCOME, rng=0, draws=99)
+    choice = choose(OUTCOME, WRONG["over-confident"], rng=0, draws=99)
     assert choice.after.auc == pytest.approx(choice.before.auc, abs=1e-12)
     assert choice.after.ties == choice.before.ties
-    pooled = choose(WRONG["over-confident"], OUTCOME, maps=["Histogram"], rng=0, draws=99)
+    pooled = choose(OUTCOME, WRONG["over-confident"], maps=["Histogram"], rng=0, draws=99)
     assert pooled.after.ties > 0.02
     from sklearn.metrics import roc_auc_score
 
@@ -81,7 +81,7 @@ def test_monotone_maps_keep_the_ranking():
 
 
 def test_calibrated_forecasts_are_left_alone():
-    choice = choose(CHANCE, OUTCOME, rng=0, draws=99)
+    choice = choose(OUTCOME, CHANCE, rng=0, draws=99)
     assert choice.leave_alone
     assert choice.map.transform([0.2, 0.7]).tolist() == [0.2, 0.7]
     assert choice.sentence.startswith("Leave it alone")
@@ -96,7 +96,7 @@ def test_ties_do_not_let_maps_learn_chance():
     y = rng.random(p.shape) < p
     for weight in (None, np.ones(1000)):
         alone = [
-            choose(p[i], y[i], maps=["Isotonic"], sample_weight=weight, rng=i).leave_alone
+            choose(y[i], p[i], maps=["Isotonic"], sample_weight=weight, rng=i).leave_alone
             for i in range(20)
         ]
         assert all(alone)
@@ -104,23 +104,23 @@ def test_ties_do_not_let_maps_learn_chance():
 
 @pytest.mark.parametrize("n", [2, 3, 10])
 def test_few_rows_are_left_alone(n):
-    assert choose(CHANCE[:n], OUTCOME[:n], rng=0).leave_alone
+    assert choose(OUTCOME[:n], CHANCE[:n], rng=0).leave_alone
 
 
 def test_no_events_are_no_proof():
     """None of 100 rows with forecasts of 1 % had an event: that is what they said."""
-    assert choose([0.01] * 100, [0] * 100, rng=0).leave_alone
+    assert choose([0] * 100, [0.01] * 100, rng=0).leave_alone
 
 
 def test_the_order_of_rows_and_the_container_do_not_matter():
     p, y = WRONG["shifted"][:500].round(2), OUTCOME[:500].astype(int)
     order = np.random.default_rng(3).permutation(500)
-    one, other = choose(p, y, rng=5), choose(p[order], y[order], rng=5)
+    one, other = choose(y, p, rng=5), choose(y[order], p[order], rng=5)
     joint = choose(cal.Joint.from_samples(y, p), rng=5)
     assert one.table == other.table == joint.table
     w = 1.0 + np.arange(500) % 3
-    weighted = choose(p, y, sample_weight=w, rng=5)
-    again = choose(p[order], y[order], sample_weight=w[order], rng=5)
+    weighted = choose(y, p, sample_weight=w, rng=5)
+    again = choose(y[order], p[order], sample_weight=w[order], rng=5)
     assert weighted.table["map"] == again.table["map"]
     assert weighted.table["score"] == pytest.approx(again.table["score"], rel=1e-9)
 
@@ -135,7 +135,7 @@ def test_rows_are_dealt_evenly_and_all_of_them():
     whole = units.joint(units.prediction)
     assert whole == joint
     for fold in units.folds:
-        assert units.taught(fold).row_count == 999 - per_fold[fold]
+        assert units.lesson(units.teaching(fold)).row_count == 999 - per_fold[fold]
 
 
 def test_counts_keep_the_weights_of_their_level():
@@ -153,30 +153,33 @@ def test_counts_keep_the_weights_of_their_level():
 
 
 def test_clusters_are_never_torn_apart():
-    rows = cal.joint.Rows.read(OUTCOME[:600], CHANCE[:600])
+    rows = units_of(CHANCE[:600], OUTCOME[:600], None)
     labels = np.arange(600) % 40
-    units = split_rows(rows, labels, None, 5, np.random.default_rng(0))
+    units, _ = split_rows(rows, Split(clusters=labels), np.random.default_rng(0))
     for label in range(40):
         assert len(set(units.fold[labels == label])) == 1
-    choice = choose(WRONG["shifted"][:600], OUTCOME[:600], clusters=labels, rng=0, draws=49)
+    choice = choose(OUTCOME[:600], WRONG["shifted"][:600], clusters=labels, rng=0, draws=49)
     assert choice.before.smooth_error.high <= 1
 
 
 def test_time_goes_forward_only():
     """A map is judged on later rows than it learned from; the earliest rows are not judged."""
     time = np.random.default_rng(4).permutation(600)
-    rows = cal.joint.Rows.read(OUTCOME[:600], CHANCE[:600])
-    units = split_rows(rows, None, time, 5, np.random.default_rng(0))
+    rows = units_of(CHANCE[:600], OUTCOME[:600], None)
+    units, _ = split_rows(rows, Split(time=time), np.random.default_rng(0))
     assert units.forward
     assert (units.fold == -1).sum() == 100
     for fold in units.folds:
-        taught = units.taught(fold)
+        taught = units.lesson(units.teaching(fold))
         assert taught.row_count == (fold + 1) * 100
         assert time[units.fold == fold].min() >= taught.row_count
-    both = split_rows(rows, time // 150, time, 5, np.random.default_rng(0))
-    assert both.taught(4).row_count == 450  # rows of the cluster that is judged teach nothing
+    split = Split(clusters=time // 150, time=time)
+    both, _ = split_rows(rows, split, np.random.default_rng(0))
+    assert (
+        both.lesson(both.teaching(4)).row_count == 450
+    )  # rows of the cluster that is judged teach nothing
     days = np.datetime64("2025-01-01") + time
-    choice = choose(WRONG["shifted"][:600], OUTCOME[:600], time=days, rng=0, draws=49)
+    choice = choose(OUTCOME[:600], WRONG["shifted"][:600], time=days, rng=0, draws=49)
     assert choice.before.brier == pytest.approx(
         np.mean((WRONG["shifted"][:600] - OUTCOME[:600])[time >= 100] ** 2)
     )
@@ -186,8 +189,8 @@ def test_a_fault_that_came_late_is_not_learned_from_the_future():
     """Forecasts were right at first: what the past teaches gains little where folds ignore time."""
     time = np.arange(N)
     p = np.where(time < 0.84 * N, CHANCE, expit(logit(CHANCE) + 1.5))
-    forward = choose(p, OUTCOME, maps=["PriorShift"], time=time, rng=0)
-    careless = choose(p, OUTCOME, maps=["PriorShift"], rng=0)
+    forward = choose(OUTCOME, p, maps=["PriorShift"], time=time, rng=0)
+    careless = choose(OUTCOME, p, maps=["PriorShift"], rng=0)
     assert not careless.leave_alone
     assert forward.table["gain"][1] < 0.3 * careless.table["gain"][1]
 
@@ -195,28 +198,28 @@ def test_a_fault_that_came_late_is_not_learned_from_the_future():
 def test_the_worst_group_is_named_by_evidence():
     group = np.where(np.arange(N) % 4 == 0, "night", "day")
     p = np.where(group == "night", WRONG["shifted"], CHANCE)
-    choice = choose(p, OUTCOME, by={"shift": group}, rng=0, draws=99)
+    choice = choose(OUTCOME, p, by={"shift": group}, rng=0, draws=99)
     worst = choice.before.worst_group
     assert (worst.column, worst.name, worst.rows) == ("shift", "night", N // 4)
     assert worst.interval.low > 0.05
-    plain = choose(p, OUTCOME, by=group, rng=0, draws=99)
+    plain = choose(OUTCOME, p, by=group, rng=0, draws=99)
     assert plain.before.worst_group.column == "group"
 
 
 def test_the_users_decision_is_told_before_and_after():
     task = cal.DecisionTask.from_costs(false_positive=1, false_negative=4)
-    choice = choose(WRONG["shifted"], OUTCOME, task=task, rng=0, draws=49)
+    choice = choose(OUTCOME, WRONG["shifted"], task=task, rng=0, draws=49)
     paid = task.payoffs[task.envelope.best(WRONG["shifted"], "first"), OUTCOME.astype(int)]
     assert choice.before.task_loss == pytest.approx(-paid.mean())
     assert choice.after.task_loss < choice.before.task_loss
-    by_task = choose(WRONG["shifted"], OUTCOME, score=task, rng=0, draws=49)
+    by_task = choose(OUTCOME, WRONG["shifted"], score=task, rng=0, draws=49)
     assert by_task.score == "task"
-    assert choose(WRONG["shifted"], OUTCOME, rng=0).before.task_loss is None
+    assert choose(OUTCOME, WRONG["shifted"], rng=0).before.task_loss is None
 
 
 def test_maps_may_be_given_by_name_or_with_options():
     maps = ["Platt", Isotonic(strict=True), Platt(smoothing="none")]
-    choice = choose(WRONG["over-confident"], OUTCOME, maps=maps, rng=0)
+    choice = choose(OUTCOME, WRONG["over-confident"], maps=maps, rng=0)
     assert choice.table["map"] == [
         "Identity",
         "Platt",
@@ -224,7 +227,7 @@ def test_maps_may_be_given_by_name_or_with_options():
         "Platt(smoothing='none')",
     ]
     assert not hasattr(maps[1], "form_")
-    strict = choose(WRONG["over-confident"], OUTCOME, maps=maps[1:2], rng=0, draws=49)
+    strict = choose(OUTCOME, WRONG["over-confident"], maps=maps[1:2], rng=0, draws=49)
     assert strict.map.strict
     assert strict.smooth_errors[1] == strict.after.smooth_error.value
     assert strict.after.ties == strict.before.ties
@@ -235,7 +238,7 @@ def test_maps_may_be_given_by_name_or_with_options():
 
 def test_forecasts_of_0_and_1_that_proved_wrong_do_not_stop_the_choice():
     p, y = CHANCE.round(), OUTCOME
-    choice = choose(p, y, rng=0, draws=49)
+    choice = choose(y, p, rng=0, draws=49)
     assert not choice.leave_alone
     assert choice.before.log_loss == np.inf
     assert choice.after.log_loss < 1
@@ -245,13 +248,13 @@ def test_forecasts_of_0_and_1_that_proved_wrong_do_not_stop_the_choice():
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        (lambda: choose([0.5], [1]), InvalidForecastsError, "two rows"),
-        (lambda: choose(CHANCE, OUTCOME, folds=1), InvalidOptionError, "folds"),
-        (lambda: choose(CHANCE, OUTCOME, maps=["magic"]), InvalidOptionError, "maps"),
-        (lambda: choose(CHANCE, OUTCOME, clusters=["a"] * N), InvalidForecastsError, "clusters"),
-        (lambda: choose(CHANCE, OUTCOME, time=[1] * N), InvalidForecastsError, "time"),
+        (lambda: choose([1], [0.5]), InvalidForecastsError, "two rows"),
+        (lambda: choose(OUTCOME, CHANCE, folds=1), InvalidOptionError, "folds"),
+        (lambda: choose(OUTCOME, CHANCE, maps=["magic"]), InvalidOptionError, "maps"),
+        (lambda: choose(OUTCOME, CHANCE, clusters=["a"] * N), InvalidForecastsError, "clusters"),
+        (lambda: choose(OUTCOME, CHANCE, time=[1] * N), InvalidForecastsError, "time"),
         (lambda: choose(CHANCE, CHANCE), InferenceRefusedError, "outcomes 0 and 1"),
-        (lambda: choose(CHANCE, OUTCOME, confidence=1.0), InvalidOptionError, "confidence"),
+        (lambda: choose(OUTCOME, CHANCE, confidence=1.0), InvalidOptionError, "confidence"),
         (
             lambda: choose(cal.Joint.from_samples(OUTCOME, CHANCE), OUTCOME),
             InvalidForecastsError,
@@ -265,7 +268,7 @@ def test_forecasts_of_0_and_1_that_proved_wrong_do_not_stop_the_choice():
             "weigh the same",
         ),
         (
-            lambda: choose(CHANCE[:9], OUTCOME[:9], clusters=[1, 2] * 4 + [1], time=range(9)),
+            lambda: choose(OUTCOME[:9], CHANCE[:9], clusters=[1, 2] * 4 + [1], time=range(9)),
             InvalidForecastsError,
             "leave rows",
         ),
@@ -284,7 +287,7 @@ def test_certain_forecasts_that_failed_have_one_score_everywhere(forecast):
     y = rng.random(1000) < chance
     p = np.where(rng.random(1000) < (0.1 if forecast == "some are 1" else 2), 1.0, chance**2)
     failed = int(((p == 1) & ~y).sum())
-    choice = choose(p, y, rng=0, draws=99)
+    choice = choose(y, p, rng=0, draws=99)
     assert np.isinf(choice.before.log_loss)
     assert choice.before.failed == failed
     assert choice.table["score"][0] == np.inf
@@ -307,7 +310,7 @@ def test_certain_forecasts_that_failed_have_one_score_everywhere(forecast):
 
 
 def test_a_score_that_stays_infinite_gains_nothing_to_tell():
-    from calibrant.repair.choice import Gain
+    from calibrant.repair.rule import Gain
 
     gain = Gain(1.0, 0.5, 1.5, 0.1)
     assert gain.told(2.0, 1.0) is gain

@@ -17,8 +17,8 @@ from hypothesis import given
 import hostile
 from calibrant.data.groupings import grouped
 from calibrant.errors import CalibrantError, InvalidOptionError
-from calibrant.groups import GroupMap, repair_by_group
-from calibrant.repair import Identity, Platt, PriorShift, load
+from calibrant.groups import repair_by_group
+from calibrant.repair import GroupMap, Identity, Platt, PriorShift, load
 from calibrant.repair.files import apply_to_files
 from calibrant.repair.quoting import DIALECTS
 from oracles.strategies import universal
@@ -54,7 +54,7 @@ def test_hostile_labels_mean_themselves(dialect):
     wanted = hostile.expected(fitted, "site", values)
     assert in_database(fitted, dialect, "site", values) == pytest.approx(wanted, abs=1e-12)
     assert in_python(fitted, "site", values) == pytest.approx(wanted, abs=1e-12)
-    again = GroupMap.load(fitted.to_json())
+    again = load(fitted.to_json())
     assert hostile.expected(again, "site", values) == wanted
     assert again.to_json() == fitted.to_json()
 
@@ -116,7 +116,7 @@ def test_files_and_transform_agree_on_missing_values(kind, tmp_path):
     labels = ["a", "b", "missing"] if kind == "text" else [1.0, 2.0, np.nan]
     p, y, code = groups_off(labels)
     column = np.array(labels, dtype=object if kind == "text" else float)[code]
-    fitted = repair_by_group(p, y, {"g": column}, maps=["Platt"], draws=99, rng=0).map
+    fitted = repair_by_group(y, p, {"g": column}, maps=["Platt"], draws=99, rng=0).map
     wanted = fitted.transform(p, {"g": column})
     assert wanted[code == 2].mean() == pytest.approx(y[code == 2].mean(), abs=0.03)
     frame = pd.DataFrame({"prediction": p, "g": column})  # noqa: F841  # DuckDB finds it
@@ -174,7 +174,7 @@ def test_every_kind_of_value_goes_there_and_back_or_is_refused(name):
     column = np.array(values, dtype=object)
     fitted = hostile.patched("g", column, len(values))
     wanted = hostile.expected(fitted, "g", column)
-    again = GroupMap.load(fitted.to_json())
+    again = load(fitted.to_json())
     assert hostile.expected(again, "g", column) == wanted
     for place in ("duckdb", "sqlite"):
         if place in works:
@@ -198,7 +198,7 @@ def test_every_kind_of_value_goes_there_and_back_or_is_refused(name):
     ],
 )
 def test_cuts_of_dates_are_exact(dates):
-    fitted = GroupMap.load(hostile.patched("day", dates, dates.size).to_json())
+    fitted = load(hostile.patched("day", dates, dates.size).to_json())
     wanted = hostile.expected(fitted, "day", dates)
     values = dates.astype("datetime64[us]").tolist()
     assert in_database(fitted, "duckdb", "day", values, "timestamp") == pytest.approx(wanted)
@@ -208,7 +208,7 @@ def test_cuts_of_dates_are_exact(dates):
 
 def test_cuts_of_large_whole_numbers_are_exact():
     numbers = 2**60 + np.arange(60)
-    fitted = GroupMap.load(hostile.patched("n", numbers, 60).to_json())
+    fitted = load(hostile.patched("n", numbers, 60).to_json())
     wanted = hostile.expected(fitted, "n", numbers)
     assert in_database(fitted, "duckdb", "n", numbers.tolist(), "bigint") == pytest.approx(wanted)
     assert in_python(fitted, "n", numbers.tolist()) == pytest.approx(wanted)
@@ -308,7 +308,7 @@ def test_maps_take_the_units_that_they_say():
 def test_a_group_map_of_percent_stays_one():
     values = ["a", "b", None]
     unit = hostile.patched("g", values, 3)
-    percent = GroupMap.load(unit.with_scale("percent").to_json())
+    percent = load(unit.with_scale("percent").to_json())
     wanted = unit.transform([0.25] * 3, {"g": values})
     assert percent.transform([25.0] * 3, {"g": values}) == pytest.approx(wanted)
     names: dict = {}

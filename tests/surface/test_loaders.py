@@ -11,7 +11,7 @@ from hypothesis import given, settings
 import calibrant as cal
 import loaders
 from calibrant.errors import InvalidStateError
-from calibrant.groups import GroupMap
+from calibrant.repair import load
 
 every_loader = pytest.mark.parametrize("name", loaders.LOADERS)
 
@@ -74,7 +74,7 @@ def test_metadata_that_cannot_be_is_refused(field, value):
 def test_a_group_map_keeps_a_margin_below_a_half(least):
     stored = json.loads(loaders.LOADERS["labels"][0]) | {"least": least}
     with pytest.raises(InvalidStateError, match="least"):
-        GroupMap.load(stored)
+        load(stored)
 
 
 def test_a_monitor_has_no_debts():

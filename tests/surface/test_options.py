@@ -19,7 +19,7 @@ TOO_MUCH = {
         Y, P, kernel="polynomial", degree=size
     ),
     "draws": lambda size: cal.calibration_test(Y, P, draws=size),
-    "folds": lambda size: repair.choose(P, Y, folds=size),
+    "folds": lambda size: repair.choose(Y, P, folds=size),
     "bins of a map": lambda size: repair.Histogram(n_bins=size).fit(P, Y),
     "grid": lambda size: online.FosterForecaster(grid=size),
     "cells": lambda size: online.StreamRecalibrator(cells=size),

@@ -122,7 +122,7 @@ def test_a_map_by_group_reads_the_types_that_it_was_fitted_to(tmp_path):
     p = rng.random(4000).round(3)
     g = rng.choice(["007", "08", "a"], p.size)
     y = (rng.random(p.size) < np.where(g == "007", p**2, p)).astype(int)
-    choice = repair_by_group(p, y, by={"g": g}, rng=0)
+    choice = repair_by_group(y, p, by={"g": g}, rng=0)
     path = written(tmp_path / "rows.csv", csv("prediction,g", zip(p, g, strict=True)))
     apply_to_files(choice.map, path, tmp_path / "out.csv")
     out = pd.read_csv(tmp_path / "out.csv", dtype={"g": str})

@@ -177,7 +177,7 @@ def broken(tmp_path):
 
 def test_repair_by_group_writes_what_apply_reads_back(broken, tmp_path):
     """Rows, map, SQL and Python tell the same; a new site keeps the prediction of the map."""
-    from calibrant.groups import GroupMap
+    from calibrant.repair import load
 
     file = tmp_path / "broken.parquet"
     named = {name: tmp_path / f"made.{name}" for name in ("parquet", "json", "sql", "py")}
@@ -195,7 +195,7 @@ def test_repair_by_group_writes_what_apply_reads_back(broken, tmp_path):
         data["after"]["worst_group"]["smooth_error"]
         < data["before"]["worst_group"]["smooth_error"] / 2
     )
-    fitted = GroupMap.load(named["json"])
+    fitted = load(named["json"])
     by = {name: broken[name].to_numpy() for name in ("site", "size")}
     expected = fitted.transform(broken["prediction"].to_numpy(), by)
     fixed = pd.read_parquet(named["parquet"])
@@ -252,7 +252,7 @@ def test_apply_refuses_files_without_the_columns_of_the_groups(broken, tmp_path)
     from calibrant.groups import repair_by_group
 
     fitted = repair_by_group(
-        broken["prediction"], broken["outcome"], {"site": broken["site"]}, maps=["Platt"], rng=0
+        broken["outcome"], broken["prediction"], {"site": broken["site"]}, maps=["Platt"], rng=0
     ).map
     (tmp_path / "map.json").write_text(fitted.to_json(), encoding="utf-8")
     (tmp_path / "new.csv").write_text("prediction\n0.4\n", encoding="utf-8")

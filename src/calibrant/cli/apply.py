@@ -12,7 +12,9 @@ from calibrant.cli.write import check_files, say
 OutOption = Annotated[
     str, typer.Option(help="File for all rows with the new column: .parquet, .csv or .jsonl.")
 ]
-ColumnOption = Annotated[str, typer.Option(help="Name of the new column.")]
+ColumnOption = Annotated[
+    str, typer.Option(help="Name of the new column; with classes the beginning of their names.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
 
 
@@ -27,15 +29,16 @@ def apply(
     ] = None,
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
-    """Copy files with a column of recalibrated predictions."""
-    from calibrant.groups import GroupMap
+    """Copy files with a column of recalibrated predictions, or one for each class."""
+    from calibrant.repair import load
     from calibrant.repair.files import apply_to_files, check_output
+    from calibrant.repair.sql import group_columns, output_names
     from calibrant.words import count_text
     from calibrant.writing import drafted
 
     check_files({"--out": out}, [map_file, *files], force=force)
     check_output(out)
-    fitted = GroupMap.load(map_file)
+    fitted = load(map_file)
     with drafted(out) as draft:
         done = apply_to_files(
             fitted,
@@ -45,9 +48,10 @@ def apply(
             column=column,
             scale=scale,
         )
-    say(f"{count_text(done.rows, 'row')} with {column}: {out}")
+    names = ", ".join(output_names(fitted, column))
+    say(f"{count_text(done.rows, 'row')} with {names}: {out}")
     if done.strange:
         say(
             f"note: {count_text(done.strange, 'row')} with values that the fit has not seen in "
-            f"{', '.join(fitted.columns)} keep the prediction of the map for all rows"
+            f"{', '.join(group_columns(fitted))} keep the prediction of the map for all rows"
         )

@@ -45,8 +45,8 @@ class Choices:
     title: str | None
 
 
-def refuse_with_classes(given: Mapping[str, object], markdown: str | None) -> None:
-    """Refuse options that an audit of classes does not know."""
+def refuse_with_classes(given: Mapping[str, object], markdown: str | None = None) -> None:
+    """Refuse options that are not for classes."""
     unknown = [name for name, value in {**given, "--markdown": markdown}.items() if value]
     if unknown:
         raise InvalidOptionError(
@@ -71,7 +71,7 @@ def audit_class_files(
 
     with progress(STAGES + (html is not None)) as tell:
         tell("reading")
-        forecasts, clusters, dropped = read_class_files(
+        forecasts, beside, dropped = read_class_files(
             files,
             classes,
             prediction=columns.prediction,
@@ -83,7 +83,7 @@ def audit_class_files(
         )
         result = audit_forecasts(
             forecasts,
-            clusters,
+            beside.get("clusters"),
             choices.title or ", ".join(Path(file).name for file in files),
             dropped,
             Settings.read(

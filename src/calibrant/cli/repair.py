@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from calibrant.cli.apply import ColumnOption, ForceOption
+from calibrant.cli.classes import ClassesOption, refuse_with_classes
 from calibrant.cli.options import (
     ByOption,
     ClusterOption,
@@ -31,8 +31,11 @@ from calibrant.cli.options import (
 from calibrant.cli.write import check_files, say, write_text
 
 if TYPE_CHECKING:
-    from calibrant.groups import GroupMap
-    from calibrant.repair import RecalibrationMap
+    from calibrant.data.labels import Labels, Told
+    from calibrant.data.paths import Files
+    from calibrant.groups import GroupRepair
+    from calibrant.inputs.source import Roles
+    from calibrant.repair import Choice, RecalibrationMap
     from calibrant.repair.quoting import Dialect
 
 
@@ -52,6 +55,10 @@ def repair(
     dialect: Annotated[
         str, typer.Option(help="Kind of SQL: duckdb, postgres, spark or sqlite.")
     ] = "duckdb",
+    table: Annotated[
+        str | None,
+        typer.Option(help="Table of the SQL: a query in steps, which every map can be."),
+    ] = None,
     maps: Annotated[
         str | None, typer.Option(help="Maps to choose from, with commas; all by default.")
     ] = None,
@@ -59,6 +66,7 @@ def repair(
     folds: Annotated[int, typer.Option(help="Parts of the rows, each judged unseen.")] = 5,
     prediction: PredictionOption = "prediction",
     outcome: OutcomeOption = "outcome",
+    classes: ClassesOption = None,
     weight: WeightOption = None,
     by: ByOption = None,
     pairs: Annotated[  # noqa: FBT002
@@ -85,16 +93,13 @@ def repair(
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
     """Recalibrate forecasts: choose a map on rows it has not seen, or say to leave them alone."""
-    from calibrant.data.files import read_columns
     from calibrant.data.labels import Labels
     from calibrant.data.paths import settled
     from calibrant.decisions import DecisionTask
-    from calibrant.groups import repair_by_group
-    from calibrant.inputs.source import Roles, prepare, reading_notes
-    from calibrant.repair import choose
+    from calibrant.inputs.source import Roles, reading_notes
     from calibrant.repair.files import apply_to_files, check_output
     from calibrant.repair.quoting import dialect_of
-    from calibrant.repair.text import choice_text
+    from calibrant.repair.report_text import choice_text
     from calibrant.writing import drafted
 
     written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,
@@ -105,47 +110,42 @@ def repair(
         check_output(out)
     groups = names_of(by, "--by") or []
     found = context.with_resource(settled(files))
+    options: dict[str, Any] = {
+        "maps": names_of(maps, "--maps"),
+        "score": score,
+        "folds": folds,
+        "confidence": confidence,
+        "rng": seed,
+    }
+    reading = {"percent": scale is Scale.PERCENT, "drop_missing": na is Missing.DROP}
     roles = Roles(prediction, outcome, weight, cluster, groups, time)
-    labels = Labels.of(pos_label, neg_label, na_label)
-    read, told = read_columns(found, roles.parts(), labels)
-    forecasts = prepare(
-        read,
-        prediction,
-        outcome,
-        percent=scale is Scale.PERCENT,
-        drop_missing=na is Missing.DROP,
-        may_miss=groups,
-    )
-    columns = forecasts.columns
-    find = partial(repair_by_group, by={n: columns[n] for n in groups}, pairs=pairs)
-    choice = (find if groups else choose)(
-        forecasts.prediction,
-        forecasts.outcome,
-        sample_weight=None if weight is None else columns[weight],
-        maps=names_of(maps, "--maps"),
-        score=score,
-        task=None if task is None else DecisionTask.from_file(task),
-        clusters=None if cluster is None else columns[cluster],
-        time=None if time is None else columns[time],
-        folds=folds,
-        confidence=confidence,
-        rng=seed,
-    )
+    named = names_of(classes, "--classes")
+    if named is not None:
+        given = {"--by": groups, "--task": task, "--pos-label": pos_label,
+                 "--neg-label": neg_label, "--na-label": na_label}  # fmt: skip
+        refuse_with_classes(given)
+        chosen = _of_classes(found, roles, named, reading, options)
+    else:
+        decision = None if task is None else DecisionTask.from_file(task)
+        labels = Labels.of(pos_label, neg_label, na_label)
+        options |= {"task": decision, "pairs": pairs}
+        chosen = _of_two(found, roles, labels, reading, options)
+    choice, told, dropped = chosen
     if "-" not in written.values():
         say(choice_text(choice))
-        for note in reading_notes(found, told, forecasts.dropped):
+        for note in reading_notes(found, told, dropped):
             say(f"note: {note}")
     # All texts come first: a map that cannot be written must not leave some files behind.
     fitted = choice.map.with_scale(scale.value)
 
     def judged() -> str:
         shown = {"schema": 1, **choice.as_dict(), "map": fitted.to_dict()}
-        how = {"dropped": forecasts.dropped, "notes": reading_notes(found, told)}
+        how = {"dropped": dropped, "notes": reading_notes(found, told)}
         return json.dumps(shown | how, allow_nan=False)
 
     texts: list[tuple[str | None, Callable[[], str]]] = [
         (map_file, fitted.to_json),
-        (sql, lambda: _commented(fitted, prediction, dialect_of(dialect))),
+        (sql, lambda: _commented(fitted, prediction, table, column, dialect_of(dialect))),
         (python, fitted.to_python),
         (json_path, judged),
     ]
@@ -157,8 +157,60 @@ def repair(
         write_text(text, path)
 
 
-def _commented(fitted: RecalibrationMap | GroupMap, prediction: str, kind: Dialect) -> str:
+def _of_two(
+    files: Files, roles: Roles, labels: Labels, reading: dict[str, bool], options: dict[str, Any]
+) -> tuple[Choice | GroupRepair, Told | None, int]:
+    """Choose a map of two outcomes, with patches if columns of groups are named."""
+    from calibrant.data.files import read_columns
+    from calibrant.groups import repair_by_group
+    from calibrant.inputs.source import prepare
+    from calibrant.repair import choose
+
+    groups = cast("list[str]", roles.by)
+    read, told = read_columns(files, roles.parts(), labels)
+    forecasts = prepare(read, roles.prediction, roles.outcome, may_miss=groups, **reading)
+    columns = forecasts.columns
+    pairs = options.pop("pairs")
+    beside = {"sample_weight": roles.weight, "clusters": roles.clusters, "time": roles.time}
+    options |= {n: columns[str(c)] for n, c in beside.items() if c is not None}
+    rows = (forecasts.outcome, forecasts.prediction)
+    if groups:
+        by = {name: columns[name] for name in groups}
+        return repair_by_group(*rows, by, pairs=pairs, **options), told, forecasts.dropped
+    return choose(*rows, **options), told, forecasts.dropped
+
+
+def _of_classes(
+    files: Files,
+    roles: Roles,
+    classes: list[str],
+    reading: dict[str, bool],
+    options: dict[str, Any],
+) -> tuple[Choice | GroupRepair, Told | None, int]:
+    """Choose a map of classes."""
+    from calibrant.repair import choose
+    from calibrant.report.class_audit import read_class_files
+
+    forecasts, beside, dropped = read_class_files(
+        files.given,
+        classes,
+        prediction=roles.prediction,
+        outcome=roles.outcome,
+        weight=cast("str | None", roles.weight),
+        cluster=cast("str | None", roles.clusters),
+        time=cast("str | None", roles.time),
+        **reading,
+    )
+    return choose(forecasts, **beside, **options), None, dropped
+
+
+def _commented(
+    fitted: RecalibrationMap, prediction: str, table: str | None, column: str, kind: Dialect
+) -> str:
     """Write a map as SQL below its sentence, with what it takes and returns."""
     takes = {"unit": "probabilities in [0, 1]", "percent": "per cent"}[fitted.scale_]
-    said = kind.comment(f"{fitted.sentence} Takes {takes}, returns a probability in [0, 1].")
-    return f"{said}\n{fitted.to_sql(prediction, dialect=kind.name)}"
+    returns = "a probability in [0, 1]" if fitted.classes_ is None else "probabilities in [0, 1]"
+    said = kind.comment(f"{fitted.sentence} Takes {takes}, returns {returns}.")
+    columns = prediction if fitted.classes_ is None else None
+    text = fitted.to_sql(columns, table=table, name=column, dialect=kind.name)
+    return f"{said}\n{text}"

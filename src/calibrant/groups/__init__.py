@@ -2,7 +2,6 @@
 
 from calibrant.groups.audit import audit_groups, judge_groups
 from calibrant.groups.fits import Fit
-from calibrant.groups.group_map import GroupMap
 from calibrant.groups.group_repair import GroupRepair
 from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage
 from calibrant.groups.learned import LearnedAdvantage, learned_advantage
@@ -33,7 +32,6 @@ __all__ = [
     "Advantage",
     "Fit",
     "Group",
-    "GroupMap",
     "GroupRepair",
     "GroupWitness",
     "Groups",

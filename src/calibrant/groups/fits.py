@@ -11,11 +11,11 @@ from calibrant.arrays import Flags, Floats, Indices
 from calibrant.data import deal_folds, hold_out
 from calibrant.decisions import as_score
 from calibrant.errors import InvalidForecastsError
-from calibrant.groups.patches import patches_text
 from calibrant.groups.rounds import GroupedRows, Step
 from calibrant.groups.training import Found
-from calibrant.repair.choice import Gain, gain_of, is_clear
 from calibrant.repair.folds import Units
+from calibrant.repair.patches import patches_text
+from calibrant.repair.rule import Gain, gain_of, is_clear
 
 CELLS_OF_THE_REPORT = 10
 CONFIDENCE = 0.95

@@ -13,8 +13,6 @@ from calibrant.data.groupings import Partition
 from calibrant.groups.audit import judge_groups
 from calibrant.groups.division import Division
 from calibrant.groups.fits import Fit
-from calibrant.groups.group_map import GroupMap
-from calibrant.groups.patches import patches_text
 from calibrant.inference.interval import ConfidenceInterval
 from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous import Groups
@@ -22,10 +20,12 @@ from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import default_tolerance
 from calibrant.joint import Rows
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.repair import Choice, Judgement
-from calibrant.repair.choice import Gain, plain_table
+from calibrant.repair import Choice, GroupMap, Judgement
+from calibrant.repair.choice import plain_table
 from calibrant.repair.folds import Units
 from calibrant.repair.judgement import FEWEST_ROWS, WorstGroup
+from calibrant.repair.patches import patches_text
+from calibrant.repair.rule import Gain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +15,6 @@ from calibrant.data.rows import predictions_alone
 from calibrant.errors import InvalidOptionError
 from calibrant.groups.boosting import Boosted, Trees, boost, labels_of, table_of
 from calibrant.groups.fits import Fit, Jury, Search, judged_fit
-from calibrant.groups.patches import Patches, codes_of, unseen
 from calibrant.groups.rounds import GroupedRows, groupings_of
 from calibrant.groups.training import Cells, patch_powers
 from calibrant.joint import Rows
@@ -30,12 +27,13 @@ from calibrant.options import (
     refuse_unknown,
     whole,
 )
+from calibrant.repair import GroupMap
 from calibrant.repair.estimator import Estimator
-from calibrant.stored import load_json, restoring
+from calibrant.repair.parametric import unmoved
+from calibrant.repair.patches import Patches, codes_of, unseen
 
 METHODS = ("hkrr", "low_degree", "boosted")
 JUDGES = ("held_out", "fit")
-SCHEMA = 1
 
 
 class Multicalibrator(Estimator):
@@ -231,68 +229,57 @@ class Multicalibrator(Estimator):
         moved = self.transform(y_proba, by)
         return moved if moved.ndim == 2 else np.column_stack([1 - moved, moved])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fitted patches as plain data; `load` takes it back."""
+    def to_map(self) -> GroupMap:
+        """Return the fitted patches as a map of `calibrant.repair`: stored, exported, applied."""
         self._require_fitted()
         self._refuse_trees()
-        parameters = {name: v for name, v in self.get_params().items() if name != "learner"}
-        return {
-            "schema": SCHEMA,
-            "map": "Multicalibrator",
-            "parameters": parameters,
-            "sentence": self.sentence_,
-            **self.patches_.as_dict(),
-        }
+        return GroupMap(unmoved(), self.patches_)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted patches as plain data; `calibrant.repair.load` takes it back."""
+        return self.to_map().to_dict()
 
     def to_json(self) -> str:
-        """Return the fitted patches as JSON; `load` takes it back."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+        """Return the fitted patches as JSON; `calibrant.repair.load` takes it back."""
+        return self.to_map().to_json()
 
-    @classmethod
-    def load(cls, source: str | Path | Mapping[str, Any]) -> Multicalibrator:
-        """Load fitted patches from a file, JSON or plain data."""
-        data = load_json(source, "a stored Multicalibrator")
-        data.require_schema(SCHEMA)
-        data.choice("map", ("Multicalibrator",))
-        with restoring(data.what):
-            loaded = cls(**data.part("parameters").data)
-            loaded._check()
-            loaded._refuse_trees()
-        loaded.sentence_ = data.text("sentence")
-        loaded.patches_ = Patches.from_stored(data)
-        loaded.groupings_ = loaded.patches_.groupings
-        return loaded
+    def to_python(self, name: str = "recalibrate") -> str:
+        """Return the source of a Python function of a prediction and a dictionary of columns."""
+        return self.to_map().to_python(name)
 
     def to_sql(
         self,
-        table: str,
+        column: str = "prediction",
         *,
-        prediction: str = "prediction",
+        table: str | None = None,
         keep: Sequence[str] = (),
+        name: str = "recalibrated",
         dialect: str = "duckdb",
     ) -> str:
-        """Return a query that corrects the predictions of a table.
+        """Return SQL that corrects predictions, as `RecalibrationMap.to_sql` does.
 
         Parameters
         ----------
-        table : str
-            Table with the base predictions and the columns that were fitted to.
-        prediction : str, default="prediction"
+        column : str, default="prediction"
             Column of base predictions.
+        table : str, optional
+            Table with the base predictions and the columns that were fitted to: the answer is
+            then a query. Patches of cells make no expression and need it.
         keep : sequence of str, optional
-            Further columns to return.
+            Further columns that the query returns.
+        name : str, default="recalibrated"
+            Name of the new column of a query.
         dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
             Kind of SQL.
 
         Returns
         -------
         str
-            A query with the columns and `recalibrated`, which is NULL where the prediction is no
-            probability. Missing values are NULL or NaN.
+            An expression or a query; NULL where the prediction is no probability. Missing values
+            are NULL or NaN.
         """
-        self._require_fitted()
-        self._refuse_trees()
-        return self.patches_.sql(table, prediction, keep, dialect)
+        fitted = self.to_map()
+        return fitted.to_sql(column, table=table, keep=keep, name=name, dialect=dialect)
 
     @property
     def _by_the_letter(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,18 +17,18 @@ from calibrant.decisions import DecisionTask, as_score
 from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.fits import Fit, judged_fit
-from calibrant.groups.group_map import GroupMap
 from calibrant.groups.group_repair import GroupRepair
-from calibrant.groups.patches import Patches
 from calibrant.groups.rounds import GroupedRows, groupings_of
 from calibrant.groups.training import patch_powers
 from calibrant.inference.settings import Settings
 from calibrant.joint import Joint, Rows
 from calibrant.regression import rows_behind
-from calibrant.repair import Choice, RecalibrationMap
-from calibrant.repair.choice import Gain, candidates_of, choose_among, gain_of, is_clear
-from calibrant.repair.folds import Units, read_units
-from calibrant.repair.judgement import losses, mean_loss
+from calibrant.repair import Choice, GroupMap, RecalibrationMap
+from calibrant.repair.choice import candidates_of, choose_among
+from calibrant.repair.folds import Split, Units, read_units
+from calibrant.repair.losses import losses, mean_loss
+from calibrant.repair.patches import Patches
+from calibrant.repair.rule import Gain, gain_of, is_clear
 
 # Shift and stretch of a group: bias of its mean, and bias that grows with the prediction.
 DEGREE = 1
@@ -39,8 +39,8 @@ MOST_PATCHES = 100
 
 
 def repair_by_group(
-    y_proba: object,
     y_true: object,
+    y_proba: object,
     by: object,
     *,
     sample_weight: object = None,
@@ -60,10 +60,10 @@ def repair_by_group(
 
     Parameters
     ----------
-    y_proba : array-like of shape (n,) or (n, 2)
-        Predicted probabilities of outcome 1.
     y_true : array-like of shape (n,)
         Outcomes, 0 or 1.
+    y_proba : array-like of shape (n,) or (n, 2)
+        Predicted probabilities of outcome 1.
     by : mapping of str to array-like, frame, or array of shape (n, k)
         Columns that group the rows, as for `audit_groups`.
     sample_weight : array-like of shape (n,), optional
@@ -118,14 +118,14 @@ def repair_by_group(
     >>> site = rng.choice(["a", "b"], 4000)
     >>> p = rng.random(4000)
     >>> outcome = rng.random(4000) < np.where(site == "a", 0.7 * p, p)
-    >>> repair = repair_by_group(p, outcome, {"site": site}, rng=0)
+    >>> repair = repair_by_group(outcome, p, {"site": site}, rng=0)
     >>> repair.patched
     True
     >>> repair.map.transform([0.5, 0.5], {"site": ["a", "b"]}).round(1)
     array([0.3, 0.5])
     """
     settings = Settings.read(confidence=confidence, draws=draws, rng=rng)
-    if isinstance(y_proba, Joint):
+    if isinstance(y_true, Joint):
         raise InvalidForecastsError("a repair by group needs rows", "a Joint")
     rule = as_score(score)
     units, divided = _read(
@@ -149,7 +149,7 @@ def repair_by_group(
     scores = [mean_loss(seen, rule, p) for p in (seen.prediction, first, repaired)]
     gain, over = gain.told(*scores[1:]), over.told(scores[0], scores[2])
     if not patched:
-        fitted, repaired = replace(fitted, patches=Patches((), ())), first
+        fitted, repaired = GroupMap(fitted.base, Patches()), first
     return GroupRepair(
         map=fitted,
         plain=plain,
@@ -192,17 +192,13 @@ def _read(
     named = {f"part {i}": part.codes[order] for i, part in enumerate(parts)}
     named |= {f"grouping {i}": code[order] for i, code in enumerate(codes)}
     rows = rows.where(order)
-    units, kept = read_units(
-        rows.prediction,
-        rows.outcome,
-        rows.weight,
-        None,
+    split = Split(
+        folds,
         None if clusters is None else clusters[order],
         None if time is None else time[order],
         named,
-        folds,
-        rng,
     )
+    units, kept = read_units((rows.outcome, rows.prediction, rows.weight, None), split, rng)
     taken = list(kept.values())
     divided = [Partition(p.groupings, c) for p, c in zip(parts, taken, strict=False)]
     return units, _Divided(divided, taken[len(parts) :])

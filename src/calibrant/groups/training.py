@@ -13,8 +13,13 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.data.groupings import Codes
 from calibrant.groups.division import narrow
-from calibrant.groups.patches import Patch
-from calibrant.groups.rounds import GroupedRows, PatternGroups, Step, clear_of_noise
+from calibrant.groups.rounds import (
+    GroupedRows,
+    PatternGroups,
+    Step,
+    clear_of_noise,
+)
+from calibrant.repair.patches import Patch
 
 UNCLEAR = "no bias that is left is clear of noise"
 NOTHING_LEFT = "no violation is left"

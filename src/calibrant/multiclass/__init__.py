@@ -2,7 +2,6 @@
 
 from calibrant.joint.classes import ClassForecasts
 from calibrant.multiclass.canonical import CanonicalWitness, canonical_calibration_error
-from calibrant.multiclass.choice import ClassChoice, ClassJudgement, choose
 from calibrant.multiclass.decisions import (
     ActionWitness,
     decision_calibration_error,
@@ -10,14 +9,6 @@ from calibrant.multiclass.decisions import (
     promised_and_received,
 )
 from calibrant.multiclass.low_degree import MonomialWitness, low_degree_calibration_error
-from calibrant.multiclass.maps import (
-    ClassMap,
-    ClassWiseIsotonic,
-    Dirichlet,
-    Identity,
-    Temperature,
-    VectorScaling,
-)
 from calibrant.multiclass.monte_carlo import calibration_test
 from calibrant.multiclass.projected import SubsetWitness, projected_smooth_calibration_error
 from calibrant.multiclass.reductions import (
@@ -33,22 +24,13 @@ from calibrant.multiclass.tasks import MulticlassDecisionTask
 __all__ = [
     "ActionWitness",
     "CanonicalWitness",
-    "ClassChoice",
     "ClassForecasts",
-    "ClassJudgement",
-    "ClassMap",
     "ClassWise",
-    "ClassWiseIsotonic",
-    "Dirichlet",
-    "Identity",
     "MonomialWitness",
     "MulticlassDecisionTask",
     "SubsetWitness",
-    "Temperature",
-    "VectorScaling",
     "calibration_test",
     "canonical_calibration_error",
-    "choose",
     "class_wise",
     "decision_calibration_error",
     "fixed_decision_loss",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -10,23 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
+from calibrant.data.classes import read_classes, read_probabilities
+from calibrant.data.input import as_floats, read_table
 from calibrant.data.rows import Given, predictions_alone
-from calibrant.errors import InvalidStateError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.joint import Joint
-from calibrant.options import check_flag, refuse_unknown
+from calibrant.joint.classes import ClassForecasts, are_classes, as_forecasts
+from calibrant.options import check_flag, refuse_unknown, shown
 from calibrant.regression import rows_behind
+from calibrant.repair.class_export import class_python
+from calibrant.repair.class_forms import AnyForm, ClassForm, class_form_from
 from calibrant.repair.estimator import Estimator
-from calibrant.repair.forms import Form, form_from
-from calibrant.repair.quoting import dialect_of
-from calibrant.repair.texts import (
-    PERCENT,
-    SCALES,
-    UNIT,
-    free_name,
-    python_source,
-    sql_expression,
-)
-from calibrant.stored import Stored, restoring
+from calibrant.repair.export import PERCENT, SCALES, UNIT, free_name, python_source
+from calibrant.repair.forms import Form, Lines, Logistic, Steps, form_from
+from calibrant.stored import Stored, plain_value, restoring, value_from
 
 SCHEMA = 1
 
@@ -34,20 +32,20 @@ SCHEMA = 1
 class RecalibrationMap(Estimator):
     """A map of predictions that is fitted to outcomes: an estimator in scikit-learn's sense.
 
-    Subclasses implement `_fitted`.
+    Subclasses implement `_fitted` for two outcomes, `_fitted_to_classes` for classes, or both.
     """
 
     fitted_by = "form_"
-    order: ClassVar[int]
-    """Place among the maps from the simplest to the most flexible."""
+    for_two: ClassVar[bool] = True
+    """Whether it can be fitted to predictions of two outcomes."""
+    for_classes: ClassVar[bool] = False
+    """Whether it can be fitted to rows of probabilities of classes."""
     learned: ClassVar[tuple[str, ...]] = ()
     """Names of the fitted numbers that belong in an export."""
-    columns: ClassVar[tuple[str, ...]] = ()
-    """Columns that it looks at beside the predictions: none."""
-    text_columns: ClassVar[tuple[str, ...]] = ()
-    """Those of the columns whose values are text."""
-    form_: Form
+    form_: AnyForm
     """The fitted map as one of a few functions, of probabilities."""
+    classes_: tuple[Any, ...] | None = None
+    """Names of the classes that it was fitted to; None for two outcomes."""
     scale_: str = UNIT
     """Units of the predictions that it takes: "unit" or "percent". It returns probabilities."""
 
@@ -58,29 +56,42 @@ class RecalibrationMap(Estimator):
         sample_weight: object = None,
         *,
         pos_label: object = None,
+        classes: Sequence[Any] | None = None,
     ) -> Self:
         """Fit the map to predictions and outcomes.
 
         Parameters
         ----------
-        y_proba : Joint, or array-like of shape (n,), (n, 1) or (n, 2)
-            A Joint, or predicted probabilities of outcome 1.
+        y_proba : Joint, ClassForecasts, or array-like of shape (n,), (n, 1), (n, 2) or (n, K)
+            What was read before, predicted probabilities of outcome 1, or rows of probabilities
+            of K classes. Two columns are those of outcomes 0 and 1, unless `classes` names them
+            or the map is for classes only.
         y_true : array-like of shape (n,), optional
-            Outcomes; left out with a Joint.
+            Outcomes or labels; left out with a Joint or ClassForecasts.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows: a row of weight k counts like k rows.
         pos_label : object, optional
-            The label that counts as outcome 1.
+            The label that counts as outcome 1; not for classes.
+        classes : sequence of length K, optional
+            Names of the classes in the order of the columns.
 
         Returns
         -------
         The map itself.
         """
+        given: Joint | ClassForecasts
         if isinstance(y_proba, Joint):
-            joint = y_proba
+            given = y_proba
+        elif self.for_two and not are_classes(y_proba, classes):
+            given = Joint.from_rows(Given.read(y_true, y_proba, sample_weight, pos_label))
         else:
-            joint = Joint.from_rows(Given.read(y_true, y_proba, sample_weight, pos_label))
-        self.form_ = self._fitted(joint)
+            refuse_pos_label(pos_label)
+            read = (y_proba, y_true) if isinstance(y_proba, ClassForecasts) else (y_true, y_proba)
+            given = as_forecasts(*read, classes, sample_weight)
+        if isinstance(given, Joint):
+            self.form_, self.classes_ = self._fitted(given), None
+        else:
+            self.form_, self.classes_ = self._fitted_to_classes(given), given.classes
         self.scale_ = UNIT
         return self
 
@@ -105,12 +116,26 @@ class RecalibrationMap(Estimator):
         other.scale_ = scale
         return other
 
-    def transform(self, y_proba: object) -> npt.NDArray[np.float64]:
-        """Recalibrate predictions; they come back in the shape in which they were given."""
+    def transform(self, y_proba: object, by: object = None) -> npt.NDArray[np.float64]:  # noqa: ARG002
+        """Recalibrate predictions; they come back in the shape in which they were given.
+
+        Parameters
+        ----------
+        y_proba : array-like of shape (n,), (n, 1) or (n, 2); (n, K) for a map of classes
+            Predictions, in the units of `scale_`.
+        by : mapping of str to array-like, frame, or array of shape (n, k), optional
+            Columns of groups. Only maps with patches for groups look at them.
+
+        Returns
+        -------
+        array
+            Probabilities in [0, 1].
+        """
         self._require_fitted()
+        if self.classes_ is not None:
+            return self.form_(read_rows(y_proba, self.classes_, self.scale_))
         given = np.shape(y_proba) if hasattr(y_proba, "shape") else np.asarray(y_proba).shape
-        prediction = read_predictions(y_proba, self.scale_)
-        repaired = self.form_(prediction)
+        repaired = self.form_(read_predictions(y_proba, self.scale_))
         if given[1:] == (2,):
             return np.column_stack([1 - repaired, repaired])
         return repaired.reshape(given)
@@ -124,7 +149,7 @@ class RecalibrationMap(Estimator):
     def __call__(self, prediction: Floats) -> Floats:
         """Recalibrate probabilities, as `Joint.apply` asks."""
         self._require_fitted()
-        return self.form_(read_predictions(prediction))
+        return form_of_two(self)(read_predictions(prediction))
 
     @property
     def sentence(self) -> str:
@@ -134,7 +159,7 @@ class RecalibrationMap(Estimator):
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map as plain data; `load` takes it back."""
         self._require_fitted()
-        return {
+        stored: dict[str, Any] = {
             "schema": SCHEMA,
             "map": self.name,
             "parameters": self.get_params(),
@@ -143,50 +168,78 @@ class RecalibrationMap(Estimator):
             "scale": self.scale_,
             "sentence": self.sentence,
         }
+        if self.classes_ is not None:
+            stored["classes"] = [plain_value(name) for name in self.classes_]
+        return stored
 
     def to_json(self) -> str:
         """Return the fitted map as JSON; `load` takes it back."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def to_python(self, name: str = "recalibrate") -> str:
-        """Return the source of a Python function of one prediction, without dependencies.
+        """Return the source of a Python function without dependencies.
 
-        It takes the units of `scale_` and returns a probability in [0, 1].
+        It takes one prediction in the units of `scale_` and returns a probability in [0, 1]; that
+        of a map of classes takes and returns a list of probabilities in the order of `classes_`.
+        That of a map with patches takes a dictionary of the columns of the groups as well.
         """
         self._require_fitted()
-        return python_source(self.form_, free_name(name), self.sentence, self.scale_)
+        told = (free_name(name), self.sentence, self.scale_)
+        if self.classes_ is not None:
+            return class_python(self.form_, self.classes_, *told)
+        return python_source(form_of_two(self), *told)
 
-    def to_sql(self, column: str = "prediction", *, dialect: str = "duckdb") -> str:
-        """Return the map as an expression of SQL.
+    def to_sql(
+        self,
+        column: str | Sequence[str] | None = None,
+        *,
+        table: str | None = None,
+        keep: Sequence[str] = (),
+        name: str = "recalibrated",
+        dialect: str = "duckdb",
+    ) -> str:
+        """Return the map as SQL: an expression, a select list for classes, or a whole query.
 
         Parameters
         ----------
-        column : str, default="prediction"
-            Column of predictions, in the units of `scale_`.
+        column : str, or sequence of str, optional
+            Column of predictions, in the units of `scale_`: "prediction" by default. For a map of
+            classes the columns of their probabilities: those named like the classes by default.
+            Columns of groups have their own names.
+        table : str, optional
+            Table with these columns. With it the answer is a query in steps, which every map can
+            be written as; some are too long for an expression.
+        keep : sequence of str, optional
+            Further columns that the query returns.
+        name : str, default="recalibrated"
+            Name of the new column of a query; of the new columns of a map of classes the
+            beginning, before "_" and the class.
         dialect : {"duckdb", "postgres", "spark", "sqlite"}, default="duckdb"
             Kind of SQL.
 
         Returns
         -------
         str
-            A probability in [0, 1]; NULL where the column holds no prediction.
+            Probabilities in [0, 1]; NULL where there is no prediction, or none that can be. In
+            columns of groups NULL is missing, and so is NaN.
         """
+        from calibrant.repair.sql import select_text
+
         self._require_fitted()
-        return sql_expression(self.form_, column, dialect, self.scale_)
+        return select_text(self, column, table, keep, name, dialect)
 
-    def corrected(self, value: str, dialect: str) -> str:
-        """Return SQL for what becomes of a value of the map: nothing else."""
-        dialect_of(dialect)
-        return value
-
-    def strange(self, dialect: str) -> str:
-        """Return a condition of SQL for rows with values that the fit has not seen: none has."""
-        dialect_of(dialect)
-        return "1 = 0"
-
-    def restored(self, data: Stored) -> Self:
+    def _restored(self, data: Stored) -> Self:
         """Take over what was fitted from plain data."""
-        self.form_ = form_from(data.part("form"))
+        if data.has("classes"):
+            self.classes_ = _classes_from(data)
+            self.form_ = class_form_from(data.part("form"), len(self.classes_))
+        else:
+            self.form_ = form_from(data.part("form"))
+        if not (self.for_two if self.classes_ is None else self.for_classes):
+            raise InvalidStateError(
+                f"{data.what} must be fitted to what {self.name} can be fitted to",
+                "two outcomes" if self.classes_ is None else "classes",
+            )
         self.scale_ = data.choice("scale", SCALES)
         fitted = data.part("fitted")
         for name in self.learned:
@@ -197,29 +250,66 @@ class RecalibrationMap(Estimator):
             setattr(self, name, fitted.get(name))
         return self
 
+    @classmethod
+    def _from_stored(cls, data: Stored) -> Self:
+        """Make a fitted map from plain data."""
+        parameters = data.part("parameters")
+        if set(parameters.data) != set(cls().get_params()):
+            raise InvalidStateError(
+                f"parameters of {data.what} must be those of {cls.__name__}",
+                ", ".join(map(str, parameters.data)) or "none",
+            )
+        for name, value in parameters.data.items():
+            if not (value is None or isinstance(value, bool | str)):
+                parameters.number(name)
+        with restoring(data.what):
+            made = cls(**parameters.data)
+            made._restored(data)
+            with np.errstate(all="raise"):
+                _ = made.sentence  # numbers that no fit gives may not even be told
+        return made
+
     def _fitted(self, joint: Joint) -> Form:
         """Fit to a Joint and return the function."""
         raise NotImplementedError
 
-
-def load_map(data: Stored, maps: dict[str, type[RecalibrationMap]]) -> RecalibrationMap:
-    """Make a fitted map from plain data."""
-    data.require_schema(SCHEMA)
-    kind = maps[data.choice("map", maps)]
-    parameters = data.part("parameters")
-    if set(parameters.data) != set(kind().get_params()):
-        raise InvalidStateError(
-            f"parameters of {data.what} must be those of {kind.__name__}",
-            ", ".join(map(str, parameters.data)) or "none",
+    def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:
+        """Fit to forecasts of classes and return the function."""
+        raise InvalidForecastsError(
+            f"{self.name} is for two outcomes",
+            f"forecasts of {len(forecasts.classes)} classes",
+            "use Temperature, VectorScaling, Dirichlet or ClassWiseIsotonic",
         )
-    for name, value in parameters.data.items():
-        if not (value is None or isinstance(value, bool | str)):
-            parameters.number(name)
-    with restoring(data.what):
-        made = kind(**parameters.data).restored(data)
-        with np.errstate(all="raise"):
-            _ = made.sentence  # numbers that no fit gives may not even be told
-    return made
+
+
+def form_of_two(fitted: RecalibrationMap) -> Form:
+    """Return the function of a map of two outcomes."""
+    form = fitted.form_
+    if not isinstance(form, Steps | Lines | Logistic):
+        raise InvalidOptionError("the map must be of two outcomes", "a map of classes")
+    return form
+
+
+def refuse_pos_label(pos_label: object) -> None:
+    """Refuse a label for outcome 1 where there are classes."""
+    if pos_label is not None:
+        raise InvalidOptionError(
+            "pos_label is for two outcomes", shown(pos_label), "leave it out with classes"
+        )
+
+
+def read_rows(y_proba: object, classes: tuple[Any, ...], scale: str = UNIT) -> Floats:
+    """Read rows of probabilities of some classes, in their order."""
+    if isinstance(y_proba, ClassForecasts):
+        _refuse_other_classes(y_proba.classes, classes)
+        return y_proba.probability
+    table = read_table(y_proba, "y_proba")
+    if table.shape[1] != len(classes):
+        _refuse_other_classes((f"{table.shape[1]} columns",), classes)
+    read_classes(y_proba, classes, table.shape[1])
+    if scale == PERCENT:
+        table = as_floats(table) / 100
+    return read_probabilities(table, None, logits=False)[0]
 
 
 def read_predictions(y_proba: object, scale: str = UNIT) -> Floats:
@@ -233,3 +323,20 @@ def away_from_ends(value: Floats, joint: Joint, *, allow_certain: bool) -> Float
         return value
     least = 0.5 / (rows_behind(joint) + 1)
     return np.clip(value, least, 1 - least)
+
+
+def _refuse_other_classes(given: Sequence[Any], classes: tuple[Any, ...]) -> None:
+    if tuple(given) != classes:
+        raise InvalidForecastsError(
+            "probabilities must be of the classes that the map was fitted to",
+            f"{', '.join(map(str, given[:5]))} for {', '.join(map(str, classes[:5]))}",
+        )
+
+
+def _classes_from(data: Stored) -> tuple[Any, ...]:
+    names = tuple(value_from(name, "a stored class") for name in data.entries("classes"))
+    if len(names) < 2 or len(set(map(str, names))) < len(names):
+        raise InvalidStateError(
+            f"classes of {data.what} must be at least two different names", f"{names!r:.60}"
+        )
+    return names

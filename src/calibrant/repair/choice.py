@@ -13,55 +13,21 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.decisions.scores import AnyScore
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference.settings import Settings
+from calibrant.joint import Joint
+from calibrant.joint.classes import ClassForecasts, are_classes
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import shown
-from calibrant.regression import LEAST
-from calibrant.repair.base import RecalibrationMap
-from calibrant.repair.folds import Units, read_units
-from calibrant.repair.judgement import Judgement, failed_rows, finite, judge, losses, mean_loss
+from calibrant.repair.base import RecalibrationMap, refuse_pos_label
+from calibrant.repair.classes import MOST_CLASSES, Dirichlet
+from calibrant.repair.folds import Split, Units, read_class_units, read_units
+from calibrant.repair.judgement import Judgement, judge
+from calibrant.repair.losses import failed_rows, finite, losses, mean_loss, read_score
 from calibrant.repair.parametric import Identity
-from calibrant.repair.stored import MAPS
+from calibrant.repair.registry import CLASS_MAPS, MAPS
+from calibrant.repair.rule import Gain, gain_of, is_clear, simplest_of_the_best
 from calibrant.words import count_text
-
-# A gain of fewer standard errors leaves forecasts alone: calibrated ones reach it by luck in one
-# sample of twenty, were there but one map to try.
-CLEARLY = 1.645
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """Mean loss saved per row, out of sample, with the ends of a normal interval.
-
-    Where forecasts of exactly 0 or 1 failed the log score is infinite: so are then what a map
-    saves and both ends, or all are NaN if the score stays infinite.
-    """
-
-    value: float
-    low: float
-    high: float
-    standard_error: float
-
-    def told(self, before: float, after: float) -> Gain:
-        """Return what the mean scores before and after say, if one of them is infinite."""
-        if np.isfinite(before) and np.isfinite(after):
-            return self
-        value = np.nan if before == after else before - after
-        return Gain(value, value, value, np.nan)
-
-    def as_dict(self) -> dict[str, float | None]:
-        """Return plain data; what is infinite or not defined is None."""
-        return {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high)}
-
-    def text(self, score: str, confidence: float) -> str:
-        """Say what is saved."""
-        if np.isposinf(self.value):
-            return f"an infinite {score} score"
-        if np.isnan(self.value):
-            return f"something of the {score} score, which stays infinite"
-        sure = f"between {self.low:.2g} and {self.high:.2g} with {confidence * 100:.3g} %"
-        return f"{self.value:.2g} of the {score} score per row ({sure} confidence)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,9 +119,11 @@ class Choice:
 
 
 def choose(
-    y_proba: object,
-    y_true: object = None,
+    y_true: object,
+    y_proba: object = None,
     *,
+    by: object = None,
+    classes: Sequence[Any] | None = None,
     sample_weight: object = None,
     pos_label: object = None,
     maps: Sequence[RecalibrationMap | str] | None = None,
@@ -163,7 +131,6 @@ def choose(
     task: DecisionTask | None = None,
     clusters: object = None,
     time: object = None,
-    by: object = None,
     folds: int = 5,
     confidence: float = 0.95,
     draws: int = 999,
@@ -173,27 +140,32 @@ def choose(
 
     Parameters
     ----------
-    y_proba : Joint, or array-like of shape (n,) or (n, 2)
-        A Joint whose rows weigh the same within each level, or predicted probabilities of
-        outcome 1.
-    y_true : array-like of shape (n,), optional
-        Outcomes, 0 or 1; left out with a Joint.
+    y_true : Joint, ClassForecasts, or array-like of shape (n,)
+        A Joint whose rows weigh the same within each level, forecasts of classes read before, or
+        the outcomes: 0 and 1, or labels of classes.
+    y_proba : array-like of shape (n,), (n, 2) or (n, K), optional
+        Predicted probabilities of outcome 1, or rows of probabilities of K classes; left out with
+        a Joint or ClassForecasts.
+    by : array-like of shape (n,), or mapping of names to such, optional
+        Groups of rows, of which the worst is told before and after. A map with patches for groups
+        is looked for by `calibrant.groups.repair_by_group`.
+    classes : sequence of length K, optional
+        Names of the classes in the order of the columns; two columns are then classes, too.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows.
     pos_label : object, optional
-        The label that counts as outcome 1.
+        The label that counts as outcome 1; not for classes.
     maps : sequence of maps or their names, optional
-        What to choose from, simplest first; all by default. `Identity` always takes part.
+        What to choose from, simplest first; all by default, of two outcomes or of classes.
+        `Identity` always takes part.
     score : {"log", "brier", "spherical"}, DecisionTask or Score, default="log"
-        Proper score by which maps are compared.
+        Proper score by which maps are compared; for classes one of the three names.
     task : DecisionTask, optional
-        The caller's decision, whose loss before and after is told.
+        The caller's decision, whose loss before and after is told; for two outcomes.
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other: a fold takes all of a cluster.
     time : array-like of shape (n,), optional
         Times of the rows: maps learn from earlier rows only, and the earliest are not judged.
-    by : array-like of shape (n,), or mapping of names to such, optional
-        Groups of rows, of which the worst is told before and after.
     folds : int, default=5
         Number of parts. At most 1000.
     confidence : float, default=0.95
@@ -226,26 +198,41 @@ def choose(
     >>> rng = np.random.default_rng(0)
     >>> chance = rng.random(4000)
     >>> outcome = rng.random(4000) < chance
-    >>> choice = choose(chance**2, outcome, rng=0)
+    >>> choice = choose(outcome, chance**2, rng=0)
     >>> choice.leave_alone, round(choice.before.smooth_error.value, 2)
     (False, 0.17)
-    >>> choose(chance, outcome, rng=0).leave_alone
+    >>> choose(outcome, chance, rng=0).leave_alone
     True
+
+    Rows of probabilities of classes are told by their shape:
+
+    >>> true = rng.dirichlet(np.ones(3), 2000)
+    >>> labels = (true.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1)
+    >>> sharp = true**2 / (true**2).sum(axis=1, keepdims=True)
+    >>> choice = choose(labels, sharp, rng=0)
+    >>> choice.map.name, round(choice.map.temperature_)
+    ('Temperature', 2)
     """
     settings = Settings.read(confidence=confidence, draws=draws, rng=rng)
-    candidates = candidates_of(maps)
-    units, labels = read_units(
-        y_proba,
-        y_true,
-        sample_weight,
-        pos_label,
-        clusters,
-        time,
-        _named(by),
-        folds,
-        settings.rng,
-    )
-    return choose_among(units, labels, candidates, as_score(score), task, settings)
+    of_classes = isinstance(y_true, ClassForecasts) or are_classes(y_proba, classes)
+    rule = read_score(score, classes=of_classes)
+    split = Split(folds, clusters, time, _named(by))
+    if of_classes:
+        refuse_pos_label(pos_label)
+        _refuse_task(task)
+        given = (y_true, y_proba, classes, sample_weight)
+        units, labels = read_class_units(given, split, settings.rng)
+    else:
+        if y_proba is None and not isinstance(y_true, Joint):
+            raise InvalidForecastsError(
+                "a choice takes a Joint, ClassForecasts, or outcomes and predictions",
+                f"one argument of type {type(y_true).__name__}",
+                "call it as choose(y_true, y_proba)",
+            )
+        read = (y_true, y_proba, sample_weight, pos_label)
+        units, labels = read_units(read, split, settings.rng)
+    candidates = candidates_of(maps, units.classes)
+    return choose_among(units, labels, candidates, rule, task, settings)
 
 
 def choose_among(
@@ -257,12 +244,12 @@ def choose_among(
     settings: Settings,
 ) -> Choice:
     """Choose a map by its score on rows that are split into folds."""
-    held = _cross_fitted(units, candidates)
+    held = cross_fitted(units, candidates)
     judged = units.judged
     seen, labels = units.where(judged), {name: column[judged] for name, column in labels.items()}
     held = {name: values[judged] for name, values in held.items()}
     lost = {name: losses(rule, seen, values) for name, values in held.items()}
-    chosen, behind = _simplest_of_the_best(seen, lost)
+    chosen, behind = simplest_of_the_best(seen, lost)
     gains = {
         name: gain_of(seen, lost["Identity"] - lost[name], settings.confidence) for name in lost
     }
@@ -283,7 +270,7 @@ def choose_among(
         "chosen": [name == chosen for name in lost],
     }
     best = max(gains, key=lambda name: gains[name].value)
-    fitted = candidates[chosen].fit(units.joint(units.prediction))
+    fitted = candidates[chosen].fit(units.lesson())
     return Choice(
         map=fitted,
         table=table,
@@ -298,21 +285,28 @@ def choose_among(
     )
 
 
-def candidates_of(maps: object) -> dict[str, RecalibrationMap]:
+def candidates_of(
+    maps: object, classes: tuple[Any, ...] | None = None
+) -> dict[str, RecalibrationMap]:
     """Unfitted maps by name, the identity first, then in the order given."""
+    known = MAPS if classes is None else CLASS_MAPS
     if maps is None:
-        return {name: kind() for name, kind in MAPS.items()}
+        found = {name: kind() for name, kind in known.items()}
+        if classes is not None and len(classes) > MOST_CLASSES:
+            del found[Dirichlet.__name__]
+        return found
     if not isinstance(maps, Sequence) or isinstance(maps, str):
         raise InvalidOptionError("maps must be a list of maps or of their names", shown(maps))
-    found: dict[str, RecalibrationMap] = {"Identity": Identity()}
+    found = {"Identity": Identity()}
     for item in maps:
-        if isinstance(item, RecalibrationMap):
+        if isinstance(item, RecalibrationMap) and type(item) in known.values():
             name, one = repr(item).removesuffix("()"), type(item)(**item.get_params())
-        elif isinstance(item, str) and item in MAPS:
-            name, one = item, MAPS[item]()
+        elif isinstance(item, str) and item in known:
+            name, one = item, known[item]()
         else:
+            whose = "two outcomes" if classes is None else "classes"
             raise InvalidOptionError(
-                f"maps must be maps, or names among {', '.join(MAPS)}", shown(item)
+                f"maps must be maps of {whose}, or names among {', '.join(known)}", shown(item)
             )
         found[name] = one
     return found
@@ -344,53 +338,22 @@ def _named(by: object) -> dict[str, Any]:
     return dict(by) if isinstance(by, Mapping) else {"group": by}
 
 
-def _cross_fitted(units: Units, candidates: dict[str, RecalibrationMap]) -> dict[str, Floats]:
+def _refuse_task(task: object) -> None:
+    if task is not None:
+        raise InvalidOptionError(
+            "task is for two outcomes",
+            f"{type(task).__name__} with classes",
+            "compare multiclass.fixed_decision_loss before and after the map",
+        )
+
+
+def cross_fitted(units: Units, candidates: dict[str, RecalibrationMap]) -> dict[str, Floats]:
     """Recalibrated predictions of every map, each row by a map that has not seen it."""
     held = {name: units.prediction.copy() for name in candidates}
     for fold in units.folds:
         inside = np.flatnonzero(units.fold == fold)
-        taught = units.taught(fold)
+        lesson = units.lesson(units.teaching(fold))
         for name, candidate in candidates.items():
             if name != "Identity":
-                held[name][inside] = candidate.fit(taught).form_(units.prediction[inside])
+                held[name][inside] = candidate.fit(lesson).form_(units.prediction[inside])
     return held
-
-
-def _simplest_of_the_best(units: Units, lost: dict[str, Floats]) -> tuple[str, dict[str, float]]:
-    """First map whose loss is within one standard error of the best; how far each is behind."""
-    best = min(lost, key=lambda name: float(units.weight @ lost[name]))
-    behind = {}
-    for name, values in lost.items():
-        difference = gain_of(units, values - lost[best], 0.95)
-        error = difference.standard_error
-        behind[name] = difference.value / error if error > 0 else 0.0
-    return next(name for name in lost if behind[name] <= 1), behind
-
-
-def is_clear(gain: Gain, units: Units, score: Score, first: Floats, repaired: Floats) -> bool:
-    """Whether a gain is beyond noise: of the sample, or of one in which the first were right."""
-    noise = max(gain.standard_error, _luck(units, score, first, repaired))
-    return gain.value > CLEARLY * noise
-
-
-def _luck(units: Units, score: Score, first: Floats, repaired: Floats) -> float:
-    """Spread of the mean gain if the first forecasts were right: few events may not show it."""
-    before, after = (
-        score.losses(np.clip(values, LEAST, 1 - LEAST)) for values in (first, repaired)
-    )
-    if_not, if_so = (old - new for old, new in zip(before, after, strict=True))
-    chance = first * (1 - first)
-    return float(np.sqrt(units.square @ (chance * (if_so - if_not) ** 2)) / units.weight.sum())
-
-
-def gain_of(units: Units, saved: Floats, confidence: float) -> Gain:
-    """Mean of what is saved, with a normal interval that is robust to clusters."""
-    from scipy.special import ndtri
-
-    cases = units.cases(units.prediction)
-    total = float(units.weight.sum())
-    mean = float(cases.total(saved)) / total
-    variance = float(cases.covariance((saved - mean)[:, np.newaxis])[0, 0])
-    error = float(np.sqrt(variance)) / total
-    reach = float(ndtri((1 + confidence) / 2)) * error
-    return Gain(mean, mean - reach, mean + reach, error)

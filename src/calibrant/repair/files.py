@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from calibrant.data.files import numbers_explained, opened_table
 from calibrant.data.labels import Labels
@@ -14,10 +13,21 @@ from calibrant.data.paths import Paths
 from calibrant.data.tables import Part, Table, literal, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.options import refuse_unknown
-from calibrant.repair.forms import Form, Logistic
+from calibrant.repair.base import RecalibrationMap, form_of_two
+from calibrant.repair.export import PERCENT, SCALES, UNIT, form_text, guarded, read_column
+from calibrant.repair.forms import Logistic
+from calibrant.repair.group_map import GroupMap
 from calibrant.repair.lookup import looked_up
+from calibrant.repair.patches import MOST_NESTED, Patches
 from calibrant.repair.quoting import dialect_of
-from calibrant.repair.texts import PERCENT, SCALES, UNIT, form_text, guarded, read_column
+from calibrant.repair.sql import (
+    free_mark,
+    input_columns,
+    nested,
+    output_names,
+    patched_plan,
+    plan_of,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,38 +43,6 @@ WRITERS = {
 NO_PROBABILITY = "no probability"
 
 
-class Written(Protocol):
-    """A fitted map that can be written as SQL."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns that it looks at beside the predictions."""
-        ...
-
-    @property
-    def text_columns(self) -> tuple[str, ...]:
-        """Those of the columns whose values are text."""
-        ...
-
-    @property
-    def form_(self) -> Form:
-        """The map for all rows."""
-        ...
-
-    @property
-    def scale_(self) -> str:
-        """Units of the predictions that it takes."""
-        ...
-
-    def corrected(self, value: str, dialect: str) -> str:
-        """Write what becomes of a prediction of the map for all rows, which is not NULL."""
-        ...
-
-    def strange(self, dialect: str) -> str:
-        """Write a condition for rows with values that were not seen in the fit."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Applied:
     """How many rows were written."""
@@ -75,7 +53,7 @@ class Applied:
 
 
 def apply_to_files(
-    fitted: Written,
+    fitted: RecalibrationMap,
     paths: Paths,
     out: str | Path,
     *,
@@ -83,24 +61,26 @@ def apply_to_files(
     column: str = "recalibrated",
     scale: str | None = None,
 ) -> Applied:
-    """Copy files to one file with a column of recalibrated predictions, piece by piece.
+    """Copy files to one file with new columns of recalibrated predictions, piece by piece.
 
     Parameters
     ----------
-    fitted : RecalibrationMap or GroupMap
-        A fitted map.
+    fitted : RecalibrationMap
+        A fitted map of any kind.
     paths : str, Path or a sequence of them
         CSV, Parquet or JSON lines files, or globs of them; "-" is standard input.
     out : str or Path
         File to write, Parquet, CSV or JSON lines by the end of its name. Columns of CSV keep their
         letters in CSV; elsewhere they are numbers if all their rows are, and text otherwise.
     prediction : str, default="prediction"
-        Column of predictions.
+        Column of predictions. For a map of classes the columns are those named like the classes;
+        if they are not there, this one holds lists in the order of the classes.
     column : str, default="recalibrated"
-        Name of the new column; a missing prediction stays missing.
+        Name of the new column; a missing prediction stays missing. For a map of classes there is
+        one for each, whose name goes on with "_" and the class.
     scale : {"unit", "percent"}, optional
         Units of the predictions in the files; by default those that the map takes. The new
-        column holds probabilities in [0, 1].
+        columns hold probabilities in [0, 1].
 
     Returns
     -------
@@ -109,31 +89,50 @@ def apply_to_files(
     """
     import duckdb
 
-    kind = check_output(out)
+    how = check_output(out)
     if scale is not None:
         refuse_unknown("scale", scale, SCALES)
     units = fitted.scale_ if scale is None else scale
-    parts = dict.fromkeys(fitted.columns, Part.VALUE)
-    parts |= dict.fromkeys(fitted.text_columns, Part.TEXT) | {prediction: Part.NUMBER}
+    patches = _patches_of(fitted)
+    names = output_names(fitted, column)
+    kind = dialect_of("duckdb")
     with opened_table(paths) as table:
         connection = table.connection
-        _refuse_taken(table.columns, column)
+        _refuse_taken(table.columns, names)
+        parts, lists = _parts(fitted, patches, prediction, table.columns)
         rows = _Rows.of(table, parts, Path(out).suffix.lower())
-        selected = _query(connection, fitted, rows.source, rows.columns, prediction, column, units)
+        selected = _query(connection, fitted, rows, prediction, names, units, lists=lists)
         try:
             with numbers_explained(table, parts):
-                copied = f"copy ({rows.restored(selected)}) to {literal(str(out))} ({kind})"
+                copied = f"copy ({rows.restored(selected)}) to {literal(str(out))} ({how})"
                 done = connection.execute(copied).fetchone()
                 strange = 0
-                if fitted.columns:
-                    counted = f"select count(*) from {rows.source} where {fitted.strange('duckdb')}"  # noqa: S608
+                if patches.columns:
+                    unseen = f"not ({patches.seen(kind)})"
+                    counted = f"select count(*) from {rows.source} where {unseen}"  # noqa: S608
                     (strange,) = connection.execute(counted).fetchone() or (0,)
         except duckdb.IOException as error:
             # Such as a full disk: no fault of the map or the rows.
             raise OSError(str(error).splitlines()[0]) from error
         except duckdb.Error as error:
-            raise _explained(error, prediction, units) from error
+            raise _explained(error, fitted, prediction, units) from error
     return Applied(int(done[0]) if done else 0, int(strange))
+
+
+def _patches_of(fitted: RecalibrationMap) -> Patches:
+    return fitted.patches if isinstance(fitted, GroupMap) else Patches()
+
+
+def _parts(
+    fitted: RecalibrationMap, patches: Patches, prediction: str, present: Sequence[str]
+) -> tuple[dict[str, Part], bool]:
+    """Say how each column is read, and whether probabilities of classes stand in lists."""
+    columns = input_columns(fitted, None if fitted.classes_ is not None else prediction)
+    if fitted.classes_ is not None and prediction in present and not {*columns} <= {*present}:
+        return {prediction: Part.NUMBERS}, True
+    parts = dict.fromkeys(patches.columns, Part.VALUE)
+    parts |= dict.fromkeys(patches.text_columns, Part.TEXT) | dict.fromkeys(columns, Part.NUMBER)
+    return parts, False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,46 +189,99 @@ def check_output(out: str | Path) -> str:
 
 def _query(
     connection: duckdb.DuckDBPyConnection,
-    fitted: Written,
-    source: str,
-    present: Sequence[str],
+    fitted: RecalibrationMap,
+    rows: _Rows,
     prediction: str,
-    column: str,
+    names: Sequence[str],
     scale: str,
+    *,
+    lists: bool,
 ) -> str:
-    """Write the query for all columns and the new one: by a formula, or looked up."""
+    """Write the query for all columns and the new ones."""
     kind = dialect_of("duckdb")
+    mark = free_mark([*rows.columns, *names])
+    if fitted.classes_ is None:
+        return _of_two(connection, fitted, rows.source, prediction, names[0], scale, mark)
+    source, columns = rows.source, input_columns(fitted, None)
+    refusal = f"error('{NO_PROBABILITY}')"
+    if not lists:
+        plan = plan_of(fitted, columns, names, kind, scale, mark, refusal)
+        return nested(source, plan, kind)
+    column, count = kind.quoted(prediction), len(columns)
+    whole = f"case when len({column}) = {count} then {column} when {column} is not null "
+    listed = [kind.quoted(f"{mark}c{k}") for k in range(count)]
+    taken = [f"({whole}then {refusal} end)[{k + 1}] as {name}" for k, name in enumerate(listed)]
+    source = f"(select *, {', '.join(taken)} from {source})"  # noqa: S608
+    columns = [f"{mark}c{k}" for k in range(count)]
+    plan = plan_of(fitted, columns, names, kind, scale, f"{mark}m", refusal)
+    return f"select * exclude ({', '.join(listed)}) from ({nested(source, plan, kind)})"  # noqa: S608
+
+
+def _of_two(
+    connection: duckdb.DuckDBPyConnection,
+    fitted: RecalibrationMap,
+    source: str,
+    prediction: str,
+    name: str,
+    scale: str,
+    mark: str,
+) -> str:
+    """Write the query for a map of two outcomes: by a formula or looked up, then patched."""
+    kind = dialect_of("duckdb")
+    patches, form = _patches_of(fitted), form_of_two(fitted)
+    in_steps = not patches.affine or len(patches.patches) > MOST_NESTED
+    target = kind.quoted(f"{mark}base" if in_steps else name)
+
+    def corrected(value: str) -> str:
+        if in_steps or not isinstance(fitted, GroupMap):
+            return value
+        return patches.corrected(value, fitted.least, kind)
+
     refusal = f"error('{NO_PROBABILITY}')"
     x = read_column(prediction, kind, scale)
-    form, corrected = fitted.form_, partial(fitted.corrected, dialect="duckdb")
     if isinstance(form, Logistic):
         value = guarded(corrected(form_text(form, x, kind)), x, kind, refusal)
-        return f"select *, {value} as {kind.quoted(column)} from {source}"  # noqa: S608
-    mark = "_"
-    while any(name.startswith(mark) for name in [*present, column]):
-        mark += "_"
-    probability = guarded(kind.within(x, 0.0, 1.0), x, kind, refusal)
-    return looked_up(connection, form, source, probability, kind.quoted(column), mark, corrected)
+        query = f"select *, {value} as {target} from {source}"  # noqa: S608
+    else:
+        probability = guarded(kind.within(x, 0.0, 1.0), x, kind, refusal)
+        query = looked_up(connection, form, source, probability, target, mark, corrected)
+    if not (in_steps and isinstance(fitted, GroupMap)):
+        return query
+    # Each step is nested in the next one.
+    connection.execute(f"set max_expression_depth to {1000 + 10 * len(patches.patches)}")
+    plan = patched_plan(fitted, [], target, name, kind, mark)
+    return f"select * exclude ({target}) from ({nested(f'({query})', plan, kind)})"  # noqa: S608
 
 
-def _refuse_taken(present: Sequence[str], column: str) -> None:
-    if column.lower() in {name.lower() for name in present}:
+def _refuse_taken(present: Sequence[str], names: Sequence[str]) -> None:
+    lowered = {name.lower() for name in present}
+    taken = [name for name in names if name.lower() in lowered]
+    if taken:
         raise InvalidOptionError(
-            f"the new column {column!r} must not be there yet",
+            f"the new column {taken[0]!r} must not be there yet",
             f"columns {', '.join(present)}",
-            "name it with --column",
+            "give it another name",
         )
 
 
-def _explained(error: Exception, prediction: str, scale: str) -> Exception:
+def _explained(
+    error: Exception, fitted: RecalibrationMap, prediction: str, scale: str
+) -> Exception:
     said = str(error).splitlines()[0]
-    if NO_PROBABILITY in said:
-        unit = scale == UNIT
+    if NO_PROBABILITY not in said:
+        return InvalidForecastsError("the map must apply to the file", said.rstrip("."))
+    unit = scale == UNIT
+    other = f"if they are {'per cent' if unit else 'probabilities'} say "
+    hint = f"{other}scale='{PERCENT if unit else UNIT}'"
+    if fitted.classes_ is not None:
         return InvalidForecastsError(
-            f"column {prediction!r} must hold "
-            + ("probabilities in [0, 1]" if unit else "per cent from 0 to 100"),
-            "values that are none",
-            f"if they are {'per cent' if unit else 'probabilities'} say "
-            f"scale='{PERCENT if unit else UNIT}'",
+            f"probabilities of the classes must sum to {'one' if unit else '100'} in each row",
+            "rows that do not",
+            hint,
         )
-    return InvalidForecastsError("the map must apply to the file", said.rstrip("."))
+    return InvalidForecastsError(
+        f"column {prediction!r} must hold "
+        + ("probabilities in [0, 1]" if unit else "per cent from 0 to 100"),
+        "values that are none",
+        hint,
+    )

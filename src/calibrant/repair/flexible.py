@@ -63,7 +63,6 @@ class Isotonic(RecalibrationMap):
     array([0.1, 0.5, 0.5, 0.7])
     """
 
-    order = 5
     learned = ("pools_",)
     pools_: int
     form_: Lines
@@ -117,7 +116,6 @@ class Histogram(RecalibrationMap):
     array([0.5, 0.9])
     """
 
-    order = 7
     learned = ("bins_",)
     bins_: int
     form_: Steps
@@ -188,7 +186,6 @@ class Smooth(RecalibrationMap):
     array([0.3, 0.4])
     """
 
-    order = 6
     learned = ("bandwidth_",)
     bandwidth_: float
     form_: Lines
@@ -242,7 +239,6 @@ class VennAbers(RecalibrationMap):
     (array([0.        , 0.66666667]), array([0.5, 1. ]), array([0.33333333, 0.75      ]))
     """
 
-    order = 8
     learned = ("mean_width_",)
     mean_width_: float
     form_: Steps
@@ -295,7 +291,7 @@ class VennAbers(RecalibrationMap):
         ends = {"low": self.low_.as_dict(), "high": self.high_.as_dict()}
         return super().to_dict() | {"interval": ends}
 
-    def restored(self, data: Stored) -> Self:
+    def _restored(self, data: Stored) -> Self:
         """Take over what was fitted from plain data."""
         ends = data.part("interval")
         low, high = (form_from(ends.part(end)) for end in ("low", "high"))
@@ -305,7 +301,7 @@ class VennAbers(RecalibrationMap):
         if bool((low(at) > high(at)).any()):
             raise InvalidStateError("the lower end of an interval must not exceed the upper one")
         self.low_, self.high_ = low, high
-        return super().restored(data)
+        return super()._restored(data)
 
     @property
     def sentence(self) -> str:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, Indices
+from calibrant.arrays import Flags, Floats, Indices
 from calibrant.data import EARLIEST, deal_clusters, deal_folds, deal_in_time, dealt
-from calibrant.data.input import read_labels
+from calibrant.data.classes import read_row_weights
+from calibrant.data.input import read_full_column, read_labels
 from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError
 from calibrant.inference.evidence import Cases, Evidence
 from calibrant.joint import Joint, Rows
+from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
 from calibrant.joint.sums import LevelSums
 from calibrant.options import MOST_FOLDS, whole
+
+Labels = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,9 @@ class Units:
     """Rows, or equal rows of one fold added up."""
 
     prediction: Floats
+    """Predictions of outcome 1; for classes a table with a column for each."""
     outcome: Floats
+    """0 or 1; for classes the number of the one that happened."""
     weight: Floats
     square: Floats
     """Sum of squared weights."""
@@ -36,6 +42,8 @@ class Units:
     cluster: Indices | None = None
     forward: bool = False
     """Whether folds follow each other in time, so that only earlier ones teach."""
+    classes: tuple[Any, ...] | None = None
+    """Names of the classes; None for two outcomes."""
 
     @property
     def folds(self) -> range:
@@ -43,11 +51,11 @@ class Units:
         return range(int(self.fold.max()) + 1)
 
     @property
-    def judged(self) -> npt.NDArray[np.bool_]:
+    def judged(self) -> Flags:
         """Rows that some map is judged on."""
         return np.asarray(self.fold != EARLIEST)
 
-    def teaching(self, fold: int) -> npt.NDArray[np.bool_]:
+    def teaching(self, fold: int) -> Flags:
         """Rows to learn from when a fold is judged: none of the fold, of its clusters, or later."""
         keep = self.fold < fold if self.forward else self.fold != fold
         if self.forward and self.cluster is not None:
@@ -60,12 +68,24 @@ class Units:
             )
         return np.asarray(keep)
 
-    def taught(self, fold: int) -> Joint:
-        """Joint of the rows to learn from when a fold is judged."""
-        return self.joint(self.prediction, self.teaching(fold))
+    def lesson(self, keep: Flags | None = None) -> Joint | ClassForecasts:
+        """Return what maps are fitted to: all rows, or some."""
+        rows = self if keep is None else self.where(keep)
+        forecasts = rows.forecasts(rows.prediction)
+        return self.joint(self.prediction, keep) if forecasts is None else forecasts
 
-    def joint(self, prediction: Floats, keep: npt.NDArray[np.bool_] | None = None) -> Joint:
-        """Joint of these rows with some predictions."""
+    def forecasts(self, prediction: Floats) -> ClassForecasts | None:
+        """Return these rows with some probabilities of classes; None for two outcomes."""
+        if self.classes is None:
+            return None
+        label = self.outcome.astype(np.intp)
+        return ClassForecasts(prediction, label, self.classes, self.weight)
+
+    def joint(self, prediction: Floats, keep: Flags | None = None) -> Joint:
+        """Joint of these rows with some predictions; of classes, that of the most likely one."""
+        if self.classes is not None:
+            rows = self if keep is None else self.where(keep)
+            return Joint.from_rows(rows.rows(prediction if keep is None else prediction[keep]))
         sums = LevelSums(
             prediction=prediction,
             weight=self.weight,
@@ -77,7 +97,14 @@ class Units:
             sums = sums.where(keep)
         return Joint(sums.in_order().levels())
 
-    def where(self, keep: npt.NDArray[np.bool_]) -> Units:
+    def rows(self, prediction: Floats) -> Rows:
+        """Return these rows, one by one, with some predictions; of classes, the most likely one."""
+        forecasts = self.forecasts(prediction)
+        if forecasts is not None:
+            return forecasts.top_label_rows()
+        return Rows(np.ascontiguousarray(prediction), self.outcome, self.weight)
+
+    def where(self, keep: Flags) -> Units:
         """Keep some of the rows."""
         return Units(
             self.prediction[keep],
@@ -88,6 +115,7 @@ class Units:
             self.fold[keep],
             None if self.cluster is None else self.cluster[keep],
             self.forward,
+            self.classes,
         )
 
     def cases(self, prediction: Floats) -> Cases:
@@ -101,9 +129,8 @@ class Units:
         """Rows with some predictions, for intervals of calibration errors."""
         if self.cluster is None and not bool((self.count == 1).all()):
             return Evidence.of_joint(self.joint(prediction))
-        rows = Rows(np.ascontiguousarray(prediction), self.outcome, self.weight)
         several = self.cluster is not None and np.unique(self.cluster).size > 1
-        return Evidence.of_rows(rows, self.cluster if several else None)
+        return Evidence.of_rows(self.rows(prediction), self.cluster if several else None)
 
 
 def split_counts(joint: Joint, folds: int, rng: np.random.Generator) -> Units:
@@ -145,99 +172,143 @@ def _ones_among(rows: Any, positives: Any, rng: np.random.Generator) -> Any:
     return ones
 
 
-def split_rows(
-    rows: Rows,
-    clusters: object,
-    time: object,
-    folds: int,
-    rng: np.random.Generator,
-    labels: Iterable[npt.NDArray[Any]] = (),
-) -> Units:
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How rows are to be split, and what else is known of them."""
+
+    folds: int = 5
+    clusters: object = None
+    """Labels of rows that depend on each other: a fold takes all of a cluster."""
+    time: object = None
+    """Times of the rows: maps learn from earlier rows only."""
+    by: Mapping[str, Any] = field(default_factory=dict)
+    """Groups of the rows."""
+
+    @property
+    def count(self) -> int:
+        """Number of folds."""
+        return whole("folds", self.folds, 2, MOST_FOLDS)
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is known of the rows besides."""
+        return self.clusters is None and self.time is None and not self.by
+
+
+def split_rows(rows: Units, split: Split, rng: np.random.Generator) -> tuple[Units, Labels]:
     """Split rows into folds: whole clusters together, in the order of time if it is given.
 
-    Labels are what is known about the rows besides.
+    Labels of the groups come back without rows that weigh nothing, which the units lack as well.
     """
-    size = rows.prediction.size
-    outcome = np.asarray(rows.outcome, dtype=np.float64)
-    weight = np.ones(size) if rows.weight is None else rows.weight
+    size = rows.outcome.size
+    count = min(split.count, int((rows.weight > 0).sum()))
+    labels = {name: read_labels(values, name, size) for name, values in split.by.items()}
     cluster = None
-    if clusters is not None:
-        cluster = np.unique(
-            read_labels(clusters, "clusters", rows.prediction.size), return_inverse=True
-        )[1]
-    if time is not None:
-        fold = deal_in_time(read_labels(time, "time", rows.prediction.size), folds)
+    if split.clusters is not None:
+        named = read_labels(split.clusters, "clusters", size)
+        cluster = np.unique(named, return_inverse=True)[1].reshape(-1)
+    if split.time is not None:
+        fold = deal_in_time(read_labels(split.time, "time", size), count)
     elif cluster is not None:
-        fold = deal_clusters(cluster, folds, rng)
+        fold = deal_clusters(cluster, count, rng)
     else:
-        content = (rows.prediction, outcome, weight, *labels)
-        fold = deal_folds(folds, rng, *content, near=rows.prediction)
-    return Units(
-        rows.prediction,
-        outcome,
-        weight,
-        weight**2,
-        np.ones(size),
-        fold,
-        cluster,
-        time is not None,
-    )
+        content = (rows.prediction, rows.outcome, rows.weight, *labels.values())
+        near = rows.prediction if rows.classes is None else None
+        fold = deal_folds(count, rng, *content, near=near)
+    units = replace(rows, fold=fold, cluster=cluster, forward=split.time is not None)
+    kept = units.weight > 0
+    if kept.all():
+        return units, labels
+    return units.where(kept), {name: values[kept] for name, values in labels.items()}
+
+
+def units_of(
+    prediction: Floats,
+    outcome: Any,
+    weight: Floats | None,
+    classes: tuple[Any, ...] | None = None,
+) -> Units:
+    """Rows one by one, all of them in one fold."""
+    size = len(outcome)
+    weights = np.ones(size) if weight is None else weight
+    numbers = np.asarray(outcome, dtype=np.float64)
+    fold = np.zeros(size, dtype=np.intp)
+    return Units(prediction, numbers, weights, weights**2, np.ones(size), fold, classes=classes)
 
 
 def read_units(
-    y_proba: object,
-    y_true: object,
-    sample_weight: object,
-    pos_label: object,
-    clusters: object,
-    time: object,
-    labels: dict[str, npt.NDArray[Any]],
-    folds: int,
-    rng: np.random.Generator,
-) -> tuple[Units, dict[str, npt.NDArray[Any]]]:
-    """Read what the caller holds and split it; labels lose the rows without weight."""
-    folds = whole("folds", folds, 2, MOST_FOLDS)
-    if isinstance(y_proba, Joint):
-        return _of_joint(y_proba, (y_true, sample_weight, clusters, time), labels, folds, rng), {}
-    joint, rows = Joint.checked(Given.read(y_true, y_proba, sample_weight, pos_label))
+    given: tuple[object, object, object, object], split: Split, rng: np.random.Generator
+) -> tuple[Units, Labels]:
+    """Read outcomes, predictions, weights and the label of outcome 1, and split the rows.
+
+    The first of them may be a Joint.
+    """
+    y_true, y_proba, sample_weight, _ = given
+    if isinstance(y_true, Joint):
+        beside = y_proba is not None or sample_weight is not None or not split.plain
+        return _of_joint(y_true, split.count, rng, beside=beside), {}
+    joint, rows = Joint.checked(Given.read(*given))
     refuse_mean_outcomes(joint)
-    _refuse_one_row(joint)
-    folds = min(folds, joint.row_count)
-    if sample_weight is None and clusters is None and time is None and not labels:
-        return split_counts(joint, folds, rng), {}
-    named = {
-        name: read_labels(values, name, rows.prediction.size) for name, values in labels.items()
-    }
-    units = split_rows(rows, clusters, time, folds, rng, named.values())
-    kept = units.weight > 0
-    if not kept.all():
-        named = {name: values[kept] for name, values in named.items()}
-        units = units.where(kept)
-    return units, named
+    _refuse_one_row(joint.row_count)
+    if sample_weight is None and split.plain:
+        return split_counts(joint, min(split.count, joint.row_count), rng), {}
+    units = units_of(rows.prediction, rows.outcome, rows.weight)
+    return split_rows(units, split, rng)
 
 
-def _of_joint(
-    joint: Joint,
-    beside: tuple[object, ...],
-    labels: dict[str, Any],
-    folds: int,
+def read_class_units(
+    given: tuple[object, object, Sequence[Any] | None, object],
+    split: Split,
     rng: np.random.Generator,
-) -> Units:
-    if any(part is not None for part in beside) or labels:
+) -> tuple[Units, Labels]:
+    """Read labels, probabilities, names of classes and weights, and split the rows.
+
+    The first of them may be ClassForecasts.
+    """
+    y_true, sample_weight = given[0], given[3]
+    forecasts = as_forecasts(*given)
+    if not isinstance(y_true, ClassForecasts) and sample_weight is not None:
+        # Rows that weigh nothing are gone from the forecasts, and still there in the columns.
+        weight = read_row_weights(sample_weight, len(read_full_column(y_true, "y_true")))
+        kept = None if weight is None else weight > 0
+        split = _without(split, kept)
+    _refuse_one_row(len(forecasts))
+    units = units_of(forecasts.probability, forecasts.label, forecasts.weight, forecasts.classes)
+    return split_rows(units, split, rng)
+
+
+def _without(split: Split, kept: Flags | None) -> Split:
+    """Drop rows from all columns."""
+    if kept is None or kept.all():
+        return split
+
+    def column(values: object, name: str) -> Any:
+        return None if values is None else read_labels(values, name, kept.size)[kept]
+
+    return replace(
+        split,
+        clusters=column(split.clusters, "clusters"),
+        time=column(split.time, "time"),
+        by={name: column(values, name) for name, values in split.by.items()},
+    )
+
+
+def _of_joint(joint: Joint, folds: int, rng: np.random.Generator, *, beside: bool) -> Units:
+    if beside:
         raise InvalidForecastsError(
-            "a Joint stands alone", "a Joint with other arguments", "pass y_proba and y_true"
+            "a Joint stands alone", "a Joint with other arguments", "pass y_true and y_proba"
         )
     refuse_mean_outcomes(joint)
-    _refuse_one_row(joint)
+    _refuse_one_row(joint.row_count)
     if not exact_levels(joint).all():
         raise InvalidForecastsError(
             "a choice from a Joint needs rows that weigh the same within each level",
             "different weights",
-            "pass y_proba and y_true",
+            "pass y_true and y_proba",
         )
     return split_counts(joint, min(folds, joint.row_count), rng)
 
 
-def _refuse_one_row(joint: Joint) -> None:
-    if joint.row_count < 2:
+def _refuse_one_row(rows: int) -> None:
+    if rows < 2:
         raise InvalidForecastsError("a choice needs at least two rows", "one row")

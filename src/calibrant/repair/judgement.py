@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.inference.interval import ConfidenceInterval, find_interval
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
+from calibrant.joint.classes import ClassForecasts
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.regression import LEAST
 from calibrant.repair.folds import Units
+from calibrant.repair.losses import failed_rows, finite, mean_loss
 
 # A group with fewer rows is not looked at: its interval would say nothing.
 FEWEST_ROWS = 30
@@ -33,26 +34,39 @@ class WorstGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class WorstClass:
+    """The class whose probabilities have the largest smooth error, against all others."""
+
+    name: str
+    smooth_error: float
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """What forecasts are worth, out of sample."""
 
     smooth_error: ConfidenceInterval
-    """Smooth calibration error with its interval."""
+    """Smooth calibration error with its interval; of classes, that of the confidence in the most
+    likely one."""
     brier: float
-    """Mean squared error."""
+    """Mean squared error; of classes, summed over them."""
     log_loss: float
     """Mean of minus the log of the chance given to what happened; infinite if `failed`."""
     failed: int
-    """Rows with a forecast of exactly 0 or 1 that failed."""
+    """Rows in which what happened had a forecast of exactly 0."""
     task_loss: float | None
     """Minus the mean payoff of the caller's decision, if there is one."""
     auc: float
     """Chance that of a row with outcome 1 and one with outcome 0 in the same fold the first has
-    the higher forecast, ties counted half; NaN for one class."""
+    the higher forecast, ties counted half; NaN for one outcome, and for classes."""
     ties: float
     """Share of such pairs with equal forecasts."""
     worst_group: WorstGroup | None = None
     """Of the groups that were asked for."""
+    accuracy: float | None = None
+    """Of classes: share of rows whose most likely class happened."""
+    worst_class: WorstClass | None = None
+    """Of classes: the one with the largest smooth error."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data; what is not defined is None."""
@@ -77,6 +91,8 @@ class Judgement:
                 "smooth_error_low": worst.interval.low,
                 "smooth_error_high": worst.interval.high,
             },
+            "accuracy": self.accuracy,
+            "worst_class": None if self.worst_class is None else asdict(self.worst_class),
         }
 
 
@@ -96,6 +112,7 @@ def judge(
         return mean_loss(units, score, prediction)
 
     auc, ties = _ranking(units, prediction)
+    moved = units.forecasts(prediction)
     return Judgement(
         smooth_error=_interval(units, prediction, settings),
         brier=mean(as_score("brier")),
@@ -105,25 +122,9 @@ def judge(
         auc=auc,
         ties=ties,
         worst_group=_worst_group(units, prediction, labels, settings),
+        accuracy=None if moved is None else _accuracy(moved),
+        worst_class=None if moved is None else _worst_class(moved),
     )
-
-
-def mean_loss(units: Units, score: Score, prediction: Floats) -> float:
-    """Mean score; infinite where the score of a row is."""
-    lost = score.expected(units.outcome, prediction)
-    return float(units.weight @ lost) / float(units.weight.sum())
-
-
-def failed_rows(units: Units, prediction: Floats) -> int:
-    """Count rows with a forecast of exactly 0 or 1 that failed."""
-    failed = np.abs(units.outcome - prediction) == 1
-    return int(units.count[failed].sum())
-
-
-def losses(score: Score, units: Units, prediction: Floats) -> Floats:
-    """Loss of each row to choose by, where a forecast of 0 or 1 that failed costs 37 at most."""
-    if_not, if_so = score.losses(np.clip(prediction, LEAST, 1 - LEAST))
-    return np.where(units.outcome == 1, if_so, if_not)
 
 
 def _interval(units: Units, prediction: Floats, settings: Settings) -> ConfidenceInterval:
@@ -150,9 +151,24 @@ def _worst_group(
     return max(found, key=lambda group: (group.interval.low, group.interval.value), default=None)
 
 
+def _accuracy(forecasts: ClassForecasts) -> float:
+    right = forecasts.probability.argmax(axis=1) == forecasts.label
+    return float(forecasts.mass @ right)
+
+
+def _worst_class(forecasts: ClassForecasts) -> WorstClass:
+    errors = {
+        str(name): float(smooth_calibration_error(joint)) for name, joint in forecasts.class_wise()
+    }
+    worst = max(errors, key=lambda name: errors[name])
+    return WorstClass(worst, errors[worst])
+
+
 def _ranking(units: Units, prediction: Floats) -> tuple[float, float]:
     """Share of pairs in the right order, and of ties, within folds: each has a map of its own."""
     right = tied = pairs = 0.0
+    if units.classes is not None:
+        return np.nan, np.nan
     for fold in units.folds:
         inside = units.fold == fold
         code = np.unique(prediction[inside], return_inverse=True)[1]
@@ -166,8 +182,3 @@ def _ranking(units: Units, prediction: Floats) -> tuple[float, float]:
     if pairs == 0:
         return np.nan, np.nan
     return right / pairs, tied / pairs
-
-
-def finite(value: float) -> float | None:
-    """Return a number that JSON can hold, or None."""
-    return value if np.isfinite(value) else None

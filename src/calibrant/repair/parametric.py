@@ -6,9 +6,20 @@ import numpy as np
 
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
+from calibrant.joint.classes import ClassForecasts
 from calibrant.options import check_share, real, refuse_unknown
-from calibrant.regression import MOST_SLOPE, Model, one_class, platt_targets, separated, solve
+from calibrant.regression import (
+    MOST_SLOPE,
+    Model,
+    log_of,
+    one_class,
+    platt_targets,
+    separated,
+    solve,
+    temperature_slope,
+)
 from calibrant.repair.base import RecalibrationMap
+from calibrant.repair.class_forms import ClassForm, Softmax, Unmoved
 from calibrant.repair.forms import Form, Lines, Logistic
 
 INTERCEPT = Model(("one",), (0.0,), (-np.inf,), (np.inf,), "log_odds")
@@ -21,6 +32,7 @@ CURVE = Model(
     (np.inf, MOST_SLOPE, MOST_SLOPE),
 )
 PLAIN = (0.0, 1.0)
+STRAIGHT = Lines.between([0.0, 1.0], [0.0, 1.0])
 # Larger ratios come from forecasts of exactly 0 or 1, whose odds are no number to be told.
 UNTOLD = 1e9
 SMOOTHINGS = ("platt", "none")
@@ -37,15 +49,25 @@ class Identity(RecalibrationMap):
     array([0.3])
     """
 
-    order = 0
+    for_classes = True
 
     def _fitted(self, joint: Joint) -> Form:  # noqa: ARG002
-        return Lines.between([0.0, 1.0], [0.0, 1.0])
+        return STRAIGHT
+
+    def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:  # noqa: ARG002
+        return Unmoved()
 
     @property
     def sentence(self) -> str:
         """What the fitted map does, in words."""
         return "Forecasts are left as they are."
+
+
+def unmoved() -> Identity:
+    """Return the identity as if it were fitted to two outcomes: it learns nothing from them."""
+    made = Identity()
+    made.form_ = STRAIGHT
+    return made
 
 
 class PriorShift(RecalibrationMap):
@@ -77,7 +99,6 @@ class PriorShift(RecalibrationMap):
     (array([0.09090909]), 'Odds are divided by 10: forecasts were too high on the whole.')
     """
 
-    order = 1
     learned = ("odds_ratio_", "note_")
     odds_ratio_: float
     note_: str
@@ -132,12 +153,13 @@ class PriorShift(RecalibrationMap):
 class Temperature(RecalibrationMap):
     """Divide log-odds by one number, the temperature: for over- or under-confident forecasts.
 
-    A forecast of 1/2 stays; the ranking stays. The temperature lies between 1/100 and 100.
+    A forecast of 1/2 stays; the ranking stays. The temperature lies between 1/100 and 100. With
+    rows of more than two classes all log-probabilities are divided, and rows made to sum to one.
 
     Attributes
     ----------
     temperature_ : float
-        What log-odds are divided by: above 1 forecasts were over-confident.
+        What log-odds, or log-probabilities, are divided by: above 1 forecasts were over-confident.
 
     References
     ----------
@@ -148,9 +170,12 @@ class Temperature(RecalibrationMap):
     >>> map = Temperature().fit([0.1] * 10 + [0.9] * 10, [1] * 2 + [0] * 8 + [1] * 8 + [0] * 2)
     >>> map.transform([0.1, 0.5]), map.sentence
     (array([0.2, 0.5]), 'Over-confident: log-odds are divided by 1.58.')
+    >>> map = Temperature().fit([[0.8, 0.1, 0.1]] * 8, [0, 0, 0, 0, 1, 1, 2, 2])
+    >>> map.transform([[0.8, 0.1, 0.1]]), map.sentence
+    (array([[0.5 , 0.25, 0.25]]), 'Over-confident: log-probabilities are divided by 3.')
     """
 
-    order = 2
+    for_classes = True
     learned = ("temperature_", "note_")
     temperature_: float
     note_: str
@@ -166,11 +191,20 @@ class Temperature(RecalibrationMap):
         self.temperature_ = 1 / slope
         return Logistic(0.0, slope, slope)
 
+    def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:
+        self.note_ = ""
+        score = log_of(forecasts.probability)
+        slope = temperature_slope(score, forecasts.label, forecasts.mass)
+        self.temperature_ = 1 / slope
+        count = len(forecasts.classes)
+        return Softmax(np.full(count, slope), np.zeros(count))
+
     @property
     def sentence(self) -> str:
         """What the fitted map does, in words."""
         self._require_fitted()
-        return _noted(f"{_confidence(1 / self.temperature_)}", self.note_)
+        what = "log-odds" if self.classes_ is None else "log-probabilities"
+        return _noted(_confidence(1 / self.temperature_, what), self.note_)
 
 
 class Platt(RecalibrationMap):
@@ -208,7 +242,6 @@ class Platt(RecalibrationMap):
     array([0.1, 0.6])
     """
 
-    order = 3
     learned = ("slope_", "intercept_", "one_", "zero_", "note_")
     slope_: float
     intercept_: float
@@ -264,7 +297,6 @@ class Beta(RecalibrationMap):
     array([0.33333333, 0.5       , 0.66666667])
     """
 
-    order = 4
     learned = ("low_", "high_", "intercept_", "note_")
     low_: float
     high_: float
@@ -314,14 +346,14 @@ def _times(ratio: float) -> str:
     return f"multiplied by {ratio:.3g}" if ratio >= 1 else f"divided by {1 / ratio:.3g}"
 
 
-def _confidence(slope: float) -> str:
+def _confidence(slope: float, what: str = "log-odds") -> str:
     if slope < 0:
-        return f"Reversed: log-odds are multiplied by {slope:.3g}."
+        return f"Reversed: {what} are multiplied by {slope:.3g}."
     if slope < 1:
-        return f"Over-confident: log-odds are {_times(slope)}."
+        return f"Over-confident: {what} are {_times(slope)}."
     if slope > 1:
-        return f"Under-confident: log-odds are {_times(slope)}."
-    return "Log-odds keep their scale."
+        return f"Under-confident: {what} are {_times(slope)}."
+    return f"{what.capitalize()} keep their scale."
 
 
 def _noted(said: str, note: str) -> str:

@@ -44,8 +44,8 @@ def advise(
         kept = hold_out(share, generator, *known)
         rows, beside = rows.where(kept), {name: part[kept] for name, part in beside.items()}
     return choose(
-        rows.prediction,
         rows.outcome,
+        rows.prediction,
         sample_weight=rows.weight,
         maps=TRIED,
         confidence=confidence,

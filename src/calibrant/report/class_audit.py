@@ -148,10 +148,11 @@ def read_class_files(
     outcome: str,
     weight: str | None = None,
     cluster: str | None = None,
+    time: str | None = None,
     percent: bool = False,
     drop_missing: bool = False,
-) -> tuple[ClassForecasts, Any, int]:
-    """Forecasts, clusters and the number of rows dropped, from files.
+) -> tuple[ClassForecasts, dict[str, Any], int]:
+    """Forecasts, clusters and times beside them, and the number of rows dropped, from files.
 
     The probabilities stand in columns named like the classes, or as lists in the column of
     predictions, in the order of the classes.
@@ -165,6 +166,8 @@ def read_class_files(
         parts = {outcome: Part.VALUE}
         if cluster is not None:
             parts[cluster] = Part.VALUE
+        if time is not None:
+            parts[time] = Part.TIME
         if weight is not None:
             parts[weight] = Part.NUMBER
         parts |= {prediction: Part.NUMBERS} if lists else dict.fromkeys(classes, Part.NUMBER)
@@ -184,7 +187,12 @@ def read_class_files(
         sample_weight=None if weight is None else columns[weight],
         sum_tolerance=1e-3,
     )
-    return forecasts, None if cluster is None else columns[cluster], dropped
+    named = {"clusters": cluster, "time": time}
+    beside = {part: columns[name] for part, name in named.items() if name is not None}
+    if weight is not None:
+        weighs = np.ma.filled(np.ma.asarray(columns[weight], dtype=float), 0.0) > 0
+        beside = {part: values[weighs] for part, values in beside.items()}
+    return forecasts, beside, dropped
 
 
 def _rows_of_lists(column: Any, count: int, name: str) -> Any:

@@ -20,14 +20,13 @@ from calibrant.measurement import Measurement
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass import (
     ClassForecasts,
-    ClassJudgement,
     calibration_test,
     class_wise,
     projected_smooth_calibration_error,
 )
-from calibrant.multiclass.choice import judge
 from calibrant.multiclass.projected import tries_all
 from calibrant.multiclass.verdicts import judge_classes
+from calibrant.multiclass.worth import ClassJudgement, judge
 from calibrant.stages import Tell
 from calibrant.words import chance_text, count_text, distinct_texts
 

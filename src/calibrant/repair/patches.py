@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,8 @@ from calibrant.errors import (
     InvalidOptionError,
     InvalidStateError,
 )
-from calibrant.groups.stored_columns import grouping_dict, grouping_from
-from calibrant.repair.quoting import Dialect, dialect_of, number_text
+from calibrant.repair.quoting import Dialect, number_text
+from calibrant.repair.stored_columns import grouping_dict, grouping_from
 from calibrant.stored import Stored, whole
 from calibrant.words import count_text
 
@@ -64,8 +64,8 @@ class Patch:
 class Patches:
     """Patches in the order in which they apply, and the columns they look at."""
 
-    groupings: tuple[Grouping, ...]
-    patches: tuple[Patch, ...]
+    groupings: tuple[Grouping, ...] = ()
+    patches: tuple[Patch, ...] = ()
 
     def apply(self, prediction: Floats, codes: Sequence[Codes]) -> Floats:
         """Correct predictions; rows with a value that was not seen before stay as they are."""
@@ -103,28 +103,46 @@ class Patches:
         return tuple(dict.fromkeys(grouping.column for grouping in self.groupings))
 
     @property
+    def text_columns(self) -> tuple[str, ...]:
+        """Those of the columns whose values are text."""
+        return tuple(
+            dict.fromkeys(
+                grouping.column
+                for grouping in self.groupings
+                if any(isinstance(label, str) for label in grouping.labels)
+            )
+        )
+
+    @property
     def affine(self) -> bool:
         """Whether every patch shifts or stretches all predictions of its group."""
         return all((p.low, p.high) == (0, 1) and p.power <= 1 for p in self.patches)
 
-    def expression(self, prediction: str, dialect: str) -> str:
+    def corrected(self, value: str, least: float, kind: Dialect) -> str:
+        """Write what becomes of a value that is not NULL, as one expression."""
+        if not self.patches:
+            return value
+        moved = kind.within(self.expression(value, kind), least, 1 - least)
+        return f"case when {self.seen(kind)} then {moved} else {value} end"
+
+    def expression(self, prediction: str, kind: Dialect) -> str:
         """Write the corrected prediction as one expression, from an expression of a prediction.
 
         Each step holds the one before it once, so that the text grows by a line with each patch.
         Parsers that take but few nested steps get them side by side: SQLite as a chain of
         subqueries of a few steps each, Spark as a list that it folds.
         """
-        self.refuse_steps()
-        kind = dialect_of(dialect)
+        self._refuse_cells()
         steps = [self._step(patch, kind) for patch in self.patches]
-        if dialect == "spark":
+        if kind.name == "spark":
             return _folded(prediction, steps, kind)
-        if dialect == "sqlite":
+        if kind.name == "sqlite":
             return self._chained(prediction, steps, kind)
         if len(steps) > MOST_NESTED:
             raise InvalidOptionError(
-                f"one expression for {dialect} takes at most {MOST_NESTED} patches",
+                f"one expression for {kind.name} takes at most {MOST_NESTED} patches",
                 f"{len(steps)}",
+                "name the table, for a query in steps",
             )
         return _nested(prediction, steps, kind)
 
@@ -153,57 +171,33 @@ class Patches:
         chain = ", ".join([f"{mark}0({value}) as (select {prediction})", *links])
         return f"(with {chain} select {value} from {mark}{len(starts)})"  # noqa: S608
 
-    def seen(self, dialect: str) -> str:
+    def seen(self, kind: Dialect) -> str:
         """Write a condition for rows whose values were all seen before; never NULL."""
-        kind = dialect_of(dialect)
         return " and ".join(_seen(grouping, kind) for grouping in self.groupings) or "1 = 1"
 
-    def refuse_steps(self) -> None:
+    def steps(self, value: str, kind: Dialect) -> Iterator[str]:
+        """Write what each patch makes of a column of predictions, in the order of the patches."""
+        for patch in self.patches:
+            power = f" * {value}" * patch.power
+            moved = kind.within(f"{value} + {number_text(patch.amount)}{power}", 0.0, 1.0)
+            where = " and ".join(self._conditions(patch, kind, value))
+            yield f"case when {where} then {moved} else {value} end" if where else moved
+
+    def _refuse_cells(self) -> None:
         """Refuse patches of cells or of higher powers: one expression would double with each."""
         if not self.affine:
             raise InvalidOptionError(
                 "only patches that shift or stretch whole groups make one expression",
                 "patches of cells or of higher powers",
-                "fit with method='low_degree', degree=1",
+                "name the table, for a query in steps",
             )
 
-    def sql(self, table: str, prediction: str, keep: Sequence[str], dialect: str) -> str:
-        """Write a query that adds a column `recalibrated` to some columns of a table."""
-        kind = dialect_of(dialect)
-        base = kind.quoted(prediction)
-        named = [*keep, *(grouping.column for grouping in self.groupings), prediction]
-        if any(name.lower() in {"recalibrated", "seen"} for name in named):
-            raise InvalidOptionError(
-                "columns must not be named recalibrated or seen, as those of the query are",
-                ", ".join(named),
-            )
-        columns = ", ".join(map(kind.quoted, dict.fromkeys(named)))
-        sound = f"{base} BETWEEN 0 AND 1"
-        known = " AND ".join([sound, *(_seen(g, kind) for g in self.groupings)])
-        first = (
-            f"SELECT {columns}, CASE WHEN {sound} THEN {base} END AS recalibrated, "  # noqa: S608
-            f"CASE WHEN {known} THEN 1 ELSE 0 END AS seen FROM {kind.quoted(table)}"
-        )
-        steps = [first]
-        for number, patch in enumerate(self.patches):
-            where = " AND ".join(["seen = 1", *self._conditions(patch, kind)])
-            power = " * recalibrated" * patch.power
-            moved = kind.within(f"recalibrated + {number_text(patch.amount)}{power}", 0.0, 1.0)
-            steps.append(
-                f"SELECT {columns}, CASE WHEN {where} THEN {moved} "  # noqa: S608  # all quoted
-                f"ELSE recalibrated END AS recalibrated, seen FROM step{number}"
-            )
-        # A planner that put one step into the next would double the query at each of them.
-        as_is = "AS" if dialect in {"duckdb", "spark"} else "AS MATERIALIZED"
-        chain = ",\n".join(f"step{i} {as_is} ({step})" for i, step in enumerate(steps))
-        return f"WITH {chain}\nSELECT {columns}, recalibrated FROM step{len(steps) - 1}"
-
-    def _conditions(self, patch: Patch, kind: Dialect) -> list[str]:
+    def _conditions(self, patch: Patch, kind: Dialect, value: str = "") -> list[str]:
         found = []
         if patch.low > 0:
-            found.append(f"recalibrated >= {number_text(patch.low)}")
+            found.append(f"{value} >= {number_text(patch.low)}")
         if patch.high < 1:
-            found.append(f"recalibrated < {number_text(patch.high)}")
+            found.append(f"{value} < {number_text(patch.high)}")
         found += [_condition(self.groupings[column], level, kind) for column, level in patch.groups]
         return found
 

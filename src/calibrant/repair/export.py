@@ -13,15 +13,16 @@ from calibrant.arrays import Floats
 from calibrant.data.rows import CLIP_FLOAT64
 from calibrant.regression import LEAST
 from calibrant.repair.forms import MOST_LOG_ODDS, Form, Lines, Logistic, Steps
-from calibrant.repair.quoting import Dialect, dialect_of, docstring, number_text, python_name
+from calibrant.repair.quoting import Dialect, docstring, number_text, python_name
 
 # Few deep branches cost databases more than many shallow ones, and the other way round.
 BRANCHES = 8
 LOWEST, HIGHEST = -CLIP_FLOAT64, 1 + CLIP_FLOAT64
 # Words that the programs below use: a function of such a name would break them.
 TAKEN = frozenset(
-    {"START", "VALUE", "KNOT", "COLUMNS", "PATCHES", "ValueError", "_base", "_right"}
-    | {"all", "bisect_right", "exp", "len", "log", "max", "min"}
+    {"START", "VALUE", "KNOT", "COLUMNS", "PATCHES", "LINES", "WEIGHT", "SHIFT", "ValueError"}
+    | {"_base", "_line", "_right", "abs", "all", "bisect_right", "enumerate", "exp", "len", "log"}
+    | {"max", "min", "sorted", "sum", "zip"}
 )
 UNIT, PERCENT = "unit", "percent"
 SCALES = (UNIT, PERCENT)
@@ -102,15 +103,6 @@ def python_source(form: Form, name: str, doc: str, scale: str) -> str:
     if isinstance(form, Steps):
         return STEPS_PROGRAM.format(**shared, start=tuple(form.start.tolist()), value=value)
     return LINES_PROGRAM.format(**shared, knot=tuple(form.knot.tolist()), value=value)
-
-
-def sql_expression(
-    form: Form, column: str, dialect: str, scale: str, corrected: Callable[[str], str] = str
-) -> str:
-    """Write a form, and what becomes of its value, as SQL; what is no probability becomes NULL."""
-    kind = dialect_of(dialect)
-    x = read_column(column, kind, scale)
-    return guarded(corrected(form_text(form, x, kind)), x, kind)
 
 
 def read_column(column: str, kind: Dialect, scale: str) -> str:

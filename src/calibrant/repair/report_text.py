@@ -56,22 +56,30 @@ def choice_text(choice: Chosen) -> str:
 
 def _lines(judged: Judgement) -> dict[str, str]:
     smooth = judged.smooth_error
+    of_what = "smooth error" if judged.accuracy is None else "error of confidence"
     lines = {
-        "smooth error": f"{smooth.value:.4f} ({smooth.low:.4f} to {smooth.high:.4f})",
+        of_what: f"{smooth.value:.4f} ({smooth.low:.4f} to {smooth.high:.4f})",
         "Brier score": f"{judged.brier:.5f}",
         "log loss": _score(judged.log_loss),
-        "AUC": "not defined" if np.isnan(judged.auc) else f"{judged.auc:.4f}",
-        "tied pairs": "not defined" if np.isnan(judged.ties) else f"{100 * judged.ties:.2f} %",
     }
+    if judged.accuracy is None:
+        lines["AUC"] = "not defined" if np.isnan(judged.auc) else f"{judged.auc:.4f}"
+        tied = "not defined" if np.isnan(judged.ties) else f"{100 * judged.ties:.2f} %"
+        lines["tied pairs"] = tied
+    else:
+        lines["accuracy"] = f"{judged.accuracy:.4f}"
+    if judged.worst_class is not None:
+        worst = judged.worst_class
+        lines["worst class"] = f"{worst.name}: {worst.smooth_error:.4f}"
     if judged.failed:
         lines["log loss"] += f" ({count_text(judged.failed, 'forecast')} of 0 or 1 failed)"
     if judged.task_loss is not None:
         lines["loss of your task"] = f"{judged.task_loss:.5f}"
     if judged.worst_group is not None:
-        worst = judged.worst_group
-        error = worst.interval
+        group = judged.worst_group
+        error = group.interval
         lines["worst group"] = (
-            f"{worst.column} {worst.name}: {error.value:.4f} ({error.low:.4f} to {error.high:.4f})"
+            f"{group.column} {group.name}: {error.value:.4f} ({error.low:.4f} to {error.high:.4f})"
         )
     return lines
 

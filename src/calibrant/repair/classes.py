@@ -1,0 +1,209 @@
+"""Maps of more than two classes: they move all log-probabilities, or each class by itself."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calibrant.arrays import Floats
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint import Joint
+from calibrant.joint.classes import ClassForecasts
+from calibrant.pooling import isotonic
+from calibrant.regression import fit_scores, log_of
+from calibrant.repair.base import RecalibrationMap
+from calibrant.repair.class_forms import ClassForm, ClassLines, Softmax
+from calibrant.repair.forms import Form, Lines
+
+# A matrix of weights is fitted for at most so many classes.
+MOST_CLASSES = 50
+
+
+class _MapOfClasses(RecalibrationMap):
+    """A map that needs all probabilities of a row."""
+
+    for_two: ClassVar[bool] = False
+    for_classes: ClassVar[bool] = True
+    classes_: tuple[Any, ...]
+
+    def _fitted(self, joint: Joint) -> Form:  # noqa: ARG002
+        raise InvalidForecastsError(
+            f"{self.name} needs a row of probabilities, one for each class",
+            "a Joint of two outcomes",
+            "pass y_proba of shape (n, K)",
+        )
+
+
+class VectorScaling(_MapOfClasses):
+    """Give each class a factor for its log-probability and a shift, then make rows sum to one.
+
+    Parameters
+    ----------
+    penalty : float, default=1e-3
+        Weight of the mean squares of the shifts and of the factors less one, beside the mean log
+        loss: keeps classes with few rows near what they were.
+
+    Attributes
+    ----------
+    factor_, shift_ : array of length K
+        What log-probabilities are multiplied by, and what is added.
+
+    References
+    ----------
+    Guo, Pleiss, Sun, Weinberger (2017), On calibration of modern neural networks, ICML.
+
+    Examples
+    --------
+    >>> rows, labels = [[0.8, 0.1, 0.1]] * 8, [0, 0, 0, 0, 0, 0, 1, 1]
+    >>> VectorScaling().fit(rows, labels).transform(rows[:1]).round(1)
+    array([[0.7, 0.2, 0. ]])
+    """
+
+    form_: Softmax
+
+    def __init__(self, penalty: float = 1e-3) -> None:
+        self.penalty = penalty
+
+    def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:
+        weight, shift = _scores(forecasts, self.penalty, diagonal=True)
+        return Softmax(np.diag(weight).copy(), shift)
+
+    @property
+    def factor_(self) -> Floats:
+        """What log-probabilities are multiplied by, for each class."""
+        return self.form_.weight
+
+    @property
+    def shift_(self) -> Floats:
+        """What is added, for each class."""
+        return self.form_.shift
+
+    @property
+    def sentence(self) -> str:
+        """What the fitted map does, in words."""
+        self._require_fitted()
+        most = int(np.argmax(np.abs(self.shift_)))
+        more = "up" if self.shift_[most] > 0 else "down"
+        return (
+            f"Log-probabilities are multiplied by {self.factor_.min():.3g} to "
+            f"{self.factor_.max():.3g}; class {self.classes_[most]} is shifted {more} most."
+        )
+
+
+class Dirichlet(_MapOfClasses):
+    """Multinomial logistic regression on all log-probabilities (Dirichlet calibration).
+
+    Parameters
+    ----------
+    penalty : float, default=1e-3
+        Weight of the mean squares of the shifts and of the matrix less the identity, beside the
+        mean log loss.
+
+    Attributes
+    ----------
+    weight_ : array of shape (K, K)
+        New scores are log-probabilities times this matrix ...
+    shift_ : array of length K
+        ... plus this.
+
+    Notes
+    -----
+    The penalty also holds the diagonal, where Kull et al. hold only the other entries: with few
+    rows the map then falls back to no map. It has K^2 + K numbers, so it is refused beyond 50
+    classes.
+
+    References
+    ----------
+    Kull, Perello-Nieto, Kaengsepp, Silva Filho, Song, Flach (2019), Beyond temperature scaling:
+    obtaining well-calibrated multiclass probabilities with Dirichlet calibration, NeurIPS.
+
+    Examples
+    --------
+    >>> rows = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]] * 8
+    >>> map = Dirichlet().fit(rows, [0, 1, 2, 1] * 4)
+    >>> map.transform(rows[:2]).round(1)
+    array([[0.5, 0. , 0.5],
+           [0. , 1. , 0. ]])
+    """
+
+    form_: Softmax
+
+    def __init__(self, penalty: float = 1e-3) -> None:
+        self.penalty = penalty
+
+    def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:
+        if len(forecasts.classes) > MOST_CLASSES:
+            raise InvalidOptionError(
+                f"a matrix is fitted for at most {MOST_CLASSES} classes",
+                f"{len(forecasts.classes)}",
+                "use Temperature or VectorScaling",
+            )
+        return Softmax(*_scores(forecasts, self.penalty, diagonal=False))
+
+    @property
+    def weight_(self) -> Floats:
+        """Matrix that log-probabilities are multiplied by."""
+        return self.form_.weight
+
+    @property
+    def shift_(self) -> Floats:
+        """What is added, for each class."""
+        return self.form_.shift
+
+    @property
+    def sentence(self) -> str:
+        """What the fitted map does, in words."""
+        self._require_fitted()
+        moved = np.abs(self.weight_ - np.eye(len(self.classes_)))
+        np.fill_diagonal(moved, 0.0)
+        source, target = np.unravel_index(int(np.argmax(moved)), moved.shape)
+        return (
+            f"All log-probabilities speak for all classes; most of all that of class "
+            f"{self.classes_[source]} for class {self.classes_[target]}."
+        )
+
+
+class ClassWiseIsotonic(_MapOfClasses):
+    """Isotonic regression of each class, then the nearest point whose entries sum to one.
+
+    Values stay away from 0 and 1 by half a row in all rows and one.
+
+    References
+    ----------
+    Zadrozny, Elkan (2002), Transforming classifier scores into accurate multiclass probability
+    estimates, KDD.
+
+    Examples
+    --------
+    >>> rows, labels = [[0.8, 0.1, 0.1]] * 8, [0, 0, 0, 0, 1, 1, 2, 2]
+    >>> ClassWiseIsotonic().fit(rows, labels).transform(rows[:1])
+    array([[0.5 , 0.25, 0.25]])
+    """
+
+    form_: ClassLines
+
+    def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:
+        count = len(forecasts.classes)
+        least = min(0.5 / (len(forecasts) + 1), 1 / count)
+        return ClassLines(tuple(_increasing(joint) for _, joint in forecasts.class_wise()), least)
+
+    @property
+    def sentence(self) -> str:
+        """What the fitted map does, in words."""
+        self._require_fitted()
+        return "Each class has an increasing function of its own; rows are moved to sum to one."
+
+
+def _scores(forecasts: ClassForecasts, penalty: float, *, diagonal: bool) -> tuple[Floats, Floats]:
+    """Matrix and shifts of the scores that minimise the penalised log loss."""
+    score = log_of(forecasts.probability)
+    return fit_scores(score, forecasts.label, forecasts.mass, penalty, diagonal=diagonal)
+
+
+def _increasing(joint: Joint) -> Lines:
+    """Isotonic regression: flat over a pool, linear between pools."""
+    pools = isotonic(joint)
+    value = np.maximum.accumulate(pools.joint.outcome)
+    knot = np.column_stack([pools.low, pools.high]).ravel()
+    return Lines.between(knot, np.clip(np.repeat(value, 2), 0.0, 1.0))

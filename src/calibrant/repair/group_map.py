@@ -1,0 +1,190 @@
+"""A map for all rows, and patches for groups on top of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from calibrant.arrays import Floats
+from calibrant.data.groupings import Codes, Grouping
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.repair.base import SCHEMA, RecalibrationMap, form_of_two, read_predictions
+from calibrant.repair.export import free_name, python_source
+from calibrant.repair.forms import Form
+from calibrant.repair.patches import Patches, codes_of, patches_text, unseen
+from calibrant.repair.quoting import docstring, python_literal
+from calibrant.stored import Stored
+
+PROGRAM = """\
+from bisect import bisect_right as _right
+
+# Name, group of each label, cuts, and group of missing values of each column.
+COLUMNS = {columns}
+# What a row must have, as column and group; the range of predictions; power and amount to add.
+PATCHES = {patches}
+
+
+def {name}(p, groups):
+    {doc}
+    base = moved = _base(p)
+    found = []
+    for column, labels, cuts, missing in COLUMNS:
+        value = groups[column]
+        if value is None or value != value:
+            level = missing
+        elif cuts is None:
+            level = labels.get(value, -1)
+        else:
+            level = _right(cuts, value)
+        if level < 0:
+            return base
+        found.append(level)
+    for wanted, low, high, power, amount in PATCHES:
+        inside = low <= moved and (moved < high or high == 1)
+        if inside and all(found[column] == level for column, level in wanted):
+            moved = min(max(moved + amount * moved**power, 0.0), 1.0)
+    return min(max(moved, {least!r}), {most!r})
+"""
+
+
+class GroupMap(RecalibrationMap):
+    """A fitted map for all rows, then patches that move predictions of groups.
+
+    Made by `calibrant.groups.repair_by_group` and `calibrant.groups.Multicalibrator`, which look
+    for the patches. Rows with a value that the fit has not seen keep the prediction of the map.
+    Patched predictions stay `least` away from 0 and 1.
+
+    Parameters
+    ----------
+    base : RecalibrationMap
+        Fitted map for all rows; `Identity` leaves them as they are.
+    patches : Patches
+        Corrections of groups, in their order.
+    least : float, default=0.0
+        How far patched predictions stay away from 0 and 1.
+    """
+
+    def __init__(self, base: RecalibrationMap, patches: Patches, least: float = 0.0) -> None:
+        self.base = base
+        self.patches = patches
+        self.least = least
+        self.form_: Form = form_of_two(base)
+        self.scale_ = base.scale_
+
+    def fit(self, *_: object, **__: object) -> NoReturn:
+        """Refuse: patches are looked for elsewhere."""
+        raise InvalidOptionError(
+            "patches for groups are found together with their map",
+            "fit of a GroupMap",
+            "call groups.repair_by_group, or fit a groups.Multicalibrator",
+        )
+
+    def with_scale(self, scale: str) -> Self:
+        """Return the same map for predictions in other units, "unit" or "percent"."""
+        return type(self)(self.base.with_scale(scale), self.patches, self.least)
+
+    def __repr__(self) -> str:
+        return f"GroupMap({self.name})"
+
+    @property
+    def name(self) -> str:
+        """Name of the map and number of patches."""
+        count = len(self.patches.patches)
+        return f"{self.base.name} + {patches_text(count)}" if count else self.base.name
+
+    @property
+    def sentence(self) -> str:
+        """What it does, in words."""
+        if not self.patches.patches:
+            return self.base.sentence
+        patches, columns = patches_text(len(self.patches.patches)), ", ".join(self.patches.columns)
+        return f"{self.base.sentence} Then {patches} for groups of {columns}."
+
+    def transform(self, y_proba: object, by: object = None) -> Floats:
+        """Recalibrate predictions.
+
+        Parameters
+        ----------
+        y_proba : array-like of shape (n,) or (n, 2)
+            Predicted probabilities of outcome 1, in the units of `scale_`.
+        by : mapping of str to array-like, frame, or array of shape (n, k)
+            The columns of the groups; may be left out if there are no patches.
+
+        Returns
+        -------
+        array of shape (n,) or (n, 2)
+            As the predictions were given. Rows with a value that was not seen in the fit have
+            the prediction of the map for all rows; a warning counts them.
+        """
+        if not self.patches.patches:
+            return self.base.transform(y_proba)
+        if by is None:
+            raise InvalidForecastsError(
+                "a map with patches needs the columns of the groups",
+                "none",
+                f"pass by={{{', '.join(f'{name!r}: ...' for name in self.patches.columns)}}}",
+            )
+        prediction = read_predictions(y_proba, self.scale_)
+        codes = codes_of(self.patches.groupings, by, prediction.size)
+        moved = self.patched(self.form_(prediction), codes)
+        return np.column_stack([1 - moved, moved]) if np.asarray(y_proba).ndim == 2 else moved
+
+    def patched(self, base: Floats, codes: list[Codes]) -> Floats:
+        """Correct predictions of the map for all rows, of rows in groups known by number."""
+        if not self.patches.patches:
+            return base
+        moved = np.clip(self.patches.apply(base, codes), self.least, 1 - self.least)
+        return np.where(unseen(codes), base, moved)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, that of the map for all rows if there are no patches."""
+        if not self.patches.patches:
+            return self.base.to_dict()
+        return {
+            "schema": SCHEMA,
+            "map": "GroupMap",
+            "base": self.base.to_dict(),
+            "least": self.least,
+            "sentence": self.sentence,
+            **self.patches.as_dict(),
+        }
+
+    def to_python(self, name: str = "recalibrate") -> str:
+        """Return the source of a Python function of a prediction and a dictionary of columns.
+
+        It takes the units of `scale_` and returns a probability in [0, 1].
+        """
+        if not self.patches.patches:
+            return self.base.to_python(name)
+        columns = tuple(
+            (g.column, dict(g.labels), _python_cuts(g), g.missing) for g in self.patches.groupings
+        )
+        patches = tuple((p.groups, p.low, p.high, p.power, p.amount) for p in self.patches.patches)
+        takes = "Takes a prediction, and a dictionary with the values of the columns."
+        program = PROGRAM.format(
+            name=free_name(name),
+            doc=docstring(f"{self.sentence} {takes}"),
+            columns=python_literal(columns),
+            patches=python_literal(patches),
+            least=self.least,
+            most=1 - self.least,
+        )
+        base = python_source(self.form_, "_base", self.base.sentence, self.scale_)
+        return f"{base}\n\n{program}"
+
+
+def least_from(data: Stored) -> float:
+    """Read how far patched predictions stay from the ends: less than half of the way."""
+    return data.number("least", 0.0, math.nextafter(0.5, 0.0))
+
+
+def _python_cuts(grouping: Grouping) -> tuple[float, ...] | None:
+    if grouping.cuts is None:
+        return None
+    if grouping.cuts.dtype.kind == "M":
+        raise InvalidOptionError(
+            "groups of dates cannot be written as Python", grouping.column, "write SQL or JSON"
+        )
+    return tuple(grouping.cuts.tolist())

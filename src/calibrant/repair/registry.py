@@ -1,0 +1,70 @@
+"""Maps by name, and maps from files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from calibrant.errors import InvalidStateError
+from calibrant.repair.base import SCHEMA, RecalibrationMap
+from calibrant.repair.classes import ClassWiseIsotonic, Dirichlet, VectorScaling
+from calibrant.repair.flexible import Histogram, Isotonic, Smooth, VennAbers
+from calibrant.repair.group_map import GroupMap, least_from
+from calibrant.repair.parametric import Beta, Identity, Platt, PriorShift, Temperature
+from calibrant.repair.patches import Patches
+from calibrant.stored import Stored, load_json
+
+_ALL: tuple[type[RecalibrationMap], ...] = (
+    Identity,
+    PriorShift,
+    Temperature,
+    Platt,
+    Beta,
+    Isotonic,
+    Smooth,
+    Histogram,
+    VennAbers,
+    VectorScaling,
+    Dirichlet,
+    ClassWiseIsotonic,
+)
+MAPS: dict[str, type[RecalibrationMap]] = {kind.__name__: kind for kind in _ALL if kind.for_two}
+"""Every map of two outcomes by name, from the simplest to the most flexible."""
+CLASS_MAPS: dict[str, type[RecalibrationMap]] = {
+    kind.__name__: kind for kind in _ALL if kind.for_classes
+}
+"""Every map of classes by name, from the simplest to the most flexible."""
+
+
+def load(source: str | Path | Mapping[str, Any]) -> RecalibrationMap:
+    """Load a fitted map of any kind: of two outcomes, of classes, with patches for groups.
+
+    Parameters
+    ----------
+    source : str, Path or mapping
+        A file that `to_json` filled, the JSON itself, or the plain data of `to_dict`.
+
+    Returns
+    -------
+    RecalibrationMap
+        The fitted map, of the class that was stored; a `GroupMap` for a `Multicalibrator`.
+
+    Examples
+    --------
+    >>> text = Isotonic().fit([0.1, 0.2, 0.7], [0, 1, 1]).to_json()
+    >>> load(text).transform([0.2])
+    array([0.875])
+    """
+    return _loaded(load_json(source, "a stored map"), {**MAPS, **CLASS_MAPS, "GroupMap": GroupMap})
+
+
+def _loaded(data: Stored, kinds: Mapping[str, type[RecalibrationMap]]) -> RecalibrationMap:
+    data.require_schema(SCHEMA)
+    kind = kinds[data.choice("map", kinds)]
+    if kind is GroupMap:
+        base = _loaded(data.part("base"), MAPS)
+        if base.classes_ is not None:
+            raise InvalidStateError(f"the base of {data.what} must be of two outcomes", "classes")
+        return GroupMap(base, Patches.from_stored(data), least_from(data))
+    return kind._from_stored(data)  # noqa: SLF001  # the one place that makes maps from files

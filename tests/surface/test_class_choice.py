@@ -1,0 +1,168 @@
+"""One choice for two outcomes and for classes: told by the shape, by one rule, with one result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.decisions import DecisionTask
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint.classes import ClassForecasts
+from calibrant.repair import Choice, Dirichlet, Temperature, choose
+from calibrant.repair.report_text import choice_text
+
+RNG = np.random.default_rng(3)
+N = 2400
+TRUE = RNG.dirichlet(np.ones(3), N)
+LABEL = (TRUE.cumsum(axis=1)[:, :2] < RNG.random((N, 1))).sum(axis=1)
+SHARP = TRUE**2 / (TRUE**2).sum(axis=1, keepdims=True)
+FAST = {"maps": ["Temperature"], "draws": 49, "rng": 0}
+
+
+def test_the_shape_tells_what_is_chosen_for():
+    p, y = TRUE[:, 1], LABEL == 1
+    two = choose(y, p, maps=["Platt"], draws=49, rng=0)
+    pairs = choose(y, np.column_stack([1 - p, p]), maps=["Platt"], draws=49, rng=0)
+    joint = choose(cal.Joint.from_samples(y, p), maps=["Platt"], draws=49, rng=0)
+    assert two.table == pairs.table == joint.table
+    many = choose(LABEL, SHARP, **FAST)
+    read = choose(ClassForecasts.read(LABEL, SHARP), **FAST)
+    lists = choose(LABEL.tolist(), SHARP.tolist(), **FAST)
+    assert many.table == read.table == lists.table
+    named = choose(
+        np.where(y, "yes", "no"), np.column_stack([1 - p, p]), classes=["no", "yes"], **FAST
+    )
+    assert named.map.classes_ == ("no", "yes")
+
+
+def test_one_kind_of_result():
+    two, many = choose(LABEL == 1, SHARP[:, 1], **FAST), choose(LABEL, SHARP, **FAST)
+    for choice in (two, many):
+        assert type(choice) is Choice
+        assert not choice.leave_alone
+        assert choice.gain.low < choice.gain.value < choice.gain.high
+        assert choice.after.log_loss < choice.before.log_loss
+        assert choice.after.smooth_error.value < choice.before.smooth_error.value
+        assert "The Temperature map is worth it: out of sample it saves" in choice.sentence
+        assert "confidence" in choice.sentence
+    assert list(two.table) == list(many.table)
+    plain, of_classes = two.as_dict(), many.as_dict()
+    assert list(plain) == list(of_classes)
+    assert list(plain["before"]) == list(of_classes["before"])
+    assert plain["before"]["accuracy"] is None
+    assert of_classes["before"]["accuracy"] == np.mean(SHARP.argmax(axis=1) == LABEL)
+    assert of_classes["before"]["worst_class"]["smooth_error"] == max(
+        float(cal.smooth_calibration_error(k == LABEL, SHARP[:, k])) for k in range(3)
+    )
+    assert many.before.smooth_error.value == pytest.approx(
+        cal.smooth_calibration_error(cal.multiclass.top_label(LABEL, SHARP))
+    )
+    text = choice_text(many)
+    assert "accuracy" in text
+    assert "AUC" not in text
+
+
+def test_calibrated_classes_are_left_alone_and_rare_luck_is_not_believed():
+    """What is right stays, also where few rows of a class tell nothing of the spread."""
+    rng = np.random.default_rng(5)
+    alone = 0
+    for seed in range(20):
+        table = rng.dirichlet([20, 0.3, 0.3], 300)
+        label = (table.cumsum(axis=1)[:, :2] < rng.random((300, 1))).sum(axis=1)
+        maps = ["Temperature", "VectorScaling"]
+        alone += choose(label, table, maps=maps, rng=seed).leave_alone
+    assert alone >= 17
+
+
+def test_a_chance_of_zero_that_happened_is_told_as_infinite():
+    table = SHARP.copy()
+    table[LABEL == 0] = [0.0, 0.5, 0.5]
+    choice = choose(LABEL, table, maps=["VectorScaling"], draws=49, rng=0)
+    assert choice.before.failed == int((LABEL == 0).sum())
+    assert choice.before.log_loss == np.inf
+    assert choice.as_dict()["before"]["log_loss"] is None
+
+
+def test_time_goes_forward_for_classes_too():
+    """Forecasts go wrong late: the past teaches nothing of it."""
+    time = np.random.default_rng(1).permutation(N)
+    table = np.where((time > 0.84 * N)[:, np.newaxis], SHARP, TRUE)
+    forward = choose(LABEL, table, time=time, **FAST)
+    careless = choose(LABEL, table, **FAST)
+    assert forward.gain.value < careless.gain.value
+    judged = forward.before.brier
+    later = time >= N // 6
+    hit = table[np.arange(N), LABEL]
+    expected = ((table**2).sum(axis=1) - 2 * hit + 1)[later].mean()
+    assert judged == pytest.approx(expected)
+
+
+def test_rows_without_weight_are_gone_from_everything():
+    weight = RNG.integers(0, 3, N).astype(float)
+    kept = weight > 0
+    cluster = RNG.integers(0, 60, N)
+    site = RNG.choice(["x", "y"], N)
+    whole = choose(LABEL, SHARP, sample_weight=weight, clusters=cluster, by=site, **FAST)
+    part = choose(
+        LABEL[kept], SHARP[kept], sample_weight=weight[kept], clusters=cluster[kept],
+        by=site[kept], **FAST,
+    )  # fmt: skip
+    assert whole.table == part.table
+    assert whole.before.worst_group == part.before.worst_group
+    assert whole.before.worst_group.name in {"x", "y"}
+
+
+def test_folds_do_not_depend_on_the_order_of_the_rows():
+    order = np.random.default_rng(9).permutation(N)
+    one = choose(LABEL, SHARP, **FAST)
+    two = choose(LABEL[order], SHARP[order], **FAST)
+    np.testing.assert_allclose(one.table["score"], two.table["score"], rtol=1e-12)
+
+
+def test_scores_of_classes():
+    for score in ("log", "brier", "spherical"):
+        choice = choose(LABEL, SHARP, score=score, **FAST)
+        assert score in choice.sentence
+        assert not choice.leave_alone
+
+
+def test_many_classes_are_spared_the_matrix():
+    table = RNG.dirichlet(np.ones(60), 400)
+    label = RNG.integers(0, 60, 400)
+    choice = choose(label, table, rng=0, folds=2)
+    assert "Dirichlet" not in choice.table["map"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"maps": ["Platt"]}, InvalidOptionError, "maps of classes"),
+        ({"maps": [cal.repair.Platt()]}, InvalidOptionError, "maps of classes"),
+        ({"score": "auc"}, InvalidOptionError, "log, brier, spherical"),
+        ({"score": DecisionTask([[0, 0], [-1, 3]])}, InvalidOptionError, "score of classes"),
+        ({"task": DecisionTask([[0, 0], [-1, 3]])}, InvalidOptionError, "task is for two"),
+        ({"pos_label": 1}, InvalidOptionError, "pos_label is for two"),
+        ({"clusters": [1, 2]}, InvalidForecastsError, "clusters"),
+        ({"folds": 1}, InvalidOptionError, "folds"),
+        ({"classes": ["a", "b"]}, InvalidForecastsError, "every column"),
+    ],
+)
+def test_choice_of_classes_refuses(options, error, match):
+    with pytest.raises(error, match=match):
+        choose(LABEL, SHARP, **options)
+
+
+def test_two_outcomes_know_no_maps_of_classes():
+    with pytest.raises(InvalidOptionError, match="maps of two outcomes"):
+        choose(LABEL == 1, SHARP[:, 1], maps=[Dirichlet()])
+    with pytest.raises(InvalidForecastsError, match=r"choose\(y_true, y_proba\)"):
+        choose(LABEL)
+    assert choose(LABEL == 1, SHARP[:, 1], maps=[Temperature()], rng=0).map.classes_ is None
+
+
+def test_one_name_each():
+    for name in ("choose", "Identity", "Temperature", "VectorScaling", "Dirichlet", "ClassMap"):
+        assert not hasattr(cal.multiclass, name)
+    assert not hasattr(cal.groups, "GroupMap")
+    assert not hasattr(cal.groups.Multicalibrator, "load")
