@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.data.input import is_missing, read_column
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError
+from calibrant.options import MOST_BINS, check_flag, whole
 from calibrant.words import visible
 
 Codes = npt.NDArray[np.int64]
@@ -134,7 +135,7 @@ def partitions(
         grouped(values, column, size, parts=parts, most_levels=most_levels, weight=weight)
         for column, values in by.items()
     ]
-    if not pairs:
+    if not check_flag("pairs", pairs):
         return singles
     # Two columns of hundreds of labels make more groups than anybody can read.
     few = [
@@ -162,10 +163,8 @@ def grouped(
     labels; the rarer of more than `most_levels` labels are gathered in one group, and missing
     values are a group of their own.
     """
-    if parts < 1 or most_levels < 1:
-        raise InvalidOptionError(
-            "parts and most_levels must be at least 1", f"{parts, most_levels}"
-        )
+    parts = whole("parts", parts, 1, MOST_BINS)
+    most_levels = whole("most_levels", most_levels, 1, MOST_BINS)
     entries = read_column(values, column, size)
     numbers = _numbers(entries, column)
     if numbers is not None:

@@ -76,6 +76,8 @@ def _meant(path: str, stack: ExitStack) -> list[str]:
         raise InvalidForecastsError(
             "files must lie on this machine", repr(path), "fetch it first, and name the copy"
         )
+    if not path.strip():
+        raise InvalidForecastsError("a file must have a name", repr(path))
     place = Path(path)
     if place.is_dir():
         return _globbed(f"{path}/**/*.parquet", path)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.errors import InferenceRefusedError
+from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
 from calibrant.joint import Joint
@@ -241,6 +241,8 @@ def _limits_of_whole_curves(curves: Floats, confidence: float) -> tuple[Floats, 
     Curves never fall, so those above a lower limit are above the highest limit before: limits
     that never fall hold the very same curves.
     """
+    if len(curves) < 2:
+        raise InvalidOptionError("a band needs at least 2 draws", f"{len(curves)}")
     shaping, reaching = np.array_split(curves, 2)
     middle = np.median(shaping, axis=0)
 

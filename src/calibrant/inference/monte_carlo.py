@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint
 from calibrant.joint.draws import draw_positives
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import as_generator, check_draws
+from calibrant.options import as_generator, check_draws, shown
 
 # What the combined test looks at: smooth measures are weak against errors of slope.
 COMBINED = (
@@ -128,10 +129,12 @@ def calibration_test(
     """
     check_draws(draws)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
-    measures = COMBINED if measure == "combined" else measure
+    measures = COMBINED if isinstance(measure, str) and measure == "combined" else measure
     generator = as_generator(rng)
     if isinstance(measures, str) or callable(measures):
         return run_test(evidence, Statistic.of(measures), draws, generator)
+    if not isinstance(measures, Sequence):
+        raise InvalidOptionError("measure must be a measure, or several", shown(measure))
     return run_test(evidence, [Statistic.of(one) for one in measures], draws, generator)
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.catalogue import CATALOGUE, Measure, find_measure
-from calibrant.errors import InferenceRefusedError
+from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.draws import exact_levels
+from calibrant.options import shown
 
 AnyMeasure = str | Callable[..., float]
 
@@ -34,6 +35,10 @@ class Statistic:
         if isinstance(measure, str):
             entry = find_measure(measure)
             return cls(entry.name, entry.function, {}, entry)
+        if not callable(measure):
+            raise InvalidOptionError(
+                "measure must be a name of the catalogue, or a function of a Joint", shown(measure)
+            )
         function, options = measure, {}
         if isinstance(measure, partial) and not measure.args:
             function, options = measure.func, measure.keywords

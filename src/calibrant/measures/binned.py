@@ -15,7 +15,7 @@ from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows
 from calibrant.measurement import Measurement, read_source, rounding_settings
 from calibrant.measures.expected import expected_batch, mean_distance, norm_witness
-from calibrant.options import check_flag, check_within
+from calibrant.options import check_flag, check_within, refuse_unknown
 from calibrant.pooling import Pooling, bins_between, quantile_bins, uniform_bins
 
 
@@ -147,13 +147,12 @@ def _pool(
 
 
 def _rounded_to_middle(pooling: Pooling, form: str) -> Joint:
+    refuse_unknown("form", form, ("residual", "midpoint"))
     if form == "residual":
         return pooling.joint
-    if form == "midpoint":
-        middle: Floats = ((pooling.low + pooling.high) / 2)[pooling.occupied]
-        to_middle: Callable[[Floats], Floats] = lambda _: middle  # noqa: E731
-        return pooling.joint.apply(to_middle)
-    raise InvalidOptionError("form must be 'residual' or 'midpoint'", repr(form))
+    middle: Floats = ((pooling.low + pooling.high) / 2)[pooling.occupied]
+    to_middle: Callable[[Floats], Floats] = lambda _: middle  # noqa: E731
+    return pooling.joint.apply(to_middle)
 
 
 def _debiased(joint: Joint, order: float) -> tuple[float, dict[str, Any]]:

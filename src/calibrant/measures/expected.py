@@ -67,7 +67,7 @@ def expected_calibration_error(
     0.15
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
-    check_within("order", order, 1, np.inf)
+    order = check_within("order", order, 1, np.inf)
     warn_of_single_rows(
         joint,
         "this error says nothing about calibration; use smooth_calibration_error, or "

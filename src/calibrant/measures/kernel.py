@@ -19,7 +19,7 @@ from calibrant.measures.rkhs import (
     PairedKernel,
     PolynomialKernel,
 )
-from calibrant.options import check_degree, check_positive, refuse_unknown
+from calibrant.options import check_degree, check_flag, check_positive, refuse_unknown
 
 KernelFunction = Callable[[Floats, Floats], Floats]
 
@@ -93,7 +93,7 @@ def kernel_calibration_error(
     space, settings = _find_kernel(kernel, bandwidth, degree)
     settings |= {"unbiased": unbiased, **rounding_settings(joint)}
     square, error = space.square(joint)
-    if unbiased:
+    if check_flag("unbiased", unbiased):
         value = _without_diagonal(joint, space, square)
         bounds = (value - error, value + error)
     else:

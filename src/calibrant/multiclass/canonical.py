@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.errors import InferenceRefusedError, InvalidOptionError
+from calibrant.errors import InferenceRefusedError
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measurement import Measurement
 from calibrant.multiclass.rkhs import (
@@ -173,13 +173,12 @@ def find_kernel(
     kernel: str, bandwidth: float, degree: int
 ) -> tuple[LaplaceClassKernel | MultinomialKernel, dict[str, object]]:
     """Read the options of a kernel."""
+    refuse_unknown("kernel", kernel, ("laplace", "multinomial"))
     if kernel == "laplace":
         check_positive("bandwidth", bandwidth)
         return LaplaceClassKernel(float(bandwidth)), {"kernel": kernel, "bandwidth": bandwidth}
-    if kernel == "multinomial":
-        degree = check_degree(degree)
-        return MultinomialKernel(degree), {"kernel": kernel, "degree": degree}
-    raise InvalidOptionError("kernel must be 'laplace' or 'multinomial'", repr(kernel))
+    degree = check_degree(degree)
+    return MultinomialKernel(degree), {"kernel": kernel, "degree": degree}
 
 
 def charges_of(forecasts: ClassForecasts) -> Floats:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
+from calibrant.errors import InvalidOptionError
 from calibrant.inference.monte_carlo import CalibrationTest
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.multiclass.canonical import canonical_calibration_error, charges_of, find_kernel
@@ -18,7 +19,7 @@ from calibrant.multiclass.projected import projected_smooth_calibration_error, t
 from calibrant.multiclass.redraws import redraws
 from calibrant.multiclass.rkhs import LaplaceClassKernel
 from calibrant.multiclass.subsets import best_found, worst_in_cells
-from calibrant.options import as_generator, check_draws
+from calibrant.options import as_generator, check_draws, shown
 
 ClassMeasure = Callable[..., float]
 
@@ -104,6 +105,8 @@ def calibration_test(
 def _parts(measure: ClassMeasure) -> tuple[ClassMeasure, Mapping[str, Any]]:
     if isinstance(measure, partial) and not measure.args:
         return measure.func, measure.keywords
+    if not callable(measure):
+        raise InvalidOptionError("measure must be a function of ClassForecasts", shown(measure))
     return measure, {}
 
 
