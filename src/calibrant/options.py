@@ -28,7 +28,6 @@ MOST_REPEATS = 10**6
 MOST_ROUNDS = 10**9
 MOST_SEGMENTS = 10**4
 MOST_THREADS = 1024
-SOURCES = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 LONGEST = 80
 """Letters of a value that an error message repeats."""
 
@@ -123,7 +122,8 @@ def refuse_unknown(name: str, value: object, known: Collection[str]) -> None:
 def as_generator(rng: Any) -> np.random.Generator:
     """Return the generator that a seed stands for, or the one that was given."""
     seed = isinstance(rng, int | np.integer) and not isinstance(rng, bool | np.timedelta64)
-    if rng is None or isinstance(rng, SOURCES) or (seed and rng >= 0):
+    known = np.random.Generator | np.random.BitGenerator | np.random.SeedSequence
+    if rng is None or isinstance(rng, known) or (seed and rng >= 0):
         return np.random.default_rng(rng)
     raise InvalidOptionError(
         "rng must be a seed, a whole number of at least 0, or a Generator of numpy", shown(rng)

@@ -7,7 +7,6 @@ clip what is a rounding error away from [0, 1] or to say what is wrong.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +22,6 @@ from calibrant.data.input import (
     one_column,
     refuse_missing,
 )
-from calibrant.data.labels import plain, refuse_missing_words
 from calibrant.errors import InvalidForecastsError
 
 Outcomes = npt.NDArray[np.uint8] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
@@ -188,6 +186,10 @@ def _as_outcomes(labels: npt.NDArray[Any], pos_label: object, prediction: Floats
 
 
 def _matches(labels: npt.NDArray[Any], pos_label: object) -> npt.NDArray[np.uint8]:
+    from collections import Counter
+
+    from calibrant.data.labels import plain, refuse_missing_words
+
     refuse_missing(labels, "y_true")
     positive = np.asarray(labels == pos_label)
     if positive.shape != labels.shape:

@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy.typing as npt
 
-from calibrant.data.files import read_columns
-from calibrant.data.tables import Part
-
 FLIGHTS_FILE = Path(__file__).with_name("flights.parquet")
 
 
@@ -35,6 +32,9 @@ def flights() -> dict[str, npt.NDArray[Any]]:
     >>> float(columns["prediction"].mean()), float(columns["outcome"].mean())
     (0.2587, 0.2332)
     """
+    from calibrant.data.files import read_columns
+    from calibrant.data.tables import Part
+
     parts = {"prediction": Part.NUMBER, "outcome": Part.OUTCOME}
     groups = ("carrier", "origin", "month", "day")
     return read_columns(FLIGHTS_FILE, parts | dict.fromkeys(groups, Part.VALUE))[0]

@@ -13,9 +13,8 @@ from calibrant.arrays import Floats, Indices
 from calibrant.data.input import read_numbers
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.joint import storage, sums
+from calibrant.joint import sums
 from calibrant.joint.draws import draw_positives
-from calibrant.joint.engine.tally import Tally
 from calibrant.joint.invariants import check_counts
 from calibrant.joint.sums import COUNTED, AnyRows, CellSums, LevelSums, in_cells
 from calibrant.options import as_generator, check_within, power_of_two
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from calibrant.data.columns import ColumnNames, Columns
     from calibrant.data.paths import Paths
     from calibrant.joint.engine.passes import Resolution
+    from calibrant.joint.engine.tally import Tally
 
 # Beyond this a count of rows is no exact double.
 MOST_ROWS = 2**53
@@ -435,6 +435,7 @@ class Joint:
         """
         from calibrant.data.columns import Columns
         from calibrant.joint.engine.passes import cells_of, tally_frame
+        from calibrant.joint.engine.tally import Tally
 
         names, cells = Columns.of(**columns), cells_of(resolution)
         whole: Tally | None = None
@@ -696,12 +697,16 @@ class Joint:
         >>> Joint.from_samples([0, 1], [0.2, 0.6]).to_arrow().column_names
         ['prediction', 'weight', 'positives', 'rows', 'weight_squares', 'low', 'high']
         """
-        return storage.table_of(self, self._inherited_rounding)
+        from calibrant.joint.storage import table_of
+
+        return table_of(self, self._inherited_rounding)
 
     @classmethod
     def from_arrow(cls, table: pa.Table) -> Self:
         """Make a Joint from a table written by `to_arrow`."""
-        levels, resolution, inherited = storage.levels_of(table)
+        from calibrant.joint.storage import levels_of
+
+        levels, resolution, inherited = levels_of(table)
         return cls(levels, resolution=resolution, inherited_rounding=inherited)
 
     def to_parquet(self, path: str | Path) -> None:
@@ -719,12 +724,16 @@ class Joint:
         ...     Joint.from_parquet(f"{folder}/monday.parquet") == joint
         True
         """
-        storage.write_parquet(self.to_arrow(), path)
+        from calibrant.joint.storage import write_parquet
+
+        write_parquet(self.to_arrow(), path)
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Self:
         """Read a Joint that `to_parquet` stored."""
-        return cls.from_arrow(storage.read_parquet(path))
+        from calibrant.joint.storage import read_parquet
+
+        return cls.from_arrow(read_parquet(path))
 
 
 def _three(batch: tuple[object, ...]) -> tuple[object, object, object]:
