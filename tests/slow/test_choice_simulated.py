@@ -80,3 +80,16 @@ def test_ten_million_rows(name):
     fitted = MAPS[name]().fit(p, y)
     off = float(np.mean(fitted.transform(p)) - np.mean(y))
     assert abs(off) < {"Identity": 0.06, "Temperature": 0.06}.get(name, 1e-3)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (20, 0.5, 0.5), (0.3, 0.3, 0.3, 0.3, 0.3)])
+@pytest.mark.parametrize("n", [100, 1000])
+def test_calibrated_classes_are_left_alone(shape, n):
+    """By the rule of two outcomes, with every map of classes to try."""
+    rng = np.random.default_rng(21)
+    runs, alone = 200, 0
+    for _ in range(runs):
+        table = rng.dirichlet(shape, n)
+        label = (table.cumsum(axis=1)[:, :-1] < rng.random((n, 1))).sum(axis=1)
+        alone += choose(label, table, rng=rng).leave_alone
+    assert alone >= 0.93 * runs

@@ -36,6 +36,28 @@ def test_the_shape_tells_what_is_chosen_for():
     assert named.map.classes_ == ("no", "yes")
 
 
+def test_frames_and_files_are_read_as_an_audit_reads_them(tmp_path):
+    import pandas as pd
+    import polars as pl
+
+    options = {"maps": ["Platt"], "draws": 49, "rng": 0}
+    p, y = SHARP[:, 1], (LABEL == 1).astype(int)
+    site, day = np.where(np.arange(N) % 3, "x", "y"), np.arange(N)
+    frame = pd.DataFrame({"p": p, "said": np.where(y, "won", "lost"), "site": site, "day": day})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    expected = choose(y, p, by={"site": site}, clusters=day // 7, **options)
+    named = {"prediction": "p", "outcome": "said", "pos_label": "won", "by": ["site"]}
+    frame["week"] = day // 7
+    for data in (frame, pl.DataFrame(frame.to_dict("list"))):
+        found = choose(data, clusters="week", **named, **options)
+        assert found.table == expected.table
+        assert found.before.worst_group == expected.before.worst_group
+    forward = choose(y, p, by={"site": site}, time=day, **options)
+    assert choose(tmp_path / "rows.csv", time="day", **named, **options).table == forward.table
+    with pytest.raises(InvalidForecastsError, match="'sit'"):
+        choose(frame, **(named | {"by": "sit"}))
+
+
 def test_one_kind_of_result():
     two, many = choose(LABEL == 1, SHARP[:, 1], **FAST), choose(LABEL, SHARP, **FAST)
     for choice in (two, many):

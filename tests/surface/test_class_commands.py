@@ -108,6 +108,14 @@ def test_percent_of_classes(tmp_path):
     np.testing.assert_allclose(pd.read_csv(out)[NEW], expected, atol=1e-12)
 
 
+def test_classes_come_through_a_pipe(tmp_path):
+    out = tmp_path / "out.csv"
+    given = ("repair", "-", "--classes", NAMES, "--maps", "Temperature", "--out", str(out))
+    done = run(*given, stdin=forecasts(400).to_csv(index=False))
+    assert done.returncode == 0, done.stderr
+    assert len(pd.read_csv(out)) == 400
+
+
 @pytest.mark.parametrize(
     ("options", "match"),
     [

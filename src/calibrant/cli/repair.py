@@ -192,7 +192,7 @@ def _of_classes(
     from calibrant.report.class_audit import read_class_files
 
     forecasts, beside, dropped = read_class_files(
-        files.given,
+        files,
         classes,
         prediction=roles.prediction,
         outcome=roles.outcome,

@@ -21,9 +21,8 @@ from calibrant.inference.verdict import default_tolerance
 from calibrant.joint import Rows
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair import Choice, GroupMap, Judgement
-from calibrant.repair.choice import plain_table
 from calibrant.repair.folds import Units
-from calibrant.repair.judgement import FEWEST_ROWS, WorstGroup
+from calibrant.repair.judgement import FEWEST_ROWS, WorstGroup, plain_table
 from calibrant.repair.patches import patches_text
 from calibrant.repair.rule import Gain
 

@@ -24,10 +24,11 @@ from calibrant.inference.settings import Settings
 from calibrant.joint import Joint, Rows
 from calibrant.regression import rows_behind
 from calibrant.repair import Choice, GroupMap, RecalibrationMap
-from calibrant.repair.choice import candidates_of, choose_among
+from calibrant.repair.choice import choose_among
 from calibrant.repair.folds import Split, Units, read_units
 from calibrant.repair.losses import losses, mean_loss
 from calibrant.repair.patches import Patches
+from calibrant.repair.registry import candidates_of
 from calibrant.repair.rule import Gain, gain_of, is_clear
 
 # Shift and stretch of a group: bias of its mean, and bias that grows with the prediction.

@@ -11,23 +11,24 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.decisions import DecisionTask, Score, as_score
+from calibrant.data.frames import column_names
+from calibrant.data.labels import Labels
+from calibrant.data.paths import are_paths
+from calibrant.decisions import DecisionTask, Score
 from calibrant.decisions.scores import AnyScore
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference.settings import Settings
+from calibrant.inputs import Roles, read
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import shown
 from calibrant.repair.base import RecalibrationMap, refuse_pos_label
-from calibrant.repair.classes import MOST_CLASSES, Dirichlet
 from calibrant.repair.folds import Split, Units, read_class_units, read_units
-from calibrant.repair.judgement import Judgement, judge
-from calibrant.repair.losses import failed_rows, finite, losses, mean_loss, read_score
+from calibrant.repair.judgement import Judgement, failure_text, judge, plain_table
+from calibrant.repair.losses import losses, mean_loss, read_score
 from calibrant.repair.parametric import Identity
-from calibrant.repair.registry import CLASS_MAPS, MAPS
+from calibrant.repair.registry import candidates_of
 from calibrant.repair.rule import Gain, gain_of, is_clear, simplest_of_the_best
-from calibrant.words import count_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +132,8 @@ def choose(
     task: DecisionTask | None = None,
     clusters: object = None,
     time: object = None,
+    prediction: str = "prediction",
+    outcome: str = "outcome",
     folds: int = 5,
     confidence: float = 0.95,
     draws: int = 999,
@@ -140,12 +143,13 @@ def choose(
 
     Parameters
     ----------
-    y_true : Joint, ClassForecasts, or array-like of shape (n,)
+    y_true : Joint, ClassForecasts, array-like of shape (n,), frame, or paths of files
         A Joint whose rows weigh the same within each level, forecasts of classes read before, or
-        the outcomes: 0 and 1, or labels of classes.
+        the outcomes: 0 and 1, or labels of classes. A frame or files hold columns of two outcomes;
+        `by`, `sample_weight`, `clusters` and `time` are then names of columns.
     y_proba : array-like of shape (n,), (n, 2) or (n, K), optional
         Predicted probabilities of outcome 1, or rows of probabilities of K classes; left out with
-        a Joint or ClassForecasts.
+        anything but outcomes.
     by : array-like of shape (n,), or mapping of names to such, optional
         Groups of rows, of which the worst is told before and after. A map with patches for groups
         is looked for by `calibrant.groups.repair_by_group`.
@@ -166,6 +170,8 @@ def choose(
         Labels of groups of rows that depend on each other: a fold takes all of a cluster.
     time : array-like of shape (n,), optional
         Times of the rows: maps learn from earlier rows only, and the earliest are not judged.
+    prediction, outcome : str, default="prediction" and "outcome"
+        Columns of a frame or of files.
     folds : int, default=5
         Number of parts. At most 1000.
     confidence : float, default=0.95
@@ -216,21 +222,20 @@ def choose(
     settings = Settings.read(confidence=confidence, draws=draws, rng=rng)
     of_classes = isinstance(y_true, ClassForecasts) or are_classes(y_proba, classes)
     rule = read_score(score, classes=of_classes)
-    split = Split(folds, clusters, time, _named(by))
     if of_classes:
         refuse_pos_label(pos_label)
         _refuse_task(task)
-        given = (y_true, y_proba, classes, sample_weight)
-        units, labels = read_class_units(given, split, settings.rng)
+        split = Split(folds, clusters, time, _named(by))
+        read = (y_true, y_proba, classes, sample_weight)
+        units, labels = read_class_units(read, split, settings.rng)
     else:
         if y_proba is None and not isinstance(y_true, Joint):
-            raise InvalidForecastsError(
-                "a choice takes a Joint, ClassForecasts, or outcomes and predictions",
-                f"one argument of type {type(y_true).__name__}",
-                "call it as choose(y_true, y_proba)",
-            )
-        read = (y_true, y_proba, sample_weight, pos_label)
-        units, labels = read_units(read, split, settings.rng)
+            roles = Roles(prediction, outcome, sample_weight, clusters, by, time)
+            given, split = _read_table(y_true, roles, pos_label, folds)
+        else:
+            given = (y_true, y_proba, sample_weight, pos_label)
+            split = Split(folds, clusters, time, _named(by))
+        units, labels = read_units(given, split, settings.rng)
     candidates = candidates_of(maps, units.classes)
     return choose_among(units, labels, candidates, rule, task, settings)
 
@@ -285,57 +290,34 @@ def choose_among(
     )
 
 
-def candidates_of(
-    maps: object, classes: tuple[Any, ...] | None = None
-) -> dict[str, RecalibrationMap]:
-    """Unfitted maps by name, the identity first, then in the order given."""
-    known = MAPS if classes is None else CLASS_MAPS
-    if maps is None:
-        found = {name: kind() for name, kind in known.items()}
-        if classes is not None and len(classes) > MOST_CLASSES:
-            del found[Dirichlet.__name__]
-        return found
-    if not isinstance(maps, Sequence) or isinstance(maps, str):
-        raise InvalidOptionError("maps must be a list of maps or of their names", shown(maps))
-    found = {"Identity": Identity()}
-    for item in maps:
-        if isinstance(item, RecalibrationMap) and type(item) in known.values():
-            name, one = repr(item).removesuffix("()"), type(item)(**item.get_params())
-        elif isinstance(item, str) and item in known:
-            name, one = item, known[item]()
-        else:
-            whose = "two outcomes" if classes is None else "classes"
-            raise InvalidOptionError(
-                f"maps must be maps of {whose}, or names among {', '.join(known)}", shown(item)
-            )
-        found[name] = one
-    return found
-
-
-def failure_text(units: Units, before: Floats, after: Floats) -> str:
-    """Say how many forecasts of exactly 0 or 1 failed before, with Brier scores; or nothing."""
-    failed = failed_rows(units, before)
-    if not failed or failed_rows(units, after):
-        return ""
-    first, second = (mean_loss(units, as_score("brier"), values) for values in (before, after))
-    return (
-        f", because {count_text(failed, 'forecast')} of exactly 0 or 1 failed; the Brier score "
-        f"goes from {first:.3g} to {second:.3g}"
-    )
-
-
-def plain_table(table: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Return a table that JSON can hold: what is infinite or not defined is None."""
-    return {
-        name: [finite(value) if isinstance(value, float) else value for value in column]
-        for name, column in table.items()
-    }
-
-
 def _named(by: object) -> dict[str, Any]:
     if by is None:
         return {}
     return dict(by) if isinstance(by, Mapping) else {"group": by}
+
+
+def _read_table(
+    data: object, roles: Roles, pos_label: object, folds: int
+) -> tuple[tuple[object, object, object, object], Split]:
+    """Read columns of a frame or of files; rows may be so many that only their sums are known."""
+    if not are_paths(data) and column_names(data) is None:
+        raise InvalidForecastsError(
+            "a choice takes a Joint, ClassForecasts, outcomes and predictions, a frame, or paths",
+            f"one argument of type {type(data).__name__}",
+            "call it as choose(y_true, y_proba)",
+        )
+    source = read(data, None, roles, labels=Labels(positive=pos_label))
+    if source.rows is None:
+        if source.groups:
+            raise InvalidForecastsError(
+                "the worst group is told of fewer rows",
+                f"{source.joint.row_count} rows",
+                "leave by out, or choose on a part of the rows",
+            )
+        return (source.joint, None, None, None), Split(folds)
+    rows = source.rows
+    split = Split(folds, source.clusters, source.times, dict(source.by))
+    return (rows.outcome, rows.prediction, rows.weight, None), split
 
 
 def _refuse_task(task: object) -> None:

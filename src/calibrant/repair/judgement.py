@@ -18,6 +18,7 @@ from calibrant.joint.classes import ClassForecasts
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair.folds import Units
 from calibrant.repair.losses import failed_rows, finite, mean_loss
+from calibrant.words import count_text
 
 # A group with fewer rows is not looked at: its interval would say nothing.
 FEWEST_ROWS = 30
@@ -125,6 +126,26 @@ def judge(
         accuracy=None if moved is None else _accuracy(moved),
         worst_class=None if moved is None else _worst_class(moved),
     )
+
+
+def failure_text(units: Units, before: Floats, after: Floats) -> str:
+    """Say how many forecasts of exactly 0 or 1 failed before, with Brier scores; or nothing."""
+    failed = failed_rows(units, before)
+    if not failed or failed_rows(units, after):
+        return ""
+    first, second = (mean_loss(units, as_score("brier"), values) for values in (before, after))
+    return (
+        f", because {count_text(failed, 'forecast')} of exactly 0 or 1 failed; the Brier score "
+        f"goes from {first:.3g} to {second:.3g}"
+    )
+
+
+def plain_table(table: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return a table that JSON can hold: what is infinite or not defined is None."""
+    return {
+        name: [finite(value) if isinstance(value, float) else value for value in column]
+        for name, column in table.items()
+    }
 
 
 def _interval(units: Units, prediction: Floats, settings: Settings) -> ConfidenceInterval:

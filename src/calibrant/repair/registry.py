@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from calibrant.errors import InvalidStateError
+from calibrant.errors import InvalidOptionError, InvalidStateError
+from calibrant.options import shown
 from calibrant.repair.base import SCHEMA, RecalibrationMap
-from calibrant.repair.classes import ClassWiseIsotonic, Dirichlet, VectorScaling
+from calibrant.repair.classes import MOST_CLASSES, ClassWiseIsotonic, Dirichlet, VectorScaling
 from calibrant.repair.flexible import Histogram, Isotonic, Smooth, VennAbers
 from calibrant.repair.group_map import GroupMap, least_from
 from calibrant.repair.parametric import Beta, Identity, Platt, PriorShift, Temperature
@@ -57,6 +58,33 @@ def load(source: str | Path | Mapping[str, Any]) -> RecalibrationMap:
     array([0.875])
     """
     return _loaded(load_json(source, "a stored map"), {**MAPS, **CLASS_MAPS, "GroupMap": GroupMap})
+
+
+def candidates_of(
+    maps: object, classes: tuple[Any, ...] | None = None
+) -> dict[str, RecalibrationMap]:
+    """Unfitted maps by name, the identity first, then in the order given."""
+    known = MAPS if classes is None else CLASS_MAPS
+    if maps is None:
+        found = {name: kind() for name, kind in known.items()}
+        if classes is not None and len(classes) > MOST_CLASSES:
+            del found[Dirichlet.__name__]
+        return found
+    if not isinstance(maps, Sequence) or isinstance(maps, str):
+        raise InvalidOptionError("maps must be a list of maps or of their names", shown(maps))
+    found = {"Identity": Identity()}
+    for item in maps:
+        if isinstance(item, RecalibrationMap) and type(item) in known.values():
+            name, one = repr(item).removesuffix("()"), type(item)(**item.get_params())
+        elif isinstance(item, str) and item in known:
+            name, one = item, known[item]()
+        else:
+            whose = "two outcomes" if classes is None else "classes"
+            raise InvalidOptionError(
+                f"maps must be maps of {whose}, or names among {', '.join(known)}", shown(item)
+            )
+        found[name] = one
+    return found
 
 
 def _loaded(data: Stored, kinds: Mapping[str, type[RecalibrationMap]]) -> RecalibrationMap:

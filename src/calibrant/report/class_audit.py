@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant.data.files import opened_table, read_columns, without_missing
 from calibrant.data.input import read_full_column
-from calibrant.data.paths import settled
+from calibrant.data.paths import Paths, settled
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import Groups
@@ -141,7 +141,7 @@ def audit_forecasts(
 
 
 def read_class_files(
-    files: Sequence[str | Path],
+    files: Paths,
     classes: Sequence[str],
     *,
     prediction: str,
