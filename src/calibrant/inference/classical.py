@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.errors import ConvergenceError
-from calibrant.inference.evidence import Cases, Evidence
+from calibrant.inference.cases import Cases
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.joint import Joint
 from calibrant.measures.kernel_smoothed import (

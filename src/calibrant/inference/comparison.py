@@ -13,7 +13,8 @@ from calibrant.data.input import read_labels
 from calibrant.data.rows import Given
 from calibrant.decisions import DecisionTask, Score, row_losses
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
-from calibrant.inference.evidence import RESOLUTION, Cases
+from calibrant.inference.cases import Cases
+from calibrant.inference.evidence import RESOLUTION
 from calibrant.inference.interval import upper_quantile
 from calibrant.inference.scores import mean_and_reach, score_of
 from calibrant.inference.statistic import AnyMeasure, Statistic

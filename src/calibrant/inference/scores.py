@@ -8,7 +8,8 @@ from calibrant.arrays import Floats
 from calibrant.decisions import DecisionTask, Score, as_score, row_losses
 from calibrant.decisions.scores import SCORES
 from calibrant.errors import InferenceRefusedError
-from calibrant.inference.evidence import Cases, Evidence
+from calibrant.inference.cases import Cases
+from calibrant.inference.evidence import Evidence
 
 
 def score_of(measure: object) -> Score | None:

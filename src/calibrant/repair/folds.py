@@ -14,7 +14,8 @@ from calibrant.data import EARLIEST, deal_clusters, deal_folds, deal_in_time, de
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError
-from calibrant.inference.evidence import Cases, Evidence
+from calibrant.inference.cases import Cases
+from calibrant.inference.evidence import Evidence
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
 from calibrant.joint.sums import LevelSums
@@ -102,8 +103,7 @@ class Units:
         if self.cluster is None and not bool((self.count == 1).all()):
             return Evidence.of_joint(self.joint(prediction))
         rows = Rows(np.ascontiguousarray(prediction), self.outcome, self.weight)
-        several = self.cluster is not None and np.unique(self.cluster).size > 1
-        return Evidence.of_rows(rows, self.cluster if several else None)
+        return Evidence.of_group(rows, self.cluster)
 
 
 def split_counts(joint: Joint, folds: int, rng: np.random.Generator) -> Units:
