@@ -48,6 +48,21 @@ class Cases:
         count = sums.shape[1]
         return np.asarray(sums @ sums.T * (count / (count - 1)))
 
+    def shares(self) -> Floats:
+        """Share of the weight that each cluster has."""
+        return np.asarray(np.bincount(self.cluster, self.weight) / self.weight.sum())
+
+    def design_effect(self, scores: Floats) -> float:
+        """Factor by which clusters make the total of a centred score vary more, at least 1.
+
+        At most what rows of a cluster that are all alike would make of it.
+        """
+        alone = float((scores**2).T @ self.square)
+        sizes = np.bincount(self.cluster, self.weight)
+        most = float(sizes @ sizes / self.square.sum())
+        found = float(self.covariance(scores)[0, 0]) / alone if alone > 0 else most
+        return max(1.0, min(found, most))
+
 
 def widening(share: Floats, level: float) -> float:
     """Factor by which normal noise of clusters with these shares of the weight is too narrow.

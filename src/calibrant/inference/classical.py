@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.errors import ConvergenceError
-from calibrant.inference.cases import Cases
+from calibrant.inference.cases import Cases, widening
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.joint import Joint
@@ -192,7 +192,7 @@ def _regressions(
 
 
 def _fit(joint: Joint, cases: Cases, model: Model, confidence: float) -> list[Estimate]:
-    """Fit a weighted logistic regression; intervals with the sandwich variance."""
+    """Fit a weighted logistic regression; intervals by the sandwich variance, or the coins' own."""
     from scipy.special import expit, ndtri
 
     try:
@@ -205,9 +205,13 @@ def _fit(joint: Joint, cases: Cases, model: Model, confidence: float) -> list[Es
     chance = expit(design @ beta + (odds if model.offset else 0.0))
     curvature = (design.T * (cases.weight * chance * (1 - chance))) @ design
     inverse = np.linalg.inv(curvature)
-    residual = (cases.outcome - chance)[:, np.newaxis]
-    variance = inverse @ cases.covariance(design * residual) @ inverse
-    reach = ndtri((1 + confidence) / 2) * np.sqrt(np.diag(variance))
+    shown = cases.covariance(design * (cases.outcome - chance)[:, np.newaxis])
+    coins = (design.T * (cases.square * chance * (1 - chance))) @ design
+    # Few events hide their own spread, which the fitted coins must have.
+    variance = np.maximum(*(np.diag(inverse @ middle @ inverse) for middle in (shown, coins)))
+    reach = ndtri((1 + confidence) / 2) * np.sqrt(variance)
+    if cases.cluster is not None:
+        reach *= widening(cases.shares(), 1 - confidence)
     return [
         Estimate(float(b), float(b - r), float(b + r)) for b, r in zip(beta, reach, strict=True)
     ]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats, in_parts
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Given
-from calibrant.decisions import DecisionTask, Score, row_losses
+from calibrant.decisions import DecisionTask, Score
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import RESOLUTION
@@ -179,11 +179,16 @@ def _scores(
     margin: float | None,
 ) -> Comparison:
     """Compare mean scores by the differences of the rows."""
-    first, second = (row_losses(score, rows.outcome, rows.prediction) for rows in pair)
-    weight = np.ones(first.size) if pair[0].weight is None else pair[0].weight
+    rows = pair[0]
+    outcome = np.asarray(rows.outcome, dtype=np.float64)
+    weight = np.ones(outcome.size) if rows.weight is None else rows.weight
     cluster = None if labels is None else np.unique(labels, return_inverse=True)[1]
-    cases = Cases(pair[0].prediction, first, weight, weight**2, cluster)
-    difference, reach = mean_and_reach(cases, second - first, confidence)
+    cases = Cases(rows.prediction, outcome, weight, weight**2, cluster)
+    losses = [score.losses(rows.prediction) for rows in pair]
+    if_not, if_so = (second - first for first, second in zip(*losses, strict=True))
+    forecasts = [rows.prediction for rows in pair]
+    difference, reach = mean_and_reach(cases, if_not, if_so, forecasts, confidence)
+    first = np.where(outcome == 1, losses[0][1], losses[0][0])
     mean = float(cases.total(first) / weight.sum())
     return Comparison(
         f"{score.name}_score",
