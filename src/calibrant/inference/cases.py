@@ -53,14 +53,14 @@ class Cases:
         return np.asarray(np.bincount(self.cluster, self.weight) / self.weight.sum())
 
     def design_effect(self, scores: Floats) -> float:
-        """Factor by which clusters make the total of a centred score vary more, at least 1.
+        """Factor by which clusters make the total of one centred score vary more, at least 1.
 
         At most what rows of a cluster that are all alike would make of it.
         """
-        alone = float((scores**2).T @ self.square)
+        alone = float(self.square @ scores**2)
         sizes = np.bincount(self.cluster, self.weight)
         most = float(sizes @ sizes / self.square.sum())
-        found = float(self.covariance(scores)[0, 0]) / alone if alone > 0 else most
+        found = float(self.covariance(scores[:, np.newaxis])[0, 0]) / alone if alone > 0 else most
         return max(1.0, min(found, most))
 
 

@@ -99,9 +99,10 @@ def confidence_interval(
     A weighted calibration error is the largest of many means; sample and population differ by at
     most the largest deviation of any of those means. That is estimated by the same maximum over
     residuals multiplied by random numbers (a Gaussian multiplier bootstrap), and its quantile is
-    added and subtracted; few clusters widen it as Student's law does. The interval is honest on both sides, also at zero, where resampling the
-    rows would not be; it is wider than needed where one test dominates. Rare events: see the
-    notes on few events in the guide to inference.
+    added and subtracted; few clusters widen it as Student's law does. The interval is honest on
+    both sides, also at zero, where resampling the rows would not be; it is wider than needed where
+    one test dominates. Where few events were seen z^2 more are mixed in, as in Wilson's interval;
+    so they are for scores, where the forecast expects them.
 
     References
     ----------

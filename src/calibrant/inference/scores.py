@@ -43,8 +43,8 @@ def mean_and_reach(
         )
     total = float(cases.weight.sum())
     mean = float(cases.total(losses)) / total
-    centred = (losses - mean)[:, np.newaxis]
-    variance = float(cases.covariance(centred)[0, 0])
+    centred = losses - mean
+    variance = float(cases.covariance(centred[:, np.newaxis])[0, 0])
     z = float(ndtri((1 + confidence) / 2))
     hidden = z**2 * max(_of_an_event(cases, if_so - if_not, q) for q in forecasts)
     if cases.cluster is not None:
