@@ -173,7 +173,7 @@ def compare(
         statistic.name,
         first,
         second,
-        max(difference - reach, -most),
+        max(difference - reach, -most) + 0.0,  # never minus zero
         min(difference + reach, most),
         confidence,
         margin,
