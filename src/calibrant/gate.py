@@ -140,7 +140,7 @@ def run_gate(
 ) -> Gate:
     """Check forecasts against a tolerance for each measure, their groups, and a baseline."""
     evidence = Evidence.of_source(source)
-    checks = []
+    checks: list[Check] = []
     if baseline is None or not baseline.alone:
         tell("measures")
         checks += _measures(evidence, limits, settings)

@@ -48,18 +48,23 @@ class Cases:
         count = sums.shape[1]
         return np.asarray(sums @ sums.T * (count / (count - 1)))
 
-    def shares(self) -> Floats:
-        """Share of the weight that each cluster has."""
-        return np.asarray(np.bincount(self.cluster, self.weight) / self.weight.sum())
+    def widening(self, level: float) -> float:
+        """Factor by which few clusters make normal noise too narrow; 1 without any."""
+        if self.cluster is None:
+            return 1.0
+        sizes = np.bincount(self.cluster, self.weight)
+        return widening(np.asarray(sizes / sizes.sum()), level)
 
     def design_effect(self, scores: Floats) -> float:
         """Factor by which clusters make the total of one centred score vary more, at least 1.
 
         At most what rows of a cluster that are all alike would make of it.
         """
-        alone = float(self.square @ scores**2)
+        if self.cluster is None:
+            return 1.0
         sizes = np.bincount(self.cluster, self.weight)
         most = float(sizes @ sizes / self.square.sum())
+        alone = float(self.square @ scores**2)
         found = float(self.covariance(scores[:, np.newaxis])[0, 0]) / alone if alone > 0 else most
         return max(1.0, min(found, most))
 

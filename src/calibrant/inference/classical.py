@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.errors import ConvergenceError
-from calibrant.inference.cases import Cases, widening
+from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.joint import Joint
@@ -209,9 +209,7 @@ def _fit(joint: Joint, cases: Cases, model: Model, confidence: float) -> list[Es
     coins = (design.T * (cases.square * chance * (1 - chance))) @ design
     # Few events hide their own spread, which the fitted coins must have.
     variance = np.maximum(*(np.diag(inverse @ middle @ inverse) for middle in (shown, coins)))
-    reach = ndtri((1 + confidence) / 2) * np.sqrt(variance)
-    if cases.cluster is not None:
-        reach *= widening(cases.shares(), 1 - confidence)
+    reach = ndtri((1 + confidence) / 2) * np.sqrt(variance) * cases.widening(1 - confidence)
     return [
         Estimate(float(b), float(b - r), float(b + r)) for b, r in zip(beta, reach, strict=True)
     ]

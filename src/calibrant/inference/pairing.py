@@ -82,7 +82,7 @@ def find_reaches(
         )
         for law, level in zip(laws, levels, strict=True)
     ]
-    shares = np.bincount(unit, share * scale)
+    shares = np.asarray(np.bincount(unit, share * scale), dtype=np.float64)
     few = 1.0
     if cluster is not None:
         few = np.sqrt(shares.size / (shares.size - 1)) * widening(shares, 1 - confidence)
@@ -157,9 +157,14 @@ class Both:
     def of(cls, first: Joint, second: Joint) -> Both:
         """Unite levels."""
         levels = np.union1d(first.prediction, second.prediction)
-        places = tuple(np.searchsorted(levels, law.prediction) for law in (first, second))
-        nothing = np.zeros(levels.size)
-        return cls(Joint.from_counts(levels, np.ones(levels.size), nothing), places)
+        joint = Joint.from_counts(levels, np.ones(levels.size), np.zeros(levels.size))
+        return cls(
+            joint,
+            (
+                np.searchsorted(levels, first.prediction),
+                np.searchsorted(levels, second.prediction),
+            ),
+        )
 
     def difference(self, first: Floats, second: Floats) -> Floats:
         """Charges of the second less those of the first, one row each."""
@@ -174,8 +179,6 @@ def _unit(
 ) -> float:
     """One over the effective number of independent rows."""
     single = float(weight @ weight / weight.sum() ** 2)
-    if cluster is None:
-        return single
     cases = Cases(pair[0].prediction, outcome, weight, weight**2, cluster)
     return single * max(cases.design_effect(outcome - rows.prediction) for rows in pair)
 

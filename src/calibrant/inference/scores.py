@@ -10,7 +10,7 @@ from calibrant.arrays import Floats
 from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.decisions.scores import SCORES
 from calibrant.errors import InferenceRefusedError
-from calibrant.inference.cases import Cases, widening
+from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
 
 
@@ -47,10 +47,8 @@ def mean_and_reach(
     variance = float(cases.covariance(centred[:, np.newaxis])[0, 0])
     z = float(ndtri((1 + confidence) / 2))
     hidden = z**2 * max(_of_an_event(cases, if_so - if_not, q) for q in forecasts)
-    if cases.cluster is not None:
-        hidden *= cases.design_effect(centred)
-        z *= widening(cases.shares(), 1 - confidence)
-    return mean, z * float(np.sqrt(variance + hidden)) / total
+    deviation = float(np.sqrt(variance + hidden * cases.design_effect(centred)))
+    return mean, z * cases.widening(1 - confidence) * deviation / total
 
 
 def _of_an_event(cases: Cases, jump: Floats, forecast: Floats) -> float:
