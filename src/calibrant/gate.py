@@ -127,6 +127,8 @@ class Baseline:
     """Its own rows, when they cannot be joined with the new ones."""
     pairs: Pairs | None = None
     """The same rows with both predictions."""
+    alone: bool = False
+    """Whether the difference is all that is judged."""
 
 
 def run_gate(
@@ -137,13 +139,15 @@ def run_gate(
     tell: Tell = silent,
 ) -> Gate:
     """Check forecasts against a tolerance for each measure, their groups, and a baseline."""
-    tell("measures")
     evidence = Evidence.of_source(source)
-    checks = [*_measures(evidence, limits, settings)]
-    divided = groups_of(source)
-    if divided is not None:
-        tell("groups")
-        checks.append(_groups(source, divided, limits, settings))
+    checks: list[Check] = []
+    if baseline is None or not baseline.alone:
+        tell("measures")
+        checks += _measures(evidence, limits, settings)
+        divided = groups_of(source)
+        if divided is not None:
+            tell("groups")
+            checks.append(_groups(source, divided, limits, settings))
     if baseline is not None:
         tell("baseline")
         checks.append(_baseline(evidence, baseline, settings))
@@ -222,6 +226,8 @@ def _baseline(evidence: Evidence, baseline: Baseline, settings: Settings) -> Che
             pairs.outcome,
             pairs.old,
             pairs.new,
+            sample_weight=pairs.weight,
+            clusters=pairs.clusters,
             confidence=settings.confidence,
             draws=settings.draws,
             rng=settings.rng,

@@ -9,6 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
+from calibrant.joint.draws import draw_positives
 
 
 def sample(n: int, shift: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -187,3 +188,15 @@ def test_clusters_need_rows_and_a_measure_of_charges():
         cal.calibration_test(
             [0, 1], [0.1, 0.2], clusters=[1, 2], measure=cal.kernel_smoothed_calibration_error
         )
+
+
+def test_rare_events_of_mixed_weights_are_drawn_as_skewed_as_they_are():
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(0.5, 2, 500)
+    joint = cal.Joint.from_samples(np.zeros(500), np.full(500, 0.01), sample_weight=weight)
+    drawn = draw_positives(joint, rng, 40_000)[:, 0]
+    spread = np.sqrt(0.01 * 0.99 * (weight**2).sum())
+    assert drawn.mean() == pytest.approx(0.01 * weight.sum(), rel=0.02)
+    assert drawn.std() == pytest.approx(spread, rel=0.02)
+    true = 0.01 * 0.99 * 0.98 * (weight**3).sum() / spread**3
+    assert ((drawn - drawn.mean()) ** 3).mean() / drawn.std() ** 3 == pytest.approx(true, rel=0.2)

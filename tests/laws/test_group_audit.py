@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import stats
 
 import calibrant as cal
 from calibrant.errors import CalibrantWarning, InferenceRefusedError, InvalidForecastsError
@@ -203,3 +204,49 @@ def test_audit_takes_pairs_and_missing_labels():
     assert "site missing" in names
     assert any(name.startswith("site a, age ") for name in names)
     assert "site missing" in found.to_html()
+
+
+def test_a_group_that_is_one_cluster_says_nothing_about_chance():
+    rng = np.random.default_rng(3)
+    hospital = np.repeat(np.arange(20), 100)
+    p = rng.random(2000)
+    y = rng.random(2000) < np.where(hospital == 7, 0.95, p)
+    groups = audit_groups(y, p, {"hospital": hospital.astype(str)}, clusters=hospital, rng=0)
+    for group in groups:
+        assert (group.low, group.high, group.state) == (0, 1, "undecided")
+        assert "one cluster" in group.caution
+        assert (group.ratio.low, group.ratio.high) == (0, np.inf)
+
+
+def test_a_group_of_one_row_is_undecided_beside_clusters():
+    y, p, by = sample(400)
+    site = np.append(by["site"][:-1], "alone")
+    groups = audit_groups(y, p, {"site": site}, clusters=np.arange(400) // 4, rng=0)
+    states = {group.name: (group.rows, group.low, group.high, group.state) for group in groups}
+    assert states["alone"] == (1, 0, 1, "undecided")
+    assert all(not group.caution for group in groups if group.name != "alone")
+
+
+def test_a_group_with_few_events_is_as_wide_as_its_share_of_the_level_asks():
+    """Beside many groups the same rows hide more: Wilson's rows grow with the groups."""
+    rng = np.random.default_rng(0)
+    p = np.full(40_000, 0.01)
+    y = rng.random(40_000) < p
+    for count in (2, 200):
+        name = np.repeat(np.arange(count), 40_000 // count)
+        found = noise_of(y, p, {"g": name.astype(str)}).scale * np.sqrt(np.pi / 2)
+        wilson = np.bincount(name, y) + stats.norm.ppf(1 - 0.05 / count / 2) ** 2
+        reach = np.sqrt(wilson) / (40_000 // count)
+        assert np.sort(found) == pytest.approx(np.sort(reach), rel=0.15)
+
+
+def test_observed_over_expected_stands_beside_every_group():
+    y, p, by = sample()
+    groups = audit_groups(y, p, by, rng=0)
+    table = groups.table()
+    for place, group in enumerate(groups):
+        assert group.ratio.observed == group.events
+        assert group.ratio.expected == pytest.approx(group.rows * group.mean_prediction)
+        assert group.ratio.confidence == pytest.approx(1 - 0.05 / len(groups))
+        assert group.ratio.low < group.ratio.value < group.ratio.high
+        assert table["ratio_low"][place] == group.ratio.low

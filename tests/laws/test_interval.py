@@ -6,10 +6,12 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
 from calibrant.families import Bounded, Dictionary, Lipschitz
+from calibrant.inference.cases import widening
 from calibrant.inference.evidence import Evidence
 
 WITH_INTERVAL = [name for name, measure in JOINT_MEASURES.items() if measure.interval]
@@ -124,7 +126,7 @@ def test_clusters_widen_and_few_of_them_are_said():
     assert again.half_width == pytest.approx(alone.half_width, rel=0.1)
     assert not again.cautions
     few = cal.confidence_interval(y, p, clusters=np.arange(100) % 9, rng=0)
-    assert few.cautions == ("only 9 clusters: the interval may be too narrow",)
+    assert few.cautions == ("only 9 clusters: the interval is rough",)
 
 
 def test_order_of_rows_and_aggregation_do_not_matter():
@@ -182,3 +184,12 @@ def test_options_that_make_no_sense(options):
 def test_mean_outcomes_are_refused():
     with pytest.raises(cal.errors.InferenceRefusedError, match="mean outcomes"):
         cal.confidence_interval([0.5, 1, 0.2], [0.1, 0.9, 0.4])
+
+
+def test_few_clusters_widen_as_students_law_does():
+    student, normal = stats.t.ppf(0.975, 3), stats.norm.ppf(0.975)
+    assert widening(np.full(4, 0.25), 0.05) == pytest.approx(student / normal)
+    assert widening(np.ones(1), 0.05) == np.inf
+    unequal = np.array([0.5, 0.5, 0, 0, 0])
+    assert widening(unequal, 0.05) == pytest.approx(stats.t.ppf(0.975, 1) / normal)
+    assert widening(np.full(10**6, 1e-6), 0.05) == pytest.approx(1, abs=1e-5)

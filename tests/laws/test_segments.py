@@ -126,3 +126,29 @@ def test_nonsense_is_refused():
         find_segments([0, 1], [0.5, 0.5], {"a": [1, 2]}, depth=0)
     with pytest.raises(InvalidForecastsError, match="outcomes 0 and 1"):
         find_segments([0.5, 1], [0.5, 0.5], {"a": [1, 2]})
+
+
+def test_clusters_search_or_judge_whole_and_a_lone_one_confirms_nothing():
+    rng = np.random.default_rng(0)
+    p = rng.random(4000)
+    ward = np.arange(4000) // 200
+    y = rng.random(4000) < np.where(ward == 3, 1.0, p)
+    by = {"ward": ward.astype(str)}
+    plain = find_segments(y, p, by, rng=0)
+    assert plain[0].conditions == (("ward", "3"),)
+    assert plain[0].confirmed
+    for segment in find_segments(y, p, by, clusters=ward, rng=0):
+        assert segment.rows in {0, 200} or segment.conditions[0][0] == "prediction"
+        assert not segment.confirmed
+
+
+def test_copies_in_clusters_do_not_confirm_a_segment():
+    rng = np.random.default_rng(1)
+    p = rng.random(600)
+    site = rng.integers(0, 3, 600).astype(str)
+    y = rng.random(600) < p
+    many = {name: np.tile(values, 20) for name, values in (("y", y), ("p", p), ("site", site))}
+    clusters = np.tile(np.arange(600), 20)
+    found = find_segments(many["y"], many["p"], {"site": many["site"]}, clusters=clusters)
+    assert not any(segment.confirmed for segment in found)
+    assert find_segments(many["y"], many["p"], {"site": many["site"]})[0].confirmed

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import calibrant as cal
 from calibrant.inference import default_tolerance
+from calibrant.inference.evidence import Evidence
+from calibrant.inference.ratio import find_ratio
 from calibrant.inference.verdict import rounded_down, rounded_up, two_digits
 
 
@@ -72,13 +75,32 @@ def test_the_default_tolerance_follows_the_rarer_outcome():
 
 
 def test_rare_events_carry_the_ratio_of_observed_to_expected():
-    """Garwood's interval for 3 events: 0.6187 to 8.7673 (published tables)."""
+    """Equal forecasts: Clopper and Pearson's interval for 3 events in 1000."""
     verdict = cal.verdict([1] * 3 + [0] * 997, [0.002] * 1000, rng=0)
     ratio = verdict.ratio
     assert (ratio.observed, ratio.expected) == (3.0, pytest.approx(2.0))
+    exact = stats.binomtest(3, 1000).proportion_ci()
+    assert (ratio.low, ratio.high) == pytest.approx((exact.low / 0.002, exact.high / 0.002))
+    assert cal.verdict(*sample(100), rng=0).ratio is None
+
+
+def test_events_that_are_very_rare_are_poisson():
+    """Garwood's interval for 3 events: 0.6187 to 8.7673 (published tables)."""
+    evidence = Evidence.of_joint(cal.Joint.from_counts([2e-9], [10**9], [3]))
+    ratio = find_ratio(evidence, 0.95)
     assert ratio.low * 2 == pytest.approx(0.6187, abs=1e-4)
     assert ratio.high * 2 == pytest.approx(8.7673, abs=1e-4)
-    assert cal.verdict(*sample(100), rng=0).ratio is None
+
+
+def test_events_that_were_foreseen_vary_less_than_a_binomial_number():
+    rng = np.random.default_rng(0)
+    p = rng.random(20_000)
+    informed = find_ratio(Evidence.read(rng.random(p.size) < p, p), 0.95)
+    reach = 1.96 * np.sqrt(p @ (1 - p)) / p.sum()
+    assert (informed.high - informed.low) / 2 == pytest.approx(reach, rel=0.03)
+    luck = find_ratio(Evidence.read(rng.random(p.size) < 0.5, p), 0.95)
+    reach = 1.96 * np.sqrt(p.size / 3) / p.sum()
+    assert (luck.high - luck.low) / 2 == pytest.approx(reach, rel=0.03)
 
 
 def test_the_ratio_is_of_the_rarer_outcome():

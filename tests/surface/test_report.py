@@ -218,11 +218,40 @@ def test_the_gate_compares_with_a_baseline(frame, tmp_path):
     unpaired = run("check", str(old), "--tolerance", "0.2", "--baseline", str(new))
     assert unpaired.returncode == 1
     assert "on rows of its own" in unpaired.stdout
+    alone = run("check", str(new), "--baseline", str(old), "--key", "id", "--only-difference")
+    assert alone.returncode == 0
+    assert alone.stdout.count("passed  ") == 1
+    same = run("check", str(old), "--baseline", str(old), "--key", "id", "--only-difference")
+    assert same.returncode == 0
+    assert "changed by +0.0000" in same.stdout
+    assert "(between +0.0000 and +0.0000)" in same.stdout
+    refused = run("check", str(old), "--only-difference")
+    assert (refused.returncode, "needs --baseline" in refused.stderr) == (2, True)
     twice = tmp_path / "twice.csv"
     pd.concat([rows, rows]).to_csv(twice, index=False)
     refused = run("check", str(new), "--baseline", str(twice), "--key", "id")
     assert refused.returncode == 2
     assert "--key must name each row" in refused.stderr
+
+
+def test_a_baseline_heeds_clusters(tmp_path):
+    """Copies of rows in clusters add no evidence: the difference is as uncertain as without."""
+    y, p = sample(300, 0.1)
+    rows = pd.DataFrame({"prediction": p, "outcome": y, "day": np.arange(300)})
+    widths = []
+    for times, options in ((1, []), (6, []), (6, ["--cluster", "day"])):
+        old = pd.concat([rows] * times).assign(id=np.arange(300 * times))
+        new = old.assign(prediction=np.clip(old.prediction + 0.05, 0, 1))
+        old.to_csv(tmp_path / "old.csv", index=False)
+        new.to_csv(tmp_path / "new.csv", index=False)
+        json_path = tmp_path / "gate.json"
+        run("check", str(tmp_path / "new.csv"), "--baseline", str(tmp_path / "old.csv"), "--key",
+            "id", "--only-difference", "--json", str(json_path), *options)  # fmt: skip
+        (check,) = json.loads(json_path.read_text())["checks"]
+        widths.append(check["high"] - check["low"])
+    once, careless, clustered = widths
+    assert clustered == pytest.approx(once, rel=0.15)
+    assert careless < 0.7 * once
 
 
 def test_limits_are_read_from_names():

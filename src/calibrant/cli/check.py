@@ -50,6 +50,10 @@ def check(
     key: Annotated[
         str | None, typer.Option(help="Column that joins rows with those of the baseline.")
     ] = None,
+    only_difference: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option("--only-difference", help="Judge the difference from the baseline alone."),
+    ] = False,
     prediction: PredictionOption = "prediction",
     outcome: OutcomeOption = "outcome",
     weight: WeightOption = None,
@@ -85,6 +89,8 @@ def check(
     check_files({"--json": json_path, "--markdown": markdown}, [*files, baseline])
     if key is not None and baseline is None:
         raise InvalidOptionError("--key needs --baseline", repr(key))
+    if only_difference and (baseline is None or by is not None or measure):
+        raise InvalidOptionError("--only-difference needs --baseline, without --by and --measure")
     plain = Roles(prediction, outcome, weight, cluster, count=count, positives=positives)
     roles = replace(plain, by=names_of(by, "--by"))
     options: dict[str, Any] = {
@@ -92,15 +98,17 @@ def check(
         "percent": scale is Scale.PERCENT,
         "drop_missing": na is Missing.DROP,
     }
-    stages = 2 + sum(option is not None for option in (by, baseline))
+    stages = 2 + sum(option is not None for option in (by, baseline)) - only_difference
     with progress(stages) as tell, settled(files) as found:
         tell("reading")
         source = read(found, None, roles, **options)
         earlier = None
         if baseline is not None and key is not None:
-            earlier = Baseline(max_worse, pairs=join_pairs(baseline, found, key, roles, **options))
+            pairs = join_pairs(baseline, found, key, roles, **options)
+            earlier = Baseline(max_worse, pairs=pairs, alone=only_difference)
         elif baseline is not None:
-            earlier = Baseline(max_worse, source=read(baseline, None, plain, **options))
+            old = read(baseline, None, plain, **options)
+            earlier = Baseline(max_worse, source=old, alone=only_difference)
         limits = read_limits(measure or [], tolerance)
         settings = Settings.read(confidence=confidence, rng=seed)
         gate = run_gate(source, limits, settings, earlier, tell)

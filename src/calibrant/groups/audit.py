@@ -9,13 +9,13 @@ from calibrant.data.labels import Labels
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.division import Division, groups_of
 from calibrant.groups.noise import shared_noise
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous import Evidences, Groups, judge_all, judge_evidences
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.verdict import default_tolerance
 from calibrant.inputs import Roles, read
 from calibrant.joint import Joint
-from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measures.smooth import smooth_calibration_error
 
 
@@ -134,7 +134,5 @@ def judge_groups(groups: Division | Evidences, statistic: Statistic, settings: S
         found = {(by, name): evidence for by, name, evidence in groups.evidences()}
         return judge_evidences(found, statistic, settings)
     statistic.refuse_without_interval()
-    named = list(groups.joints())
-    for *_, joint in named:
-        refuse_mean_outcomes(joint)
+    named = [(by, name, Evidence.of_joint(joint)) for by, name, joint in groups.joints()]
     return judge_all(named, shared_noise(groups, statistic, settings), statistic, settings)

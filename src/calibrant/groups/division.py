@@ -77,9 +77,7 @@ class Division:
         for part in self.parts:
             for code, rows in self.members(part):
                 labels = None if self.clusters is None else self.clusters[rows]
-                if labels is not None and np.unique(labels).size < 2:
-                    labels = np.arange(labels.size)
-                yield part.by, part.name(code), Evidence.of_rows(self.rows.where(rows), labels)
+                yield part.by, part.name(code), Evidence.of_group(self.rows.where(rows), labels)
 
     def warn_of_outcomes(self) -> None:
         """Warn of columns that tell the outcome: groups made after the fact say nothing."""

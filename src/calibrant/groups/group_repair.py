@@ -130,11 +130,8 @@ class GroupRepair:
         units = self._units
         settings = self._settings.again(self._settings.seed or 0)
         rows = Rows(np.ascontiguousarray(prediction), units.outcome, units.weight)
-        clusters = units.cluster
-        if clusters is not None and np.unique(clusters).size < 2:
-            clusters = None
         return judge_groups(
-            Division(rows, self._parts, clusters),
+            Division(rows, self._parts, units.cluster),
             Statistic.of(smooth_calibration_error),
             settings.within(default_tolerance(units.joint(units.prediction))),
         )

@@ -12,7 +12,12 @@ from calibrant.arrays import Floats, in_parts
 from calibrant.data.groupings import Codes, Partition
 from calibrant.groups.division import Division, crossed, families, renumbered
 from calibrant.inference.settings import Settings
-from calibrant.inference.simultaneous import DRAWS_FOR_A_FLOOR, Noise, cells_for
+from calibrant.inference.simultaneous import (
+    DRAWS_FOR_A_FLOOR,
+    Noise,
+    cells_for,
+    confidence_of_each,
+)
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import draw_positives
@@ -140,7 +145,8 @@ class Multipliers:
     """Turns noise of atoms into noise of the charges of a division's levels.
 
     As in `Evidence.multiplied_charges`: the noise of a group's total weight is taken out, and as
-    in Wilson's interval z^2 rows with residuals of plus or minus one are mixed in.
+    in Wilson's interval z^2 rows with residuals of plus or minus one are mixed in, z that of a
+    single group when all hold at once.
     """
 
     levels: Levels
@@ -188,11 +194,12 @@ def shared_noise(division: Division, statistic: Statistic, settings: Settings) -
     rows, parts = division.rows, division.parts
     groups = sum(np.count_nonzero(np.bincount(part.codes)) for part in parts)
     cells = cells_for(int(groups))
+    single = confidence_of_each(settings.confidence, int(groups))
     found: dict[int, tuple[Floats, Floats]] = {}
     for family in families(parts, rows.prediction.size, cells, MOST_SHARED):
         atoms = Atoms.of(rows, family, cells)
         levels = [Levels.of(atoms, part, cells) for part in family]
-        deviation = _deviations(atoms, levels, statistic, settings)
+        deviation = _deviations(atoms, levels, statistic, settings, single)
         floor = _floors(atoms, levels, statistic, settings)
         for part, *noise in zip(family, deviation, floor, strict=True):
             found[id(part)] = (noise[0], noise[1])
@@ -204,10 +211,10 @@ def shared_noise(division: Division, statistic: Statistic, settings: Settings) -
 
 
 def _deviations(
-    atoms: Atoms, levels: list[Levels], statistic: Statistic, settings: Settings
+    atoms: Atoms, levels: list[Levels], statistic: Statistic, settings: Settings, single: float
 ) -> list[Floats]:
     rng = settings.rng
-    multipliers = [Multipliers.of(atoms, part, settings.confidence) for part in levels]
+    multipliers = [Multipliers.of(atoms, part, single) for part in levels]
     spread = atoms.spread
     parts: list[list[Floats]] = [[] for _ in levels]
     for count in in_parts(settings.draws, spread.size):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,9 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.data import hold_out
 from calibrant.data.groupings import PARTS, Partition, columns_of, grouped, partitions
+from calibrant.data.input import read_labels
 from calibrant.errors import InvalidForecastsError
+from calibrant.inference.cases import LEAST_FREEDOM
 from calibrant.joint import Joint, Rows
 from calibrant.options import MOST_SEGMENTS, as_generator, check_share, whole
 from calibrant.words import chance_text, count_text, distinct_texts, visible
@@ -74,6 +77,7 @@ def find_segments(
     level: float = 0.05,
     sample_weight: object = None,
     pos_label: object = None,
+    clusters: object = None,
     rng: np.random.Generator | int | None = 0,
 ) -> tuple[Segment, ...]:
     r"""Find the groups where forecasts are most clearly off, without being told where to look.
@@ -102,6 +106,9 @@ def find_segments(
         Weights of the rows.
     pos_label : object, optional
         The label that counts as outcome 1.
+    clusters : array-like of shape (n,), optional
+        Labels of groups of rows that depend on each other. They stay whole: each searches or
+        judges.
     rng : numpy.random.Generator or int, default=0
         Source of the random halves.
 
@@ -116,10 +123,12 @@ def find_segments(
     A beam search over conjunctions for the largest bias in standard errors of a perfect
     forecaster, :math:`|\sum w (y - p)| / \sqrt{\sum w^2 p (1 - p)}`. On the other half the sum is
     compared with what coins of the predicted bias would give: exactly where few events
-    are expected and rows have no weights, otherwise normal with a correction for skewness. The
-    p-value is two-sided and multiplied by the number of segments tested. Known flaw: half of the
-    rows search and half judge, so that a segment must be twice as large as for `audit_groups`,
-    which is told where to look.
+    are expected and rows have no weights, otherwise normal with a correction for skewness. With
+    clusters it is compared with Student's t, by the variance of the clusters' sums or by that of
+    the coins if it is larger; a segment that is one cluster has a p-value of 1. The p-value is
+    two-sided and multiplied by the number of segments tested. Known flaw: half of the rows search
+    and half judge, so that a segment must be twice as large as for `audit_groups`, which is told
+    where to look.
 
     Examples
     --------
@@ -138,7 +147,8 @@ def find_segments(
     if not np.isin(rows.outcome, (0, 1)).all():
         raise InvalidForecastsError("a search needs outcomes 0 and 1", "mean outcomes")
     parted = partitions(columns_of(by), size, parts=parts, weight=rows.weight)
-    return search_segments(rows, parted, depth, width, count, level, as_generator(rng))
+    labels = None if clusters is None else read_labels(clusters, "clusters", size)
+    return search_segments(rows, parted, depth, width, count, level, as_generator(rng), labels)
 
 
 def search_segments(
@@ -149,18 +159,23 @@ def search_segments(
     count: int,
     level: float,
     rng: np.random.Generator,
+    clusters: npt.NDArray[Any] | None = None,
 ) -> tuple[Segment, ...]:
     """Search rows that were divided before."""
+    cluster = None if clusters is None else np.unique(clusters, return_inverse=True)[1]
     size = rows.prediction.size
     singles = [part for part in parts if len(part.groupings) == 1]
     divided = [*singles, grouped(rows.prediction, "prediction", size, parts=CELLS)]
     known = (part.codes for part in divided)
-    search = hold_out(0.5, rng, rows.prediction, rows.outcome, rows.weight, *known)
+    search = hold_out(0.5, rng, rows.prediction, rows.outcome, rows.weight, *known, cluster=cluster)
     beam = _SegmentSearch(rows.where(search), [part.codes[search] for part in divided], divided)
     chosen = beam.best(depth, width, count)
     judges = rows.where(~search)
+    theirs = None if cluster is None else cluster[~search]
     codes = [part.codes[~search] for part in divided]
-    tested = [_tested(judges, codes, divided, found, len(chosen), level) for found in chosen]
+    tested = [
+        _tested(judges, codes, divided, found, len(chosen), level, theirs) for found in chosen
+    ]
     return tuple(sorted(tested, key=lambda segment: segment.pvalue))
 
 
@@ -243,6 +258,7 @@ def _tested(
     conditions: Conditions,
     tests: int,
     level: float,
+    cluster: npt.NDArray[np.intp] | None,
 ) -> Segment:
     inside = _members(codes, conditions, rows.prediction.size)
     mine = rows.where(inside)
@@ -250,7 +266,8 @@ def _tested(
     w = np.ones(p.size) if mine.weight is None else mine.weight
     total = float(w.sum())
     said, happened = (float(w @ p / total), float(w @ y / total)) if total else (0.0, 0.0)
-    pvalue = min(1.0, tests * _chance(w, p, y)) if total else 1.0
+    theirs = None if cluster is None else cluster[inside]
+    pvalue = min(1.0, tests * _chance(w, p, y, theirs)) if total else 1.0
     return Segment(
         tuple((parts[column].by, parts[column].name(code)) for column, code in conditions),
         int(p.size),
@@ -263,10 +280,12 @@ def _tested(
     )
 
 
-def _chance(w: Floats, p: Floats, y: Floats) -> float:
+def _chance(w: Floats, p: Floats, y: Floats, cluster: npt.NDArray[np.intp] | None = None) -> float:
     """Two-sided chance of so large a sum of residuals when outcomes are coins."""
     variance = float(w**2 @ (p * (1 - p)))
     value = float(w @ (y - p))
+    if cluster is not None:
+        return _chance_of_clusters(w, value, variance, w * (y - p), cluster)
     if variance == 0:
         return 1.0 if abs(value) < 1e-12 * w.sum() else 0.0
     if variance < MOST_EXACT and np.all(w == 1):
@@ -276,6 +295,21 @@ def _chance(w: Floats, p: Floats, y: Floats) -> float:
         skew = float(w**3 @ (p * (1 - p) * (1 - 2 * p))) / variance**1.5
         at_most, at_least = _below(z, skew), _below(-z, -skew)
     return min(1.0, 2 * max(min(at_most, at_least), LEAST_CHANCE))
+
+
+def _chance_of_clusters(
+    w: Floats, value: float, coins: float, charge: Floats, cluster: npt.NDArray[np.intp]
+) -> float:
+    """Two-sided chance by Student's law, with one degree less than equal clusters would be."""
+    from scipy.special import stdtr
+
+    code = np.unique(cluster, return_inverse=True)[1]
+    sums, sizes = np.bincount(code, charge), np.bincount(code, w)
+    freedom = float(sizes.sum() ** 2 / (sizes @ sizes)) - 1
+    spread = np.sqrt(max(float(sums @ sums), coins))
+    if freedom < LEAST_FREEDOM or spread == 0:
+        return 1.0
+    return min(1.0, 2 * max(float(stdtr(freedom, -abs(value) / spread)), LEAST_CHANCE))
 
 
 def _tails(prediction: Floats, ones: int) -> tuple[float, float]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.errors import ConvergenceError
-from calibrant.inference.evidence import Cases, Evidence
+from calibrant.inference.cases import Cases
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.joint import Joint
 from calibrant.measures.kernel_smoothed import (
@@ -115,7 +116,8 @@ def classical_numbers(
 
     Notes
     -----
-    Intervals of slope and intercepts are normal with the sandwich variance, robust to clusters.
+    Intervals of slope and intercepts are normal with the sandwich variance, robust to clusters, or
+    with that of the fitted coins where it is larger; few clusters widen them as Student's law does.
     ICI, E50 and E90 use the Gaussian smoother of smECE at its fixed point, not a loess.
 
     References
@@ -191,7 +193,7 @@ def _regressions(
 
 
 def _fit(joint: Joint, cases: Cases, model: Model, confidence: float) -> list[Estimate]:
-    """Fit a weighted logistic regression; intervals with the sandwich variance."""
+    """Fit a weighted logistic regression; intervals by the sandwich variance, or the coins' own."""
     from scipy.special import expit, ndtri
 
     try:
@@ -204,9 +206,11 @@ def _fit(joint: Joint, cases: Cases, model: Model, confidence: float) -> list[Es
     chance = expit(design @ beta + (odds if model.offset else 0.0))
     curvature = (design.T * (cases.weight * chance * (1 - chance))) @ design
     inverse = np.linalg.inv(curvature)
-    residual = (cases.outcome - chance)[:, np.newaxis]
-    variance = inverse @ cases.covariance(design * residual) @ inverse
-    reach = ndtri((1 + confidence) / 2) * np.sqrt(np.diag(variance))
+    shown = cases.covariance(design * (cases.outcome - chance)[:, np.newaxis])
+    coins = (design.T * (cases.square * chance * (1 - chance))) @ design
+    # Few events hide their own spread, which the fitted coins must have.
+    variance = np.maximum(*(np.diag(inverse @ middle @ inverse) for middle in (shown, coins)))
+    reach = ndtri((1 + confidence) / 2) * np.sqrt(variance) * cases.widening(1 - confidence)
     return [
         Estimate(float(b), float(b - r), float(b + r)) for b, r in zip(beta, reach, strict=True)
     ]

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Flags, Floats, in_parts
+from calibrant.arrays import Floats, in_parts
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError
+from calibrant.inference.cases import Cases, widening
 from calibrant.inputs import Source
 from calibrant.joint import Joint
 from calibrant.joint.draws import (
@@ -87,10 +88,6 @@ class Clusters:
         from scipy.sparse import coo_array
 
         names, cluster = np.unique(labels, return_inverse=True)
-        if names.size < 2:
-            raise InferenceRefusedError(
-                "clusters must be at least two", "one cluster", "leave clusters out"
-            )
         weight = np.ones(level.size) if rows.weight is None else rows.weight
         weight = weight / joint.total
         residual = weight * (rows.outcome - joint.prediction[level])
@@ -101,42 +98,6 @@ class Clusters:
 
     def __len__(self) -> int:
         return self.share.size
-
-
-@dataclass(frozen=True, slots=True)
-class Cases:
-    """Rows, or rows of one prediction and outcome added up, for means of any function of both."""
-
-    prediction: Floats
-    outcome: Floats
-    weight: Floats
-    """Sum of the weights."""
-    square: Floats
-    """Sum of the squared weights."""
-    cluster: npt.NDArray[np.intp] | None
-
-    def where(self, keep: Flags) -> Cases:
-        """Keep some of the cases."""
-        cluster = None if self.cluster is None else self.cluster[keep]
-        return Cases(
-            self.prediction[keep],
-            self.outcome[keep],
-            self.weight[keep],
-            self.square[keep],
-            cluster,
-        )
-
-    def total(self, scores: Floats) -> Floats:
-        """Add up weight times score; scores have one row per case."""
-        return np.asarray(self.weight @ scores)
-
-    def covariance(self, scores: Floats) -> Floats:
-        """Covariance of the totals of centred scores (one column each), robust to clusters."""
-        if self.cluster is None:
-            return np.asarray(scores.T @ (scores * self.square[:, np.newaxis]))
-        sums = np.stack([np.bincount(self.cluster, self.weight * column) for column in scores.T])
-        count = sums.shape[1]
-        return np.asarray(sums @ sums.T * (count / (count - 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +145,18 @@ class Evidence:
         cls, rows: Given | Rows, clusters: object = None, joint: Joint | None = None
     ) -> Evidence:
         """Take rows that are arrays already, checked or not; checked ones may bring their Joint."""
+        evidence = cls.of_group(rows, clusters, joint)
+        if evidence.lone:
+            raise InferenceRefusedError(
+                "clusters must be at least two", "one cluster", "leave clusters out"
+            )
+        return evidence
+
+    @classmethod
+    def of_group(
+        cls, rows: Given | Rows, clusters: object = None, joint: Joint | None = None
+    ) -> Evidence:
+        """Take rows that are one group of many, and so perhaps a single cluster."""
         given, checked = (joint, rows.found_sound()) if joint else Joint.checked(rows)
         evidence = cls.of_joint(given)
         if evidence.coins is not None and clusters is None:
@@ -214,6 +187,15 @@ class Evidence:
     def cells(self) -> int | None:
         """Cells that predictions were rounded to for the draws, or None."""
         return None if self.joint is self.given else self.joint.resolution
+
+    @property
+    def lone(self) -> bool:
+        """Whether all rows are one cluster: nothing is then known about chance."""
+        return self.clusters is not None and len(self.clusters) < 2
+
+    def widening(self, level: float) -> float:
+        """Factor by which few clusters make noise drawn from them too narrow; 1 without any."""
+        return 1.0 if self.clusters is None else widening(self.clusters.share, level)
 
     @property
     def unit(self) -> float:

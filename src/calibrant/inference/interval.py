@@ -18,6 +18,7 @@ from calibrant.options import refuse_unknown
 from calibrant.words import percent_text
 
 METHODS = ("multiplier", "worst-case")
+ONE_CLUSTER = "all rows are one cluster, which says nothing about chance: no interval but [0, 1]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,10 @@ def confidence_interval(
     A weighted calibration error is the largest of many means; sample and population differ by at
     most the largest deviation of any of those means. That is estimated by the same maximum over
     residuals multiplied by random numbers (a Gaussian multiplier bootstrap), and its quantile is
-    added and subtracted. The interval is honest on both sides, also at zero, where resampling the
-    rows would not be; it is wider than needed where one test dominates. Rare events: see the
-    notes on few events in the guide to inference.
+    added and subtracted; few clusters widen it as Student's law does. The interval is honest on
+    both sides, also at zero, where resampling the rows would not be; it is wider than needed where
+    one test dominates. Where few events were seen z^2 more are mixed in, as in Wilson's interval;
+    so they are for scores, where the forecast expects them.
 
     References
     ----------
@@ -164,7 +166,7 @@ def find_interval(
     confidence = settings.confidence
     parts = evidence.multiplied_charges(settings.draws, settings.rng, confidence)
     deviations = np.concatenate([statistic.values(evidence.joint, charges) for charges in parts])
-    half_width = upper_quantile(deviations, confidence)
+    half_width = upper_quantile(deviations, confidence) * evidence.widening(1 - confidence)
     return _around(evidence, statistic, confidence, half_width, "multiplier")
 
 
@@ -215,8 +217,10 @@ def _around(
 def cautions_of(evidence: Evidence) -> list[str]:
     """Say what to know before trusting an interval of this evidence."""
     said = []
-    if evidence.clusters is not None and len(evidence.clusters) < FEW_CLUSTERS:
-        said.append(f"only {len(evidence.clusters)} clusters: the interval may be too narrow")
+    if evidence.lone:
+        said.append(ONE_CLUSTER)
+    elif evidence.clusters is not None and len(evidence.clusters) < FEW_CLUSTERS:
+        said.append(f"only {len(evidence.clusters)} clusters: the interval is rough")
     if evidence.coins is None:
         said.append("weights within a level differ and the rows are not known: approximate")
     return said

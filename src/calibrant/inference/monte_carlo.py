@@ -38,7 +38,7 @@ class CalibrationTest:
     null: Floats
     """Its values on outcomes redrawn from the predictions, ascending."""
     exact: bool
-    """False with clusters, and when weights had to be drawn as normal sums."""
+    """False with clusters, and where rows of different weights had to be drawn as equal ones."""
     cells: int | None
     """Cells that predictions were rounded to for the test, or None."""
     clusters: int | None = None
@@ -113,9 +113,10 @@ def calibration_test(
     sample size and any weights. With more than 4096 levels statistic and redraws use predictions
     rounded to 4096 cells, which errs on the safe side. `exact` is False for a Joint whose levels
     mix weights (and for more than about 33 000 rows of different weights): their sums are drawn
-    as normal numbers of the exact mean and variance. It is False with clusters: dependence within
-    a cluster is unknown, so the residuals of each cluster are kept and their sign is flipped at
-    random, which needs many clusters (`clusters` below 30 is too few to rely on).
+    as those of fewer rows of equal weight, with the exact mean and variance. It is False with
+    clusters: dependence within a cluster is unknown, so the residuals of each cluster are kept and
+    their sign is flipped at random, which needs many clusters (`clusters` below 30 is too few to
+    rely on).
 
     A combined test standardises each measure by mean and deviation over the sample and all
     redraws together, which keeps the p-value exact.

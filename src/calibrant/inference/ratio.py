@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
 from calibrant.words import percent_text
+
+# A binomial number whose variance is so close to its mean is a Poisson number.
+NEARLY_POISSON = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +42,30 @@ class Ratio:
 def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) -> Ratio:
     """Ratio of observed to expected events (of outcome 0, if swapped).
 
-    Rows of equal weight: the interval of Garwood (1936) for a Poisson count, which is also valid
-    for a sum of independent rare events, being less dispersed (Hoeffding 1956). Weights and
-    clusters: normal on the log scale with the (cluster-)robust variance.
+    Rows of equal weight: Clopper and Pearson's limits for the binomial number with the mean and
+    the variance of the events, a sum of coins of different bias. Weights and clusters: the gamma
+    limits of Fay and Feuer (1997) for a weighted count, with the (cluster-)robust variance.
     """
     joint = evidence.given
     observed = joint.total - joint.positives.sum() if swapped else joint.positives.sum()
     forecast = 1 - joint.mean_prediction if swapped else joint.mean_prediction
     expected = forecast * joint.total
     counted = float(observed), float(expected), int(not swapped)
-    level = (1 - confidence) / 2
     if expected <= 0:
         return Ratio(np.nan if observed == 0 else np.inf, 0.0, np.inf, confidence, *counted)
     with np.errstate(over="ignore"):  # one event among forecasts of next to nothing
         value = float(observed / expected)
     if value == np.inf:
         return Ratio(value, 0.0, np.inf, confidence, *counted)
+    level = (1 - confidence) / 2
     each = joint.total / joint.row_count
+    cases = _of_events(evidence.cases(), swapped=swapped)
     if evidence.clusters is None and np.allclose(joint.weight_squares, joint.rows * each**2):
-        low, high = np.multiply(_poisson(observed / each, level), each / expected)
-    elif observed <= 0:
-        # The largest share that such a sample hides with this confidence, as if rows were clusters.
-        low, high = 0.0, -np.log(level) * evidence.unit * joint.total / expected
+        low, high = np.divide(_binomial(cases, float(observed), level), expected)
+    elif evidence.lone:
+        low, high = 0.0, np.inf
     else:
-        from scipy.special import ndtri
-
-        reach = ndtri(1 - level) * np.sqrt(_variance(evidence, value, swapped=swapped)) / observed
-        with np.errstate(over="ignore"):
-            low, high = value * np.exp(-reach), value * np.exp(reach)
+        low, high = np.divide(_robust(evidence, cases, value, level), expected)
     return Ratio(value, float(low), float(high), confidence, *counted)
 
 
@@ -76,17 +76,60 @@ def _count(events: float) -> str:
     return f"{events:,.0f}".replace(",", " ")
 
 
-def _poisson(count: float, level: float) -> tuple[float, float]:
+def _of_events(cases: Cases, *, swapped: bool) -> Cases:
+    if not swapped:
+        return cases
+    return replace(cases, outcome=1 - cases.outcome, prediction=1 - cases.prediction)
+
+
+def _binomial(cases: Cases, observed: float, level: float) -> tuple[float, float]:
+    """Limits of the number of events, in units of weight, where rows weigh the same.
+
+    A binomial number of N coins with mean m has variance m - m^2 / N. N follows from the spread
+    of the forecasts, or of the events around them if that is larger: beyond m, no N does.
+    """
+    from scipy.special import betaincinv
+
+    each = float(cases.square.sum() / cases.weight.sum())
+    weight, count = cases.weight / each, observed / each
+    expected = float(weight @ cases.prediction)
+    shared, spread = float(weight @ (cases.prediction / expected) ** 2), 0.0
+    if count > 0:
+        spread = float(weight @ (cases.outcome - count / expected * cases.prediction) ** 2)
+        shared = min(shared, (1 - spread / count) / count)
+    if shared * (count + 1) < NEARLY_POISSON:
+        low, high = _gamma(count, max(count, spread), 1.0, level)
+        return each * low, each * high
+    coins = max(1 / shared, count)
+    low = 0.0 if count <= 0 else betaincinv(count, coins - count + 1, level)
+    high = 1.0 if coins <= count else betaincinv(count + 1, coins - count, 1 - level)
+    return float(each * coins * low), float(each * coins * high)
+
+
+def _robust(evidence: Evidence, cases: Cases, ratio: float, level: float) -> tuple[float, float]:
+    """Limits of the weight of the events, where rows weigh differently or depend on each other.
+
+    The variance is the larger of what the rows show and what coins of the forecast bias, times
+    the observed ratio, must have: few events hide their own spread.
+    """
+    total = evidence.given.total
+    design_effect = evidence.unit * total**2 / float(cases.square.sum())
+    chance = np.minimum(ratio * cases.prediction, 1.0)
+    coins = float(cases.square @ (chance * (1 - chance))) * design_effect
+    shown = float(cases.covariance((cases.outcome - ratio * cases.prediction)[:, np.newaxis])[0, 0])
+    variance = max(coins, shown) * evidence.widening(2 * level) ** 2
+    return _gamma(float(cases.total(cases.outcome)), variance, evidence.unit * total, level)
+
+
+def _gamma(observed: float, variance: float, size: float, level: float) -> tuple[float, float]:
+    """Limits of a sum of events with some variance, of which one more would add `size`.
+
+    For a plain count these are Garwood's limits of a Poisson number.
+    """
     from scipy.special import gammaincinv
 
-    low = 0.0 if count <= 0 else float(gammaincinv(count, level))
-    return low, float(gammaincinv(count + 1, 1 - level))
-
-
-def _variance(evidence: Evidence, ratio: float, *, swapped: bool) -> float:
-    """Variance of observed less ratio times expected."""
-    cases = evidence.cases()
-    outcome, prediction = cases.outcome, cases.prediction
-    if swapped:
-        outcome, prediction = 1 - outcome, 1 - prediction
-    return float(cases.covariance((outcome - ratio * prediction)[:, np.newaxis])[0, 0])
+    low = 0.0
+    if observed > 0:
+        low = float(gammaincinv(observed**2 / variance, level)) * variance / observed
+    more, spread = observed + size, variance + size**2
+    return low, float(gammaincinv(more**2 / spread, 1 - level)) * spread / more

@@ -1,14 +1,17 @@
-"""Intervals for mean scores: they are plain means, so the normal law does."""
+"""Intervals for mean scores: plain means, so the normal law does, helped where events are few."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.decisions import DecisionTask, Score, as_score, row_losses
+from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.decisions.scores import SCORES
 from calibrant.errors import InferenceRefusedError
-from calibrant.inference.evidence import Cases, Evidence
+from calibrant.inference.cases import Cases
+from calibrant.inference.evidence import Evidence
 
 
 def score_of(measure: object) -> Score | None:
@@ -20,10 +23,18 @@ def score_of(measure: object) -> Score | None:
     return None
 
 
-def mean_and_reach(cases: Cases, losses: Floats, confidence: float) -> tuple[float, float]:
-    """Weighted mean of losses, and how far it may lie from the population's."""
+def mean_and_reach(
+    cases: Cases, if_not: Floats, if_so: Floats, forecasts: Sequence[Floats], confidence: float
+) -> tuple[float, float]:
+    """Weighted mean of losses by outcome, and how far it may lie from the population's.
+
+    Where few events were seen the sample hides its own spread: as in Wilson's interval z^2 more
+    events are mixed in, where the forecasts expect them (those forecasts that make it wider). Few
+    clusters widen the reach as Student's law does.
+    """
     from scipy.special import ndtri
 
+    losses = np.where(cases.outcome == 1, if_so, if_not)
     if not np.isfinite(losses).all():
         raise InferenceRefusedError(
             "an interval needs finite scores",
@@ -32,15 +43,31 @@ def mean_and_reach(cases: Cases, losses: Floats, confidence: float) -> tuple[flo
         )
     total = float(cases.weight.sum())
     mean = float(cases.total(losses)) / total
-    variance = float(cases.covariance((losses - mean)[:, np.newaxis])[0, 0])
-    return mean, float(ndtri((1 + confidence) / 2) * np.sqrt(variance) / total)
+    centred = losses - mean
+    variance = float(cases.covariance(centred[:, np.newaxis])[0, 0])
+    z = float(ndtri((1 + confidence) / 2))
+    hidden = z**2 * max(_of_an_event(cases, if_so - if_not, q) for q in forecasts)
+    deviation = float(np.sqrt(variance + hidden * cases.design_effect(centred)))
+    return mean, z * cases.widening(1 - confidence) * deviation / total
+
+
+def _of_an_event(cases: Cases, jump: Floats, forecast: Floats) -> float:
+    """Mean square of what an event adds to the total loss, events falling as a forecast says.
+
+    Where a jump is infinite a forecast of 0 or 1 is taken at its word.
+    """
+    chance = np.where(np.isfinite(jump), forecast * (1 - forecast), 0.0)
+    rows = float((cases.weight**2 / cases.square) @ chance)
+    if rows <= 0:
+        return 0.0
+    return float(cases.square @ (chance * np.where(chance > 0, jump, 0.0) ** 2)) / rows
 
 
 def score_interval(
     evidence: Evidence, score: Score, confidence: float
 ) -> tuple[float, float, float]:
-    """Mean score with the ends of a normal interval, robust to clusters."""
+    """Mean score with the ends of a normal interval, robust to clusters and to few events."""
     cases = evidence.cases()
-    losses = row_losses(score, cases.outcome, cases.prediction)
-    mean, reach = mean_and_reach(cases, losses, confidence)
+    if_not, if_so = score.losses(cases.prediction)
+    mean, reach = mean_and_reach(cases, if_not, if_so, [cases.prediction], confidence)
     return mean, mean - reach, mean + reach

@@ -11,11 +11,11 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.data.groupings import label_of
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.interval import upper_quantile
+from calibrant.inference.interval import ONE_CLUSTER, upper_quantile
+from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, default_tolerance, state_of
-from calibrant.joint import Joint
 from calibrant.words import count_text, distinct_texts
 
 # Groups with fewer rows, or fewer of either outcome, are marked as small.
@@ -24,8 +24,8 @@ FEW_ROWS, FEW_EVENTS = 100, 10
 CELLS, MANY_GROUPS = (2**7, 2**6, 2**5), (2**7, 2**10)
 DRAWS_FOR_A_FLOOR = 99
 
-Named = tuple[str, str, Joint]
-"""Columns, name and Joint of a group."""
+Named = tuple[str, str, Evidence]
+"""Columns, name and evidence of a group."""
 Evidences = Mapping[tuple[str, str], Evidence]
 """Evidence of each group by column and name."""
 
@@ -52,6 +52,10 @@ class Group:
     """"calibrated", "miscalibrated" or "undecided"."""
     small: bool
     """Few rows or few events: expect a wide interval."""
+    ratio: Ratio
+    """Observed over expected events, its interval simultaneous over all groups as well."""
+    caution: str = ""
+    """What to know before trusting the interval."""
 
     @property
     def label(self) -> str:
@@ -106,8 +110,16 @@ class Groups:
 
     def table(self) -> dict[str, list[Any]]:
         """Return one column per property of the groups."""
-        fields = Group.__dataclass_fields__
-        return {name: [getattr(group, name) for group in self] for name in fields}
+        fields = [name for name in Group.__dataclass_fields__ if name != "ratio"]
+        found = {name: [getattr(group, name) for group in self] for name in fields}
+        ratios = [group.ratio for group in self]
+        return found | {
+            "observed": [ratio.observed for ratio in ratios],
+            "expected": [ratio.expected for ratio in ratios],
+            "ratio": [ratio.value for ratio in ratios],
+            "ratio_low": [ratio.low for ratio in ratios],
+            "ratio_high": [ratio.high for ratio in ratios],
+        }
 
     def confirmed(self, pvalue: Mapping[str, float]) -> Groups:
         """Take back accusations of groups, by name, that redrawn outcomes make too often."""
@@ -128,6 +140,8 @@ class Noise:
     deviation: Floats
     """One row per group, one column per draw."""
     floor: Floats
+    widening: Floats | float = 1.0
+    """What few clusters ask for beyond that; infinite for a group that is one cluster."""
 
     @property
     def scale(self) -> Floats:
@@ -145,7 +159,7 @@ class Noise:
         relative = np.divide(
             self.deviation, scale, out=np.zeros_like(self.deviation), where=scale > 0
         )
-        return upper_quantile(relative.max(axis=0), confidence) * self.scale
+        return upper_quantile(relative.max(axis=0), confidence) * self.scale * self.widening
 
 
 def judge_all(
@@ -161,13 +175,14 @@ def judge_all(
     Joints.
     """
     if values is None:
-        values = [statistic.value(joint) for *_, joint in named]
+        values = [statistic.value(evidence.given) for *_, evidence in named]
     tolerance = settings.tolerance
     if tolerance is None:
-        tolerance = min(default_tolerance(joint) for *_, joint in named)
+        tolerance = min(default_tolerance(evidence.given) for *_, evidence in named)
     half_widths, scale = noise.reach(settings.confidence), noise.scale
+    single = confidence_of_each(settings.confidence, len(named))
     judged = [
-        _group(key, value, float(half_width), float(floor), tolerance)
+        _group(key, value, float(half_width), float(floor), tolerance, single)
         for key, value, half_width, floor in zip(
             named, values, half_widths, noise.floor, strict=True
         )
@@ -192,9 +207,14 @@ def judge_evidences(
     Gaussian correlation inequality, Royen 2014).
     """
     statistic.refuse_without_interval()
-    named = [(*key, evidence.given) for key, evidence in evidences.items()]
+    named = [(*key, evidence) for key, evidence in evidences.items()]
     noise = _noise_of_each(list(evidences.values()), statistic, settings)
     return judge_all(named, noise, statistic, settings, values)
+
+
+def confidence_of_each(confidence: float, groups: int) -> float:
+    """Confidence that each of so many intervals needs for all of them to hold at once."""
+    return 1 - (1 - confidence) / groups
 
 
 def cells_for(groups: int) -> int:
@@ -205,25 +225,31 @@ def cells_for(groups: int) -> int:
 def _noise_of_each(evidences: list[Evidence], statistic: Statistic, settings: Settings) -> Noise:
     """Draw noise for each group by itself, with one number for each of its clusters.
 
-    Without clusters on cells, the fewer the more groups there are; values are exact.
+    Without clusters on cells, the fewer the more groups there are; values are exact. A group that
+    is one cluster is drawn as if it had none, which its infinite widening then makes up for.
     """
     cells = cells_for(len(evidences))
     draws, rng = settings.draws, settings.rng
+    single = confidence_of_each(settings.confidence, len(evidences))
     deviations, floors = [], []
     for given in evidences:
-        evidence = given
-        if given.clusters is None and len(given.joint) > cells:
-            evidence = Evidence.of_joint(given.given.rounded(cells))
-        noise = evidence.multiplied_charges(draws, rng, settings.confidence)
+        evidence = replace(given, clusters=None) if given.lone else given
+        if evidence.clusters is None and len(evidence.joint) > cells:
+            evidence = Evidence.of_joint(evidence.given.rounded(cells))
+        noise = evidence.multiplied_charges(draws, rng, single)
         null = evidence.null_charges(min(draws, DRAWS_FOR_A_FLOOR), rng)
         deviations.append(np.concatenate([statistic.values(evidence.joint, c) for c in noise]))
         floor = np.concatenate([statistic.values(evidence.joint, c) for c in null])
         floors.append(float(floor.mean()))
-    return Noise(np.stack(deviations), np.array(floors))
+    widening = np.array([evidence.widening(1 - single) for evidence in evidences])
+    return Noise(np.stack(deviations), np.array(floors), widening)
 
 
-def _group(key: Named, value: float, half_width: float, floor: float, tolerance: float) -> Group:
-    by, name, joint = key
+def _group(
+    key: Named, value: float, half_width: float, floor: float, tolerance: float, single: float
+) -> Group:
+    by, name, evidence = key
+    joint = evidence.given
     low, high = max(0.0, value - half_width), min(1.0, value + half_width)
     events = float((joint.positives / joint.weight * joint.rows).sum())
     few = min(events, joint.row_count - events) < FEW_EVENTS or joint.row_count < FEW_ROWS
@@ -240,4 +266,6 @@ def _group(key: Named, value: float, half_width: float, floor: float, tolerance:
         noise_floor=floor,
         state=state_of(low, high, tolerance),
         small=bool(few),
+        ratio=find_ratio(evidence, single),
+        caution=ONE_CLUSTER if evidence.lone else "",
     )

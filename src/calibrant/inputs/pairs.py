@@ -25,6 +25,9 @@ class Pairs:
     new: Any
     counts: tuple[int, int]
     """Rows of the earlier release and of the new one."""
+    weight: Any = None
+    """Weights and clusters of the rows, as the new release has them."""
+    clusters: Any = None
 
     @property
     def sentence(self) -> str:
@@ -49,10 +52,14 @@ def join_pairs(
 ) -> Pairs:
     """Join the rows of two releases by a key that each row has once."""
     parts = {key: Part.VALUE, roles.prediction: Part.NUMBER, roles.outcome: Part.OUTCOME}
+    weight, clusters = (
+        None if name is None else str(name) for name in (roles.weight, roles.clusters)
+    )
+    further = {name: part for name, part in ((weight, Part.NUMBER), (clusters, Part.VALUE)) if name}
     tables = []
-    for files, name in ((old, "the baseline"), (new, "the file")):
+    for files, name, wanted in ((old, "the baseline", parts), (new, "the file", parts | further)):
         table = prepare(
-            read_columns(files, parts, labels)[0],
+            read_columns(files, wanted, labels)[0],
             roles.prediction,
             roles.outcome,
             percent=percent,
@@ -82,6 +89,7 @@ def join_pairs(
         before.prediction[first],
         after.prediction[second],
         (len(before.outcome), len(after.outcome)),
+        *(None if name is None else after.columns[name][second] for name in (weight, clusters)),
     )
 
 

@@ -36,18 +36,19 @@ def draw_positives(joint: Joint | LevelSums, rng: np.random.Generator, draws: in
     """Draw the weight with outcome 1 of every level, `draws` times, under perfect calibration.
 
     A level whose rows weigh the same is a scaled binomial, which is exact. A level of rows with
-    different weights is drawn as a normal with the exact mean and variance v (1 - v) sum w^2,
-    which is approximate.
+    different weights is drawn as if its effective number of rows, (sum w)^2 / sum w^2, weighed the
+    same: mean and variance v (1 - v) sum w^2 are exact, and few events are skewed as they must be.
     """
     refuse_mean_outcomes(joint)
-    coins = draw_binomials(joint.rows.astype(np.int64), joint.prediction, draws, rng)
-    positives = coins * (joint.weight / joint.rows)
     mixed = ~exact_levels(joint)
+    rows = joint.rows.astype(np.int64)
+    rows[mixed] = np.maximum(1, np.rint(joint.weight**2 / joint.weight_squares))[mixed]
+    coins = draw_binomials(rows, joint.prediction, draws, rng)
+    positives = coins * (joint.weight / rows)
     if mixed.any():
-        chance = joint.prediction[mixed]
-        mean = joint.weight[mixed] * chance
-        deviation = np.sqrt(chance * (1 - chance) * joint.weight_squares[mixed])
-        positives[:, mixed] = rng.normal(mean, deviation, size=(draws, mixed.sum()))
+        mean = (joint.weight * joint.prediction)[mixed]
+        each = np.sqrt(joint.weight_squares / rows)[mixed]
+        positives[:, mixed] = mean + (coins - rows * joint.prediction)[:, mixed] * each
     return positives
 
 

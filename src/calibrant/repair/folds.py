@@ -15,7 +15,8 @@ from calibrant.data.classes import read_row_weights
 from calibrant.data.input import read_full_column, read_labels
 from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError
-from calibrant.inference.evidence import Cases, Evidence
+from calibrant.inference.cases import Cases
+from calibrant.inference.evidence import Evidence
 from calibrant.joint import Joint, Rows
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
@@ -129,8 +130,7 @@ class Units:
         """Rows with some predictions, for intervals of calibration errors."""
         if self.cluster is None and not bool((self.count == 1).all()):
             return Evidence.of_joint(self.joint(prediction))
-        several = self.cluster is not None and np.unique(self.cluster).size > 1
-        return Evidence.of_rows(self.rows(prediction), self.cluster if several else None)
+        return Evidence.of_group(self.rows(prediction), self.cluster)
 
 
 def split_counts(joint: Joint, folds: int, rng: np.random.Generator) -> Units:

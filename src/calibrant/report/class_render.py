@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from calibrant.report.class_summary import ClassSummary
-from calibrant.report.json import verdict_dict
+from calibrant.report.json import plain, verdict_dict
 from calibrant.words import count_text
 
 SCHEMA = 1
@@ -123,7 +123,7 @@ def class_dict(summary: ClassSummary) -> dict[str, Any]:
             "sum_gap": summary.sum_gap,
             "dropped": summary.dropped,
         },
-        "verdict": verdict_dict(summary.verdict),
+        "verdict": plain(verdict_dict(summary.verdict)),
         "where": summary.where,
         "scores": {name: _finite(value) for name, value in asdict(summary.worth).items()},
         "classes": {
@@ -131,7 +131,7 @@ def class_dict(summary: ClassSummary) -> dict[str, Any]:
             "confidence": summary.by_class.confidence,
             "sentence": summary.class_sentence,
             "classes": [
-                {key: value for key, value in asdict(group).items() if key != "by"}
+                plain({key: value for key, value in asdict(group).items() if key != "by"})
                 for group in summary.by_class
             ],
         },

@@ -26,7 +26,7 @@ def as_dict(summary: Summary) -> dict[str, Any]:
     from calibrant import __version__
 
     costs = summary.costs
-    plain: dict[str, Any] = _plain(
+    found: dict[str, Any] = plain(
         {
             "schema": SCHEMA,
             "calibrant": __version__,
@@ -84,7 +84,7 @@ def as_dict(summary: Summary) -> dict[str, Any]:
             "settings": summary.settings,
         }
     )
-    return plain
+    return found
 
 
 def verdict_dict(verdict: Verdict) -> dict[str, Any]:
@@ -146,12 +146,12 @@ def _classical(summary: Summary) -> dict[str, Any]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Numbers of numpy become Python's; those that JSON does not know become null."""
     if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

@@ -180,7 +180,16 @@ def _segments(
         raise InvalidOptionError(
             "segments are combinations of columns", "no columns", "name them with by (--by)"
         )
-    return search_segments(divided.rows, divided.parts, DEPTH, WIDTH, SEGMENTS, 1 - confidence, rng)
+    return search_segments(
+        divided.rows,
+        divided.parts,
+        DEPTH,
+        WIDTH,
+        SEGMENTS,
+        1 - confidence,
+        rng,
+        divided.clusters,
+    )
 
 
 def _watched(rows: Rows, moments: Times, tolerance: float | None) -> Watched:

@@ -1,0 +1,83 @@
+"""Rows as cases: totals of functions of prediction and outcome, and how much those vary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.arrays import Flags, Floats
+
+# Fewer degrees of freedom than this are none at all.
+LEAST_FREEDOM = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Rows, or rows of one prediction and outcome added up, for means of any function of both."""
+
+    prediction: Floats
+    outcome: Floats
+    weight: Floats
+    """Sum of the weights."""
+    square: Floats
+    """Sum of the squared weights."""
+    cluster: npt.NDArray[np.intp] | None
+
+    def where(self, keep: Flags) -> Cases:
+        """Keep some of the cases."""
+        cluster = None if self.cluster is None else self.cluster[keep]
+        return Cases(
+            self.prediction[keep],
+            self.outcome[keep],
+            self.weight[keep],
+            self.square[keep],
+            cluster,
+        )
+
+    def total(self, scores: Floats) -> Floats:
+        """Add up weight times score; scores have one row per case."""
+        return np.asarray(self.weight @ scores)
+
+    def covariance(self, scores: Floats) -> Floats:
+        """Covariance of the totals of centred scores (one column each), robust to clusters."""
+        if self.cluster is None:
+            return np.asarray(scores.T @ (scores * self.square[:, np.newaxis]))
+        sums = np.stack([np.bincount(self.cluster, self.weight * column) for column in scores.T])
+        count = sums.shape[1]
+        return np.asarray(sums @ sums.T * (count / (count - 1)))
+
+    def widening(self, level: float) -> float:
+        """Factor by which few clusters make normal noise too narrow; 1 without any."""
+        if self.cluster is None:
+            return 1.0
+        sizes = np.bincount(self.cluster, self.weight)
+        return widening(np.asarray(sizes / sizes.sum()), level)
+
+    def design_effect(self, scores: Floats) -> float:
+        """Factor by which clusters make the total of one centred score vary more, at least 1.
+
+        At most what rows of a cluster that are all alike would make of it.
+        """
+        if self.cluster is None:
+            return 1.0
+        sizes = np.bincount(self.cluster, self.weight)
+        most = float(sizes @ sizes / self.square.sum())
+        alone = float(self.square @ scores**2)
+        found = float(self.covariance(scores[:, np.newaxis])[0, 0]) / alone if alone > 0 else most
+        return max(1.0, min(found, most))
+
+
+def widening(share: Floats, level: float) -> float:
+    """Factor by which normal noise of clusters with these shares of the weight is too narrow.
+
+    Student's quantile over the normal one, two-sided. The clusters count as many as equal ones
+    with the same sum of squared shares; a single one says nothing about its own spread.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    freedom = 1 / float(share @ share) - 1
+    if freedom < LEAST_FREEDOM:
+        return np.inf
+    return float(stdtrit(freedom, 1 - level / 2) / ndtri(1 - level / 2))

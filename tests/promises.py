@@ -1,0 +1,369 @@
+"""Every promise about chance, simulated: how often it is broken, beside how often it may be.
+
+`python tests/promises.py` prints the table of docs/promises.md; `make slow` fails where a
+promise is broken more often than promised by more than four standard errors.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.special import expit, logit, ndtr
+
+import calibrant as cal
+from calibrant.data.rows import Given
+from calibrant.groups import audit_groups, find_segments, judge_groups
+from calibrant.inference import classical_numbers
+from calibrant.inference.evidence import Evidence
+from calibrant.inference.ratio import find_ratio
+from calibrant.inference.settings import Settings
+from calibrant.inference.statistic import Statistic
+
+SMOOTH = "smooth_calibration_error"
+GRID = np.arange(1, 50) / 50
+RARE_GRID = 0.04 * 10 ** np.linspace(-2, 0, 40)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """How often a promise was broken."""
+
+    promise: str
+    scenario: str
+    nominal: float
+    observed: float
+    runs: int
+
+    @property
+    def error(self) -> float:
+        """Standard error of the observed share, at least that of one run."""
+        share = min(max(self.observed, 1 / self.runs), 1 - 1 / self.runs)
+        return float(np.sqrt(share * (1 - share) / self.runs))
+
+    @property
+    def kept(self) -> bool:
+        """Whether the promise was broken no more often than it may be, by four standard errors."""
+        slack = 4 * np.sqrt(self.nominal * (1 - self.nominal) / self.runs)
+        return bool(self.observed <= self.nominal + slack)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Something that may fail with a known chance at most, and one trial of it."""
+
+    promise: str
+    scenario: str
+    fails: Callable[[np.random.Generator], bool]
+    runs: int = 400
+    nominal: float = 0.05
+
+    @property
+    def name(self) -> str:
+        """Both, for the name of a test."""
+        return f"{self.promise}: {self.scenario}"
+
+    def observe(self) -> Observed:
+        """Try it as often as it says, from a fixed seed."""
+        rng = np.random.default_rng(2026)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cal.errors.CalibrantWarning)
+            failed = np.mean([self.fails(rng) for _ in range(self.runs)])
+        return Observed(self.promise, self.scenario, self.nominal, float(failed), self.runs)
+
+
+def table(rows: list[Observed]) -> str:
+    """Write what was observed as a table in Markdown."""
+    head = ["promise", "scenario", "may fail", "failed", "standard error", "runs"]
+    lines = [" | ".join(head), "|".join(["---"] * len(head))]
+    lines += [
+        f"{row.promise} | {row.scenario} | {row.nominal:g} | {row.observed:.3f} | "
+        f"{row.error:.3f} | {row.runs}"
+        for row in rows
+    ]
+    return "\n".join(f"| {line} |" if " | " in line else f"|{line}|" for line in lines)
+
+
+def rare(rng, n, mean):
+    """Forecasts of rare events whose log is normal."""
+    return np.minimum(mean * np.exp(rng.normal(0, 1, n) - 0.5), 0.5)
+
+
+def together(rng, cluster, rho):
+    """Uniform numbers that rows of a cluster share in part."""
+    shared = rng.standard_normal(int(cluster.max()) + 1)[cluster]
+    return ndtr(np.sqrt(rho) * shared + np.sqrt(1 - rho) * rng.standard_normal(cluster.size))
+
+
+def lone_clusters_are_accused(rng):
+    ward = np.repeat(np.arange(20), 100)
+    p = rng.random(2000)
+    y = together(rng, ward, 0.3) < p
+    found = audit_groups(y, p, {"ward": ward.astype(str)}, clusters=ward, draws=99, rng=rng)
+    return any(group.low > 0 for group in found)
+
+
+def few_clusters_miss(count, shift, rng):
+    cluster = np.repeat(np.arange(count), 20)
+    p = rng.choice(np.arange(1, 10) / 10, cluster.size)
+    y = together(rng, cluster, 0.3) < p + shift
+    found = cal.confidence_interval(y, p, clusters=cluster, draws=199, rng=rng)
+    return not found.low <= shift <= found.high
+
+
+def sums_of_groups(rng, groups, events):
+    levels, rows = np.array([0.005, 0.01, 0.015]), round(events / 0.03)
+    ones = rng.binomial(rows, levels, (groups, 3))
+    return {
+        ("group", str(i)): Evidence.of_joint(cal.Joint.from_counts(levels, [rows] * 3, ones[i]))
+        for i in range(groups)
+    }
+
+
+def some_group_misses(groups, events, rng):
+    found = judge_groups(
+        sums_of_groups(rng, groups, events),
+        Statistic.of(SMOOTH),
+        Settings.read(draws=499, rng=rng),
+    )
+    return any(group.low > 0 for group in found)
+
+
+def some_ratio_misses(groups, events, rng):
+    single = 1 - 0.05 / groups
+    found = (find_ratio(e, single) for e in sums_of_groups(rng, groups, events).values())
+    return any(not ratio.low <= 1 <= ratio.high for ratio in found)
+
+
+def ratio_misses(events, kind, rng):
+    n = 2000
+    p, weight, cluster = rare(rng, n, events / n), None, None
+    uniform = rng.random(n)
+    if kind == "weights":
+        weight = rng.lognormal(0, 1, n)
+    if kind == "clusters":
+        cluster = np.arange(n) // 10
+        uniform = together(rng, cluster, 0.5)
+    if kind in {"foreseen", "not foreseen"}:
+        p = rng.random(n)
+    y = uniform < (0.5 if kind == "not foreseen" else p)
+    evidence = Evidence.of_rows(Given.read(y, p, weight, None), cluster)
+    ratio = find_ratio(evidence, 0.95)
+    return not ratio.low <= 1 <= ratio.high
+
+
+def score_misses(score, events, factor, rng):
+    n = 500
+    chance = rare(rng, n, events / n)
+    p = np.minimum(factor * chance, 0.9)
+    found = cal.confidence_interval(rng.random(n) < chance, p, measure=score)
+    return not found.low <= TRUE_SCORES[score, events, factor] <= found.high
+
+
+def _true_score(score, events, factor):
+    chance = rare(np.random.default_rng(0), 10**6, events / 500)
+    if_not, if_so = cal.decisions.as_score(score).losses(np.minimum(factor * chance, 0.9))
+    return float(np.mean(chance * if_so + (1 - chance) * if_not))
+
+
+SCORES = [(s, e, f) for s in ("brier", "log") for e in (1, 2, 5, 10, 20) for f in (1, 0.5)]
+TRUE_SCORES = {case: _true_score(*case) for case in SCORES}
+
+
+def the_wrong_one_is_named(score, n, rng):
+    chance = rare(rng, n, 0.002)
+    return cal.compare(rng.random(n) < chance, chance, chance / 5, measure=score).high < 0
+
+
+def regression_misses(number, events, kind, slope, rng):
+    n, weight, cluster = 1000, None, None
+    odds = logit(events / n) - 0.4 + rng.normal(0, 1, n)
+    if kind == "weights":
+        weight = rng.lognormal(0, 1, n)
+    uniform = rng.random(n)
+    if kind == "unequal clusters":
+        cluster = np.repeat(np.arange(30), np.maximum(1, 400 / np.arange(1, 31) ** 1.5).astype(int))
+        odds, uniform = rng.normal(0, 1, cluster.size), together(rng, cluster, 0.3)
+    y = uniform < expit(slope * odds)
+    found = getattr(
+        classical_numbers(y, expit(odds), sample_weight=weight, clusters=cluster), number
+    )
+    truth = slope if number == "slope" else 0.0
+    return bool(found.low > truth or found.high < truth)  # no number is no miss
+
+
+PAIRS = {
+    "zero error of both": (GRID, lambda p: p, lambda p: np.full(p.size, p.mean())),
+    "zero error of one": (GRID, lambda p: p, lambda p: np.clip(p + 0.05, 0, 1)),
+    "zero error of one, small slope": (GRID, lambda p: p, lambda p: 0.5 + 0.9 * (p - 0.5)),
+    "the same witness": (GRID, lambda p: 0.8 * p, lambda p: 0.85 * p),
+    "opposite witnesses": (GRID, lambda p: p * 0.92, lambda p: 0.08 + p * 0.92),
+    "rare events, half": (RARE_GRID, lambda p: p, lambda p: p / 2),
+    "rare events, constant": (RARE_GRID, lambda p: p, lambda p: np.full(p.size, p.mean())),
+}
+
+
+def _true_error(prediction, chance):
+    levels, place = np.unique(prediction, return_inverse=True)
+    charges = np.bincount(place, (chance - prediction) / prediction.size)[np.newaxis, :]
+    law = cal.Joint.from_counts(levels, np.ones(levels.size), np.zeros(levels.size))
+    return float(cal.CATALOGUE[SMOOTH].support(law, charges)[0])
+
+
+def difference_is_missed(pair, n, clustered, rng):
+    grid, *forecasters = PAIRS[pair]
+    first, second = (forecaster(grid) for forecaster in forecasters)
+    truth = _true_error(second, grid) - _true_error(first, grid)
+    row = rng.integers(0, grid.size, n)
+    clusters, uniform = None, rng.random(n)
+    if clustered:
+        clusters = np.arange(n) // 5
+        uniform = together(rng, clusters, 0.5)
+    y = uniform < grid[row]
+    found = cal.compare(y, first[row], second[row], clusters=clusters, draws=199, rng=rng)
+    return not found.low <= truth <= found.high
+
+
+def similar_ones_are_not_equivalent(rng):
+    p = rng.uniform(0.05, 0.95, 2000)
+    y = rng.random(2000) < p
+    return not cal.compare(y, p, p + 0.001, margin=0.02, draws=99, rng=rng).equivalent
+
+
+def mixed_weights_reject(events, rng):
+    p = rng.choice(events / 2000 * np.array([0.2, 0.5, 1, 2]) / 0.925, 2000)
+    joint = cal.Joint.from_samples(rng.random(2000) < p, p, sample_weight=rng.lognormal(0, 1, 2000))
+    return cal.calibration_test(joint, draws=199, rng=rng).pvalue <= 0.01
+
+
+def clustered_segment_is_confirmed(rng):
+    cluster = np.arange(1500) // 10
+    p = rng.random(1500)
+    by = {"site": rng.integers(0, 4, 150)[cluster].astype(str), "age": rng.random(150)[cluster]}
+    found = find_segments(together(rng, cluster, 0.5) < p, p, by, clusters=cluster, rng=rng)
+    return any(segment.confirmed for segment in found)
+
+
+def _of_clusters_and_groups():
+    yield Promise(
+        "no group of one cluster is accused", "20 groups, rho 0.3", lone_clusters_are_accused, 150
+    )
+    for count in (3, 10, 30):
+        for shift in (0.0, 0.1):
+            yield Promise(
+                "interval of the smooth error",
+                f"{count} clusters, rho 0.3, error {shift:g}",
+                partial(few_clusters_miss, count, shift),
+            )
+    for groups, events, runs in ((250, 10, 200), (250, 40, 200), (1000, 10, 60)):
+        yield Promise(
+            "smooth errors of all groups at once",
+            f"{groups} groups, {events} events each",
+            partial(some_group_misses, groups, events),
+            runs,
+        )
+    for events in (2, 10):
+        yield Promise(
+            "observed over expected of all groups at once",
+            f"250 groups, {events} events each",
+            partial(some_ratio_misses, 250, events),
+            200,
+        )
+
+
+def _of_few_events():
+    for kind in ("plain", "weights", "clusters"):
+        for events in (2, 5, 10, 20):
+            yield Promise(
+                "observed over expected",
+                f"{events} events, {kind}",
+                partial(ratio_misses, events, kind),
+                1000,
+            )
+    for kind in ("foreseen", "not foreseen"):
+        yield Promise(
+            "observed over expected", f"common, {kind}", partial(ratio_misses, 0, kind), 1000
+        )
+    for score, events, factor in SCORES:
+        yield Promise(
+            f"interval of the {score} score",
+            f"{events} events, {factor:g} times the truth",
+            partial(score_misses, score, events, factor),
+        )
+    for score in ("brier", "log"):
+        for n in (300, 1000):
+            yield Promise(
+                "the wrong forecaster is not named better",
+                f"{score}, truth and a fifth of it, base rate 0.2 %, {n} rows",
+                partial(the_wrong_one_is_named, score, n),
+            )
+
+
+def _of_regressions():
+    for number in ("slope", "in_the_large"):
+        for events in (2, 5, 10, 20):
+            for kind in ("plain", "weights"):
+                yield Promise(
+                    f"interval of {number.replace('_', ' ')}",
+                    f"{events} events, {kind}",
+                    partial(regression_misses, number, events, kind, 1.0),
+                    300,
+                )
+        yield Promise(
+            f"interval of {number.replace('_', ' ')}",
+            "30 very unequal clusters",
+            partial(regression_misses, number, 10, "unequal clusters", 1.0),
+            300,
+        )
+    yield Promise(
+        "interval of slope",
+        "common, true slope 0.7",
+        partial(regression_misses, "slope", 500, "plain", 0.7),
+        300,
+    )
+
+
+def _of_comparisons_and_tests():
+    for pair in PAIRS:
+        for n, clustered in ((500, False), (1000, True)):
+            yield Promise(
+                "difference of two smooth errors",
+                f"{pair}, {n} rows{' in clusters of 5' if clustered else ''}",
+                partial(difference_is_missed, pair, n, clustered),
+                200,
+            )
+    yield Promise(
+        "forecasters 0.001 apart are equivalent within 0.02",
+        "2000 rows",
+        similar_ones_are_not_equivalent,
+        60,
+    )
+    for events in (2, 6, 20):
+        yield Promise(
+            "test at level 0.01",
+            f"Joint of mixed weights, {events} events",
+            partial(mixed_weights_reject, events),
+            1000,
+            0.01,
+        )
+    yield Promise(
+        "no segment of a sound forecaster is confirmed",
+        "1500 rows in clusters of 10, rho 0.5",
+        clustered_segment_is_confirmed,
+        200,
+    )
+
+
+PROMISES = [
+    *_of_clusters_and_groups(),
+    *_of_few_events(),
+    *_of_regressions(),
+    *_of_comparisons_and_tests(),
+]
+
+if __name__ == "__main__":
+    sys.stdout.write(table([promise.observe() for promise in PROMISES]) + "\n")
