@@ -225,7 +225,7 @@ def _scale(odds: Floats, outcome: Floats, weight: Floats) -> float:
 
 
 def labels_of(columns: Mapping[str, Any], size: int) -> tuple[Grouping, ...]:
-    """Groupings of the columns that hold labels."""
+    """Find the columns that hold labels."""
     return tuple(
         grouped(values, name, size).groupings[0]
         for name, values in columns.items()
