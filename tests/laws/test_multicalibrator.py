@@ -1,4 +1,4 @@
-"""The multicalibrator: potentials that fall as proven, rows held out, export, bad input."""
+"""The multicalibrator: potentials that fall as proven, no harm, export, bad input."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import sqlite3
 import numpy as np
 import pytest
 
-from calibrant.data import hold_out
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.groups import Multicalibrator, multicalibration_error
+from calibrant.groups.fits import Jury
 from calibrant.repair import load
 
 METHODS = ["hkrr", "low_degree"]
@@ -34,41 +34,84 @@ def broken(n=20_000, seed=0):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("pairs", [False, True])
-def test_every_patch_lowers_the_potential_by_the_proven_amount(method, pairs):
+@pytest.mark.parametrize("judge", ["held_out", "fit"])
+def test_every_patch_lowers_the_potential_by_the_proven_amount(method, pairs, judge):
     base, outcome, by = broken(8000)
-    fit = Multicalibrator(method, pairs=pairs, tolerance=0.005).fit(base, outcome, by).fit_
-    assert len(fit.steps) > 3
+    patched = Multicalibrator(method, pairs=pairs, tolerance=0.005, judge=judge)
+    fit = patched.fit(base, outcome, by).fit_
+    assert len(fit.steps) > 2
     for step in fit.steps:
         assert step.decrease >= step.promised - 1e-12
         assert step.promised >= step.violation**2 - 1e-12
-        assert step.held_out > 0
     assert sum(step.decrease for step in fit.steps) <= 1
     limit = 1 / 0.005**2 if method == "low_degree" else 1 / (0.005 * 0.005**2)
     assert len(fit.steps) <= limit
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_patches_found_are_the_patches_applied(method):
+@pytest.mark.parametrize("judge", ["held_out", "fit"])
+def test_patches_found_are_the_patches_applied(method, judge):
     """Sums over runs of rows and patches of single rows tell the same story."""
     base, outcome, by = broken()
-    patched = Multicalibrator(method).fit(base, outcome, by)
-    held = hold_out(0.3, np.random.default_rng(0), base, outcome, *by.values())
+    patched = Multicalibrator(method, judge=judge).fit(base, outcome, by)
     moved = patched.transform(base, by)
     p, drops = base.copy(), []
     codes = [g.codes(by[g.column], base.size) for g in patched.groupings_]
     for step in patched.fit_.steps:
         rows = step.patch.rows(codes, p)
-        before = np.mean((p[~held] - outcome[~held]) ** 2)
-        fitted = rows[~held[rows]]
-        weights = p[fitted] ** step.patch.power
-        bias = np.sum(weights * (outcome[fitted] - p[fitted])) / np.sum(~held)
+        before = np.mean((p - outcome) ** 2)
+        bias = np.sum(p[rows] ** step.patch.power * (outcome[rows] - p[rows])) / base.size
         assert bias == pytest.approx(step.violation, abs=1e-6)
         p[rows] = step.patch.moved(p[rows])
-        drops.append(before - np.mean((p[~held] - outcome[~held]) ** 2))
+        drops.append(before - np.mean((p - outcome) ** 2))
     assert np.array_equal(p, moved)
     assert drops == pytest.approx([step.decrease for step in patched.fit_.steps], abs=1e-6)
-    after = np.mean((moved[held] - outcome[held]) ** 2)
-    assert patched.fit_.brier[1] == pytest.approx(after, abs=1e-6)
+    if judge == "fit":
+        assert patched.fit_.brier[1] == pytest.approx(np.mean((moved - outcome) ** 2), abs=1e-9)
+        assert sum(drops) == pytest.approx(patched.fit_.gain.value, abs=1e-9)
+
+
+def cell_biases(patched, base, outcome, by, cells=10):
+    """Share and mean residual of every cell of every group, by hand."""
+    moved = patched.transform(base, by)
+    cell = np.minimum((moved * cells).astype(int), cells - 1)
+    for grouping in patched.groupings_:
+        codes = grouping.codes(by[grouping.column], base.size)
+        for group in np.unique(codes):
+            for number in range(cells):
+                inside = (codes == group) & (cell == number)
+                if inside.any():
+                    yield inside.mean(), np.mean(outcome[inside] - moved[inside])
+
+
+@pytest.mark.parametrize("levels", [None, 20])
+def test_by_the_letter_no_cell_of_any_group_stays_off(levels):
+    base, outcome, by = broken(5000)
+    base = base if levels is None else np.round(base * levels) / levels
+    patched = Multicalibrator(judge="fit", tolerance=0.02, min_mass=0.01).fit(base, outcome, by)
+    biases = [bias for share, bias in cell_biases(patched, base, outcome, by) if share >= 0.01]
+    assert len(biases) > 50
+    assert max(map(abs, biases)) <= 0.02 + 1e-9
+    assert len(patched.fit_.steps) <= 1 / (0.01 * 0.02**2)
+    assert patched.fit_.left <= 0.02
+    assert patched.fit_.judge == "fit"
+    assert "which flatters" in patched.sentence_
+    none = Multicalibrator(held_out=0, tolerance=0.02, min_mass=0.01).fit(base, outcome, by)
+    assert np.array_equal(none.transform(base, by), patched.transform(base, by))
+
+
+def test_by_the_letter_no_power_of_any_group_stays_off():
+    base, outcome, by = broken(5000)
+    fitted = Multicalibrator("low_degree", judge="fit", tolerance=0.002, degree=2)
+    patched = fitted.fit(base, outcome, by)
+    moved = patched.transform(base, by)
+    for grouping in patched.groupings_:
+        codes = grouping.codes(by[grouping.column], base.size)
+        for group in np.unique(codes):
+            for power in range(3):
+                test = (codes == group) * moved**power
+                assert abs(np.mean(test * (outcome - moved))) <= 0.002 + 1e-12
+    assert len(patched.fit_.steps) <= 1 / 0.002**2
 
 
 @pytest.mark.parametrize("method", [*METHODS, "boosted"])
@@ -84,16 +127,49 @@ def test_it_repairs_broken_groups_on_new_rows(method):
     assert patched.fit_.brier[1] < patched.fit_.brier[0]
 
 
-@pytest.mark.parametrize("method", [*METHODS, "boosted"])
-def test_sound_predictions_are_left_alone_or_hardly_touched(method):
+def sound(n, rng):
+    by = {"site": rng.choice(["a", "b", "c"], n), "night": rng.random(n) < 0.3, "x": rng.random(n)}
+    base = rng.beta(2, 2, n)
+    return base, rng.random(n) < base, by
+
+
+@pytest.mark.parametrize(
+    ("method", "n", "runs"),
+    [
+        ("hkrr", 500, 40),
+        ("hkrr", 3000, 40),
+        ("low_degree", 500, 40),
+        ("low_degree", 3000, 40),
+        ("boosted", 500, 2),
+    ],
+)
+def test_sound_predictions_are_left_alone(method, n, runs):
+    """More samples, and larger ones, are in tests/slow/test_multicalibration.py."""
     rng = np.random.default_rng(5)
-    base = rng.random(4000)
-    by = {"site": rng.choice(["a", "b"], 4000), "x": rng.random(4000)}
-    patched = Multicalibrator(method).fit(base, rng.random(4000) < base, by)
-    moved = patched.transform(base, by)
-    if not patched.fit_.kept:
-        assert np.array_equal(moved, base)
-    assert np.mean((moved - base) ** 2) < 2e-3
+    changed = 0
+    for run in range(runs):
+        base, outcome, by = sound(n, rng)
+        patched = Multicalibrator(method, rng=run).fit(base, outcome, by)
+        changed += patched.fit_.kept
+        if not patched.fit_.kept:
+            assert np.array_equal(patched.transform(base, by), base)
+            assert patched.fit_.brier[0] == patched.fit_.brier[1]
+            assert patched.sentence_.startswith("Base predictions are kept")
+    assert changed <= 0.05 * runs
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "judging"), [(1000, 0.2, 5), (30_000, 0.2, 2), (300_000, 0.25, 1)]
+)
+def test_no_row_judges_what_it_helped_to_find(n, share, judging):
+    jury = Jury.of(np.ones(n), share, np.random.default_rng(3))
+    taught = []
+    jury.cross_fitted(np.zeros(n), lambda rows: taught.append(rows) or np.ones(n))
+    assert len(taught) == judging
+    judges = np.sum([~rows for rows in taught], axis=0)
+    assert np.array_equal(judges == 1, jury.deciding ^ jury.reporting)
+    assert judges.max() == 1
+    assert not (jury.deciding & jury.reporting).any()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -194,7 +270,11 @@ def test_it_is_an_estimator():
     [
         ({"method": "magic"}, "method must be one of"),
         ({"tolerance": 0.0}, "tolerance"),
-        ({"held_out": 1.0}, "held_out"),
+        ({"held_out": 0.7}, "held_out"),
+        ({"judge": "nobody"}, "judge must be one of"),
+        ({"method": "boosted", "judge": "fit"}, "rows held out must judge"),
+        ({"method": "boosted", "held_out": 0}, "rows held out must judge"),
+        ({"most": 0}, "most"),
         ({"cells": 0}, "cells"),
     ],
 )

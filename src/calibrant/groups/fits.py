@@ -20,7 +20,7 @@ from calibrant.repair.rule import Gain, gain_of, is_clear
 CELLS_OF_THE_REPORT = 10
 CONFIDENCE = 0.95
 # So many rows judge well enough: beyond them not every part needs its own search.
-ENOUGH_ROWS = 20_000
+ENOUGH_ROWS = 10_000
 # Of the rows that judge, so many report: what decides would flatter what it lets pass.
 REPORTING = 1 / 3
 NOT_CLEAR = "what was found does not clearly help rows held out"

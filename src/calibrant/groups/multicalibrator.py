@@ -91,7 +91,7 @@ class Multicalibrator(Estimator):
     `held_out` each. What is found without a part is judged by it: two thirds of its rows decide,
     and corrections are kept if these save 1.645 standard errors of the Brier score or more; the
     other third reports the gain, so that what is reported is not what was picked for being large.
-    Beyond 20 000 rows only as many parts judge as hold so many. What is returned is found with
+    Beyond 10 000 rows only as many parts judge as hold so many. What is returned is found with
     all rows. Of the rows that trees are fitted to, 30 % choose the number of rounds, which is then
     fitted to all of them. Calibrated forecasts are left alone in at least 95 % of samples.
 
