@@ -70,7 +70,7 @@ if _TYPE_CHECKING:
         verdict_chances,
     )
     from calibrant.monitoring import CalibrationMonitor
-    from calibrant.report import Audit, ClassAudit, audit, audit_classes
+    from calibrant.report import Audit, audit
 
 __version__ = "0.1.0"
 
@@ -79,7 +79,6 @@ __all__ = [
     "Audit",
     "CalibrationMonitor",
     "CalibrationTest",
-    "ClassAudit",
     "ClassicalNumbers",
     "Comparison",
     "ConfidenceInterval",
@@ -89,7 +88,6 @@ __all__ = [
     "Measurement",
     "Verdict",
     "audit",
-    "audit_classes",
     "binned_calibration_error",
     "calibration_decision_loss",
     "calibration_test",

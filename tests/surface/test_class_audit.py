@@ -175,7 +175,7 @@ def test_clusters_forbid_redraws_and_weights_of_zero_are_removal():
     lighter = cal.audit_classes(
         label, table, classes=NAMES, clusters=cluster, sample_weight=weight, draws=49
     )
-    assert lighter.summary.rows == 60
+    assert lighter.summary.data.rows == 60
 
 
 def test_many_classes_have_exact_errors_and_noise_on_cells():

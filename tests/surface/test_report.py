@@ -67,7 +67,7 @@ def test_the_same_for_arrays_frames_files_and_a_joint(frame, tmp_path):
     ]
     for other in others:
         assert str(other) == str(arrays)
-        assert other.summary.fingerprint == arrays.summary.fingerprint
+        assert other.summary.data.fingerprint == arrays.summary.data.fingerprint
 
 
 def test_columns_may_be_named(frame):

@@ -90,7 +90,7 @@ def repair(
     from calibrant.data.paths import settled
     from calibrant.decisions import DecisionTask
     from calibrant.groups import repair_by_group
-    from calibrant.inputs.source import Roles, prepare, reading_notes
+    from calibrant.inputs import Roles, prepare, reading_notes
     from calibrant.repair import choose
     from calibrant.repair.files import apply_to_files, check_output
     from calibrant.repair.quoting import dialect_of

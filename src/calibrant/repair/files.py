@@ -217,7 +217,7 @@ def _refuse_taken(present: Sequence[str], column: str) -> None:
         raise InvalidOptionError(
             f"the new column {column!r} must not be there yet",
             f"columns {', '.join(present)}",
-            "name it with --column",
+            "name it with column=...",
         )
 
 

@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from calibrant.data import hold_out
+from calibrant.data.input import read_labels
 from calibrant.inference.evidence import Evidence
-from calibrant.inputs.source import Source
+from calibrant.inputs import Source
 from calibrant.joint import Rows
+from calibrant.joint.classes import ClassForecasts
 from calibrant.joint.draws import exact_levels
+from calibrant.multiclass.choice import ClassChoice
+from calibrant.multiclass.choice import choose as choose_for_classes
 from calibrant.options import as_generator
 from calibrant.repair import Choice, choose
+
+AnyChoice = Choice | ClassChoice
 
 # Maps that an audit tries: quick ones, of every shape.
 TRIED = ("PriorShift", "Temperature", "Platt", "Beta", "Isotonic", "Smooth")
 # Of more rows that differ in weight, cluster or time, so many are taken at random.
 MOST_ROWS = 2**16
+# The same for classes; of many, vectors take too long to fit.
+TRIED_FOR_CLASSES, MANY_CLASSES = ("Temperature", "VectorScaling", "ClassWiseIsotonic"), 50
+# Of forecasts of classes so many probabilities are taken, but not fewer rows than this.
+MOST_PROBABILITIES, FEWEST_ROWS, FOLDS = 2**16, 2**11, 5
 
 
 def advise(
     source: Source, evidence: Evidence, confidence: float, rng: np.random.Generator | int | None
-) -> Choice | None:
+) -> AnyChoice | None:
     """Choose a map on rows it has not seen; None where the rows do not allow a choice.
 
     Rows without weights, clusters and times are taken as counts of at most 4096 cells, so that the
     time does not grow with their number.
     """
     generator = as_generator(rng)
+    if source.classes is not None:
+        return _advise_classes(source.classes, source.clusters, generator)
     if evidence.given.row_count < 2:
         return None
     if source.times is None and evidence.clusters is None:
@@ -52,6 +66,53 @@ def advise(
         rng=generator,
         **beside,
     )
+
+
+def gain_of(choice: AnyChoice, confidence: float) -> dict[str, float | None]:
+    """Return what a map saves per row on rows unseen, with its interval."""
+    if isinstance(choice, Choice):
+        gain = choice.gain.as_dict()
+        return {"gain": gain["value"], "gain_low": gain["low"], "gain_high": gain["high"]}
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * choice.standard_error
+    return {
+        "gain": choice.gain,
+        "gain_low": choice.gain - reach,
+        "gain_high": choice.gain + reach,
+    }
+
+
+def smooth_errors(choice: AnyChoice) -> tuple[float, float]:
+    """Return the smooth error, of classes that of the confidence, before and after the map."""
+    if isinstance(choice, Choice):
+        return choice.smooth_errors
+    return choice.before.top_label_error, choice.after.top_label_error
+
+
+def _advise_classes(
+    forecasts: ClassForecasts, clusters: object, rng: np.random.Generator
+) -> ClassChoice | None:
+    """Choose a map for classes on rows it has not seen; None where rows or clusters are few."""
+    cluster = None
+    if clusters is not None:
+        labels = read_labels(clusters, "clusters", len(forecasts))
+        cluster = np.unique(labels, return_inverse=True)[1].reshape(-1)
+    most = max(FEWEST_ROWS, MOST_PROBABILITIES // len(forecasts.classes))
+    if len(forecasts) > most:
+        known = (forecasts.probability, forecasts.label, forecasts.weight, cluster)
+        kept = hold_out(most / len(forecasts), rng, *known)
+        forecasts = replace(
+            forecasts,
+            probability=forecasts.probability[kept],
+            label=forecasts.label[kept],
+            weight=None if forecasts.weight is None else forecasts.weight[kept],
+        )
+        cluster = None if cluster is None else cluster[kept]
+    units = len(forecasts) if cluster is None else np.unique(cluster).size
+    if units < 2 * FOLDS:
+        return None
+    many = len(forecasts.classes) > MANY_CLASSES
+    tried = [name for name in TRIED_FOR_CLASSES if not (many and name == "VectorScaling")]
+    return choose_for_classes(forecasts, maps=tried, clusters=cluster, folds=FOLDS, rng=rng)
 
 
 def _rows_of(source: Source, evidence: Evidence) -> tuple[Rows | None, dict[str, Any]]:
