@@ -19,7 +19,7 @@ import calibrant as cal
 
 ROOMS = ("decisions", "families", "groups", "multiclass", "online", "plots", "pooling", "repair")
 # What reads files, takes many draws, or takes functions and models is tried elsewhere.
-ELSEWHERE = {"audit", "audit_classes"}
+ELSEWHERE = {"audit"}
 ELSEWHERE |= {"RecalibrationMap", "ClassMap", "Multicalibrator", "omniprediction_certificate"}
 ELSEWHERE |= {"distinguisher_advantage", "learned_advantage", "omnipredict"}
 OBJECTS = {"functions", "losses", "maps", "pos_label", "pair", "classes"}

@@ -14,8 +14,7 @@ import calibrant as cal
 from calibrant.data.labels import Labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.division import groups_of
-from calibrant.inputs import source, summed
-from calibrant.inputs import Roles, read
+from calibrant.inputs import Roles, read, source, summed
 from commands import run
 
 RNG = np.random.default_rng(21)

@@ -162,7 +162,7 @@ def called(room, name, beside, rows):
 
 def facts(thing):
     """What a result says, as plain data."""
-    if isinstance(thing, cal.Audit | cal.ClassAudit):
+    if isinstance(thing, cal.Audit):
         return {"text": str(thing), "json": json.loads(thing.to_json())}
     if isinstance(thing, cal.Measurement):
         return {"value": float(thing), **facts(dict(thing.settings)), "words": _words(thing)}
@@ -253,6 +253,19 @@ def test_an_audit_with_everything_is_the_same():
     for rows in (ROWS, permuted(4)):
         by = {"site": rows["site"], "age": rows["age"]}
         found.append(cal.audit(rows["y"], rows["p"], by=by, find_segments=True, pairs=True))
+    same(facts(found[0]), facts(found[1]), "audit")
+
+
+@pytest.mark.parametrize("beside", [(), ("sample_weight",), ("clusters",), ("time",)])
+def test_an_audit_of_classes_with_everything_is_the_same(beside):
+    sources = {"sample_weight": "weight", "clusters": "cluster", "time": "time"}
+    found = []
+    for rows in (ROWS, permuted(4)):
+        by = {"site": rows["site"], "age": rows["age"]}
+        options = {option: rows[sources[option]] for option in beside}
+        found.append(
+            cal.audit(rows["label"], rows["P"], by=by, find_segments=True, draws=39, **options)
+        )
     same(facts(found[0]), facts(found[1]), "audit")
 
 

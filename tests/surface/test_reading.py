@@ -220,7 +220,9 @@ def test_words_for_missing_are_refused_in_arrays_and_frames(word):
     frame = pd.DataFrame({"prediction": [0.5] * 4, "outcome": labels})
     with pytest.raises(InvalidForecastsError, match="words for missing outcomes"):
         cal.audit(frame, pos_label="yes")
-    assert cal.audit(frame, pos_label="yes", na_label=word, na="drop", draws=9).summary.data.rows == 3
+    assert (
+        cal.audit(frame, pos_label="yes", na_label=word, na="drop", draws=9).summary.data.rows == 3
+    )
 
 
 def test_one_class_against_the_others_in_arrays():
