@@ -393,8 +393,8 @@ def test_more_than_two_columns_need_no_positive_label():
         cal.audit(label, table, classes=NAMES, pos_label="cat")
     with pytest.raises(InvalidOptionError, match="task must be a MulticlassDecisionTask"):
         cal.audit(label, table, classes=NAMES, task=cal.DecisionTask.umbrella(), draws=19)
+    task = cal.multiclass.MulticlassDecisionTask(np.eye(3))
     with pytest.raises(InvalidOptionError, match="task must be a DecisionTask"):
-        task = cal.multiclass.MulticlassDecisionTask(np.eye(3))
         cal.audit([0, 1], [0.2, 0.7], task=task, draws=19)
 
 

@@ -12,6 +12,7 @@ from calibrant.arrays import Floats, Indices
 from calibrant.data import deal_clusters, deal_folds
 from calibrant.data.input import read_full_column
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.maps import MAPS, MOST_CLASSES, ClassMap, Identity
@@ -178,7 +179,7 @@ def judge(forecasts: ClassForecasts, by_class: ClassWise | None = None) -> Class
         log_loss=float(mass @ _losses(forecasts.probability, forecasts, "log")),
         brier=float(mass @ _losses(forecasts.probability, forecasts, "brier")),
         accuracy=float(np.average(hit, weights=forecasts.weight)),
-        top_label_error=float(smooth_calibration_error(forecasts.top_label())),
+        top_label_error=float(smooth_calibration_error(Joint.from_rows(forecasts.guesses()))),
         worst_class_error=by_class.worst,
     )
 
