@@ -118,7 +118,7 @@ def spark_bare(path: Path) -> int:
 def whole_audit(path: Path) -> int:
     audit = cal.audit(path, **COLUMNS, by=["region", "site"])
     assert len(audit.to_html()) < 10**6
-    return audit.summary.rows
+    return audit.summary.data.rows
 
 
 def one_group(path: Path) -> int:

@@ -20,9 +20,8 @@ from calibrant.catalogue import JOINT_MEASURES
 
 ROOMS = ("decisions", "families", "groups", "multiclass", "online", "plots", "pooling", "repair")
 # What reads files, takes many draws, or takes functions and models is tried elsewhere.
-ELSEWHERE = {"audit", "audit_classes"}
-ELSEWHERE |= {"RecalibrationMap", "ClassMap", "GroupMap", "Multicalibrator"}
-ELSEWHERE |= {"omniprediction_certificate"}
+ELSEWHERE = {"audit"}
+ELSEWHERE |= {"RecalibrationMap", "GroupMap", "Multicalibrator", "omniprediction_certificate"}
 ELSEWHERE |= {"distinguisher_advantage", "learned_advantage", "omnipredict"}
 OBJECTS = {"functions", "losses", "maps", "pos_label", "pair", "classes"}
 JUNK = [

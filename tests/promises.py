@@ -211,7 +211,7 @@ def _true_error(prediction, chance):
     levels, place = np.unique(prediction, return_inverse=True)
     charges = np.bincount(place, (chance - prediction) / prediction.size)[np.newaxis, :]
     law = cal.Joint.from_counts(levels, np.ones(levels.size), np.zeros(levels.size))
-    return float(cal.CATALOGUE[SMOOTH].support(law, charges)[0])
+    return float(cal.CATALOGUE[SMOOTH].batch.function(law, charges)[0])
 
 
 def difference_is_missed(pair, n, clustered, rng):

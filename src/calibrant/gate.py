@@ -14,7 +14,7 @@ from calibrant.inference import compare
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import find_interval
 from calibrant.inference.settings import Settings
-from calibrant.inference.simultaneous import Evidences
+from calibrant.inference.simultaneous import Evidences, Groups
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import (
     CALIBRATED,
@@ -22,8 +22,9 @@ from calibrant.inference.verdict import (
     default_tolerance,
     find_verdict,
 )
-from calibrant.inputs.pairs import Pairs
-from calibrant.inputs.source import Source
+from calibrant.inputs import Pairs, Source
+from calibrant.joint.classes import ClassForecasts
+from calibrant.multiclass.verdicts import judge_classes
 from calibrant.options import check_share
 from calibrant.stages import Tell, silent
 from calibrant.words import count_text, escaped, markdown_table
@@ -138,12 +139,20 @@ def run_gate(
     baseline: Baseline | None = None,
     tell: Tell = silent,
 ) -> Gate:
-    """Check forecasts against a tolerance for each measure, their groups, and a baseline."""
+    """Check forecasts against a tolerance for each measure, their groups, and a baseline.
+
+    Forecasts of classes must have calibrated confidence in the most likely class, and every class
+    must be calibrated.
+    """
     evidence = Evidence.of_source(source)
     checks: list[Check] = []
     if baseline is None or not baseline.alone:
         tell("measures")
-        checks += _measures(evidence, limits, settings)
+        about = "" if source.classes is None else " of the confidence"
+        checks += _measures(evidence, limits, settings, about)
+        if source.classes is not None:
+            tell("classes")
+            checks.append(_classes(source.classes, source.clusters, limits, settings))
         divided = groups_of(source)
         if divided is not None:
             tell("groups")
@@ -151,10 +160,7 @@ def run_gate(
     if baseline is not None:
         tell("baseline")
         checks.append(_baseline(evidence, baseline, settings))
-    notes = source.notes
-    if source.dropped:
-        notes += (f"{count_text(source.dropped, 'row')} with a missing value left out",)
-    return Gate(source.title, source.joint.row_count, tuple(checks), notes)
+    return Gate(source.title, source.joint.row_count, tuple(checks), source.all_notes)
 
 
 def read_limits(measures: list[str], tolerance: float | None) -> dict[str, float | None]:
@@ -175,13 +181,13 @@ def read_limits(measures: list[str], tolerance: float | None) -> dict[str, float
 
 
 def _measures(
-    evidence: Evidence, limits: Mapping[str, float | None], settings: Settings
+    evidence: Evidence, limits: Mapping[str, float | None], settings: Settings, about: str
 ) -> Iterator[Check]:
     for name, limit in limits.items():
         own = replace(settings, tolerance=limit)
         verdict = find_verdict(evidence, Statistic.of(name), own)
         yield Check(
-            name.replace("_", " "),
+            f"{name.replace('_', ' ')}{about}",
             STATES.get(verdict.state, CANNOT_TELL),
             verdict.sentence,
             verdict.value,
@@ -200,6 +206,22 @@ def _groups(
     name, limit = next(iter(limits.items()))
     tolerance = default_tolerance(source.joint) if limit is None else limit
     groups = judge_groups(divided, Statistic.of(name), settings.within(tolerance))
+    return _judged(groups)
+
+
+def _classes(
+    forecasts: ClassForecasts,
+    clusters: object,
+    limits: Mapping[str, float | None],
+    settings: Settings,
+) -> Check:
+    """Check the smooth error of every class, by intervals that hold at once."""
+    own = replace(settings, tolerance=limits.get(HEADLINE))
+    return _judged(judge_classes(forecasts, clusters, own))
+
+
+def _judged(groups: Groups) -> Check:
+    """Pass if all groups are certainly within the tolerance, fail if one is certainly beyond."""
     states = {group.state for group in groups}
     worst = groups.groups[0]
     if MISCALIBRATED in states:
@@ -208,13 +230,13 @@ def _groups(
     else:
         state = PASSED if states == {CALIBRATED} else CANNOT_TELL
     return Check(
-        f"{count_text(len(groups), 'group')}, worst {worst.label}",
+        f"{count_text(len(groups), groups.noun)}, worst {worst.label}",
         state,
         groups.sentence,
         worst.value,
         worst.low,
         worst.high,
-        tolerance,
+        groups.tolerance,
     )
 
 

@@ -58,10 +58,45 @@ def _escape(found: re.Match[str]) -> str:
     return found.group().encode("unicode_escape").decode("ascii")
 
 
+def thousands_text(count: float) -> str:
+    """Write a whole number in groups of three digits."""
+    return f"{count:,.0f}".replace(",", " ")
+
+
 def count_text(count: int, noun: str) -> str:
-    """Write a count in groups of three digits, with its noun in the right number."""
-    digits = f"{count:,}".replace(",", " ")
-    return f"{digits} {noun}" if count == 1 else f"{digits} {noun}s"
+    """Write a count in groups of three digits, with its noun in the right number.
+
+    Examples
+    --------
+    >>> count_text(1, "class"), count_text(2, "probability"), count_text(1200, "row")
+    ('1 class', '2 probabilities', '1 200 rows')
+    """
+    return f"{thousands_text(count)} {noun if count == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Write a noun for several things.
+
+    Examples
+    --------
+    >>> plural("row"), plural("class"), plural("probability"), plural("day")
+    ('rows', 'classes', 'probabilities', 'days')
+    """
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return f"{noun}es"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}s"
+
+
+def agreeing(count: int, one: str, several: str) -> str:
+    """Choose the word that agrees with a count, as in "1 is" and "2 are"."""
+    return one if count == 1 else several
+
+
+def capital(sentence: str) -> str:
+    """Begin a sentence with a capital letter."""
+    return sentence[:1].upper() + sentence[1:]
 
 
 def percent_text(share: float) -> str:

@@ -14,8 +14,7 @@ import calibrant as cal
 from calibrant.data.labels import Labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.division import groups_of
-from calibrant.inputs import source, summed
-from calibrant.inputs.source import Roles, read
+from calibrant.inputs import Roles, read, source, summed
 from commands import run
 
 RNG = np.random.default_rng(21)
@@ -56,7 +55,7 @@ def test_many_rows_are_summed_and_say_so(many, tmp_path, monkeypatch, kind):
     monkeypatch.setattr(source, "prepare", None)  # rows would pass through here
     audit = cal.audit(makers[kind](), by=["site", "shift"], draws=99)
     exact = cal.audit(FRAME["outcome"], P, by={n: FRAME[n] for n in ("site", "shift")}, draws=99)
-    assert audit.summary.rows == ROWS
+    assert audit.summary.data.rows == ROWS
     assert audit.summary.joint.resolution == 2**16
     low, high = audit.measures["smooth_calibration_error"].bounds
     assert low <= exact.measures["smooth_calibration_error"] <= high

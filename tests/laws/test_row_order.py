@@ -177,7 +177,7 @@ def called(room, name, beside, rows, classes):
 
 def facts(thing):
     """What a result says, as plain data."""
-    if isinstance(thing, cal.Audit | cal.ClassAudit):
+    if isinstance(thing, cal.Audit):
         return {"text": str(thing), "json": json.loads(thing.to_json())}
     if isinstance(thing, cal.Measurement):
         return {"value": float(thing), **facts(dict(thing.settings)), "words": _words(thing)}
@@ -333,6 +333,19 @@ def test_a_choice_of_classes_is_one():
     for beside in BESIDE:
         choice = called("calibrant.repair", "choose", beside, ROWS, classes=True)
         assert isinstance(choice, cal.repair.Choice), choice
+
+
+@pytest.mark.parametrize("beside", [(), ("sample_weight",), ("clusters",), ("time",)])
+def test_an_audit_of_classes_with_everything_is_the_same(beside):
+    sources = {"sample_weight": "weight", "clusters": "cluster", "time": "time"}
+    found = []
+    for rows in (ROWS, permuted(4)):
+        by = {"site": rows["site"], "age": rows["age"]}
+        options = {option: rows[sources[option]] for option in beside}
+        found.append(
+            cal.audit(rows["label"], rows["P"], by=by, find_segments=True, draws=39, **options)
+        )
+    same(facts(found[0]), facts(found[1]), "audit")
 
 
 def test_what_is_left_out_is_there():

@@ -72,10 +72,10 @@ def test_what_the_guide_says_about_these_forecasts(cifar):
     worst = multiclass.projected_smooth_calibration_error(cifar)
     assert f"{worst:.4f}" == "0.0183"
     assert worst.witness.classes == ("automobile", "bird", "deer", "dog", "ship")
-    result = cal.audit_classes(cifar)
+    result = cal.audit(cifar)
     assert result.verdict.state == "miscalibrated"
     assert f"{result.verdict.tolerance:.5f}" == "0.00641"
-    assert result.summary.class_sentence == (
+    assert result.by_class.sentence == (
         "No class of 10 is certainly beyond the tolerance of 0.01; 8 are certainly within it."
     )
-    assert f"{result.summary.projected_test.noise_floor:.4f}" == "0.0024"
+    assert f"{result.summary.classes.sets.projected_test.noise_floor:.4f}" == "0.0024"

@@ -9,7 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.inference.evidence import Evidence
-from calibrant.inputs.source import Roles, read
+from calibrant.inputs import Roles, read
 from calibrant.report.advice import MOST_ROWS, advise
 from calibrant.report.findings import repair_findings
 

@@ -45,7 +45,7 @@ def test_every_measure_stands_beside_what_a_perfect_forecaster_gets():
     """The exact expected error of rows that hardly repeat is nearly all noise, and shows it."""
     y, p = biased(3000, 0.0)
     audit = cal.audit(y, p.round(3))
-    floors = audit.summary.noise_floors
+    floors = audit.summary.measured.floors
     assert floors.keys() == audit.measures.keys()
     ratio = audit.measures["expected_calibration_error"] / floors["expected_calibration_error"]
     assert ratio == pytest.approx(1, abs=0.1)

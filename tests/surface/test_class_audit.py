@@ -8,11 +8,13 @@ from importlib.resources import files
 import jsonschema
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.multiclass import ClassForecasts
+from calibrant.multiclass.costs import find_class_costs
 from commands import run
 from oracles.class_definitions import draw_labels
 
@@ -30,24 +32,24 @@ def forecasts(rows=1500, seed=0, lift=(1, 1, 1)):
 @pytest.fixture(scope="module")
 def off():
     label, table = forecasts(lift=(6, 1, 1))
-    return cal.audit_classes(label, table, classes=NAMES, title="Animals", draws=199)
+    return cal.audit(label, table, classes=NAMES, title="Animals", draws=199)
 
 
 def test_an_audit_names_classes_and_sets_that_are_off(off):
     assert off.by_class.groups[0].name == "cat"
     assert off.by_class.groups[0].state == "miscalibrated"
-    assert off.summary.projected.witness.classes == ("cat",)
-    assert off.summary.projected_test.pvalue == 1 / 40
-    assert off.summary.canonical.pvalue == 1 / 100
+    assert off.summary.classes.sets.projected.witness.classes == ("cat",)
+    assert off.summary.classes.sets.projected_test.pvalue == 1 / 40
+    assert off.summary.classes.sets.canonical.pvalue == 1 / 100
     text = str(off)
     assert text.startswith("1 500 forecasts of 3 classes")
-    assert "Most clearly: cat" in text
+    assert "Most clearly: class cat" in text
     assert "Whole rows are off" in text
 
 
 def test_verdict_by_class_is_that_of_its_column():
     label, table = forecasts(400, seed=3)
-    result = cal.audit_classes(label, table, classes=NAMES, draws=99)
+    result = cal.audit(label, table, classes=NAMES, draws=99)
     for group in result.by_class:
         column = NAMES.index(group.name)
         joint = cal.Joint.from_samples(label == group.name, table[:, column])
@@ -56,25 +58,25 @@ def test_verdict_by_class_is_that_of_its_column():
     assert result.verdict.value == cal.smooth_calibration_error(
         cal.multiclass.top_label(label, table, classes=NAMES)
     )
-    assert "certainly" in result.summary.class_sentence
+    assert "certainly" in result.by_class.sentence
     assert result.summary.settings["tolerance by class"] == 0.02
 
 
 def test_json_and_page_hold_what_the_text_says(off, tmp_path):
     data = json.loads(off.to_json(tmp_path / "audit.json"))
     assert json.loads((tmp_path / "audit.json").read_text()) == data
-    assert data["schema"] == 1
+    assert data["schema"] == 2
     assert data["kind"] == "classes"
-    assert data["classes"]["classes"][0]["name"] == "cat"
-    assert data["worst_set"]["classes"] == ["cat"]
-    assert data["worst_set"]["test"]["pvalue"] == 1 / 40
+    assert data["classes"]["by_class"]["groups"][0]["name"] == "cat"
+    assert data["classes"]["worst_set"]["classes"] == ["cat"]
+    assert data["classes"]["worst_set"]["test"]["pvalue"] == 1 / 40
     page = off.to_html(tmp_path / "audit.html")
     assert page.startswith("<!doctype html>")
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 5
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert len(page) < 1e6
     assert "Animals" in page
-    assert "<script" not in page
+    assert off.by_class.sentence in page
 
 
 @pytest.mark.parametrize(
@@ -89,23 +91,26 @@ def test_json_and_page_hold_what_the_text_says(off, tmp_path):
     ids=["fair", "clusters", "one row", "certain", "one class"],
 )
 def test_json_follows_the_schema_that_ships(given, clusters):
-    schema = json.loads(files("calibrant.report").joinpath("class_schema.json").read_text("utf-8"))
+    schema = json.loads(files("calibrant.report").joinpath("schema.json").read_text("utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
-    result = cal.audit_classes(*given, classes=NAMES, clusters=clusters, draws=19)
+    result = cal.audit(*given, classes=NAMES, clusters=clusters, draws=19)
     jsonschema.validate(json.loads(result.to_json()), schema)
 
 
 def test_json_of_searched_sets_follows_the_schema():
-    schema = json.loads(files("calibrant.report").joinpath("class_schema.json").read_text("utf-8"))
+    schema = json.loads(files("calibrant.report").joinpath("schema.json").read_text("utf-8"))
     rng = np.random.default_rng(2)
     table = rng.dirichlet(np.ones(20), 60)
-    data = json.loads(cal.audit_classes(draw_labels(rng, table), table, draws=19).to_json())
+    data = json.loads(cal.audit(draw_labels(rng, table), table, draws=19).to_json())
     jsonschema.validate(data, schema)
-    assert data["worst_set"]["searched"]
-    assert data["worst_set"]["bounds"][1] == 1
-    assert data["worst_set"]["noise_floor"] == data["worst_set"]["test"]["noise_floor"]
-    del data["worst_set"]["noise_floor"]
-    with pytest.raises(jsonschema.ValidationError, match="noise_floor"):
+    worst = data["classes"]["worst_set"]
+    assert worst["searched"]
+    assert worst["bounds"][1] == 1
+    assert worst["noise_floor"] == worst["test"]["noise_floor"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data | {"kind": "two outcomes"}, schema)
+    del worst["noise_floor"]
+    with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(data, schema)
 
 
@@ -113,7 +118,7 @@ def test_names_of_classes_are_escaped_in_the_page():
     label, table = forecasts(60)
     bad = [f"<b>{name}</b>" for name in NAMES]
     renamed = np.array([f"<b>{name}</b>" for name in label])
-    page = cal.audit_classes(renamed, table, classes=bad, draws=19).to_html()
+    page = cal.audit(renamed, table, classes=bad, draws=19).to_html()
     assert "<b>" not in page
     assert "&lt;b&gt;" in page
 
@@ -122,13 +127,15 @@ def test_two_classes_are_audited_as_the_binary_case():
     rng = np.random.default_rng(5)
     p = rng.random(400)
     y = (rng.random(400) < p**2).astype(int)
-    result = cal.audit_classes(y, np.column_stack([1 - p, p]), draws=49)
+    result = cal.audit(y, np.column_stack([1 - p, p]), classes=[0, 1], draws=49)
     error = cal.smooth_calibration_error(y, p)
     assert {group.name: group.value for group in result.by_class}["1"] == error
-    assert result.summary.projected == error
-    assert result.summary.projected.witness.classes == (1,)
+    assert result.summary.classes.sets.projected == error
+    assert result.summary.classes.sets.projected.witness.classes == (1,)
     kernel = cal.kernel_calibration_error(y, p)
-    assert result.summary.canonical.statistic == pytest.approx(float(kernel), abs=1e-12)
+    assert result.summary.classes.sets.canonical.statistic == pytest.approx(
+        float(kernel), abs=1e-12
+    )
     assert result.verdict.value == cal.smooth_calibration_error(
         (p > 0.5) == y, np.maximum(p, 1 - p)
     )
@@ -137,24 +144,24 @@ def test_two_classes_are_audited_as_the_binary_case():
 def test_order_of_classes_changes_no_error():
     label, table = forecasts(300, seed=6, lift=(3, 1, 1))
     order = [2, 0, 1]
-    plain = cal.audit_classes(label, table, classes=NAMES, draws=49)
-    other = cal.audit_classes(
-        label, table[:, order], classes=[NAMES[index] for index in order], draws=49
-    )
+    plain = cal.audit(label, table, classes=NAMES, draws=49)
+    other = cal.audit(label, table[:, order], classes=[NAMES[index] for index in order], draws=49)
     first, second = (
         {group.name: (group.value, group.events) for group in result.by_class}
         for result in (plain, other)
     )
     assert first == second
     assert other.verdict.value == plain.verdict.value
-    assert float(other.summary.projected) == pytest.approx(float(plain.summary.projected))
+    assert float(other.summary.classes.sets.projected) == pytest.approx(
+        float(plain.summary.classes.sets.projected)
+    )
 
 
 def test_a_class_that_never_happens_is_audited_with_the_others():
     rng = np.random.default_rng(7)
     table = rng.dirichlet([2, 2, 1], 2000)
     label = pd.Categorical(np.where(rng.random(2000) < 0.5, "cat", "dog"), categories=NAMES)
-    result = cal.audit_classes(label, table, classes=NAMES, draws=99)
+    result = cal.audit(label, table, classes=NAMES, draws=99)
     cow = next(group for group in result.by_class if group.name == "cow")
     assert cow.events == 0
     assert cow.state == "miscalibrated"
@@ -166,23 +173,23 @@ def test_a_class_that_never_happens_is_audited_with_the_others():
 def test_clusters_forbid_redraws_and_weights_of_zero_are_removal():
     label, table = forecasts(90)
     cluster = np.repeat(np.arange(30), 3)
-    result = cal.audit_classes(label, table, classes=NAMES, clusters=cluster, draws=49)
-    assert result.summary.canonical is None
-    assert result.summary.projected_test is None
+    result = cal.audit(label, table, classes=NAMES, clusters=cluster, draws=49)
+    assert result.summary.classes.sets.canonical is None
+    assert result.summary.classes.sets.projected_test is None
     assert "not tested" in str(result)
-    assert json.loads(result.to_json())["canonical"] is None
+    assert json.loads(result.to_json())["classes"]["canonical"] is None
     weight = np.r_[np.zeros(30), np.ones(60)]
-    lighter = cal.audit_classes(
+    lighter = cal.audit(
         label, table, classes=NAMES, clusters=cluster, sample_weight=weight, draws=49
     )
-    assert lighter.summary.rows == 60
+    assert lighter.summary.data.rows == 60
 
 
 def test_many_classes_have_exact_errors_and_noise_on_cells():
     rng = np.random.default_rng(1)
     table = rng.dirichlet(np.ones(70), 300)
     label = draw_labels(rng, table)
-    result = cal.audit_classes(label, table, draws=19)
+    result = cal.audit(label, table, draws=19)
     exact = cal.multiclass.class_wise(label, table)
     assert {group.name: group.value for group in result.by_class} == {
         str(name): value for name, value in exact
@@ -209,8 +216,9 @@ def test_command_reads_columns_and_lists(tmp_path):
     assert first["title"] == "rows.csv"
     assert first["verdict"] == second["verdict"]
     assert first["classes"] == second["classes"]
-    expected = cal.audit_classes(label, table, classes=NAMES)
-    assert first["scores"] == json.loads(expected.to_json())["scores"]
+    expected = cal.audit(label, table, classes=NAMES)
+    scores = json.loads(expected.to_json())["classes"]["scores"]
+    assert first["classes"]["scores"] == scores
 
 
 def test_command_takes_positions_percent_and_missing_rows(tmp_path):
@@ -233,12 +241,15 @@ def test_command_takes_positions_percent_and_missing_rows(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--classes", "cat,dog,fox"], "lists of numbers"),
+        (["--classes", "cat,dog,fox"], "column 'fox'"),
+        (["--classes", "ape,bee,fox"], "lists of numbers"),
         (["--classes", "cat,dog"], "sum to one"),
-        (["--classes", "cat,dog,cow", "--by", "outcome"], "--by"),
+        (["--classes", "cat,dog,cow", "--pos-label", "cat"], "--pos-label is for"),
+        (["--classes", "cat,dog,cow", "--count", "prediction"], "--count is for"),
         (["--classes", "cat,dog,cow", "--outcome", "truth"], "truth"),
+        (["--classes", "cat,dog,cow", "--find-segments"], "--by"),
     ],
-    ids=["stranger", "too few", "groups", "no outcome"],
+    ids=["stranger", "strangers", "too few", "label", "counts", "no outcome", "no columns"],
 )
 def test_command_refuses_with_one_message(tmp_path, options, said):
     label, table = forecasts(20)
@@ -258,10 +269,224 @@ def test_numbers_may_be_names_in_a_file(tmp_path):
     frame.to_csv(tmp_path / "rows.csv", index=False)
     done = run("audit", str(tmp_path / "rows.csv"), "--classes", "1,2,3", "--json", "-")
     assert done.returncode == 0, done.stderr
-    plain = cal.audit_classes(ClassForecasts.read(label, table, classes=NAMES))
+    plain = cal.audit(ClassForecasts.read(label, table, classes=NAMES))
     assert json.loads(done.stdout)["verdict"]["value"] == pytest.approx(plain.verdict.value)
 
 
 def test_audit_refuses_forecasts_of_nothing():
     with pytest.raises(InvalidForecastsError):
-        cal.audit_classes([], np.empty((0, 3)))
+        cal.audit([], np.empty((0, 3)))
+
+
+@pytest.fixture(scope="module")
+def full():
+    """An audit of classes in which everything was asked for."""
+    label, table = forecasts(900, lift=(6, 1, 1))
+    rows = np.arange(900)
+    task = cal.multiclass.MulticlassDecisionTask({
+        "wait": {"cat": 0, "dog": 0, "cow": 0},
+        "run": {"cat": -1, "dog": 3, "cow": 2},
+    })  # fmt: skip
+    by = {"site": np.array(["north", "south"])[rows % 2]}
+    return cal.audit(
+        label,
+        table,
+        classes=NAMES,
+        by=by,
+        time=rows // 30,
+        task=task,
+        find_segments=True,
+        draws=99,
+        title="Animals",
+    )
+
+
+def test_classes_have_every_section_that_two_outcomes_have(full):
+    data = json.loads(full.to_json())
+    schema = json.loads(files("calibrant.report").joinpath("schema.json").read_text("utf-8"))
+    jsonschema.validate(data, schema)
+    assert [name for name, section in data.items() if section is None] == []
+    assert data["costs"]["own_task"]
+    assert data["time"]["rows"] == 900
+    assert data["repair"]["map"] == full.summary.choice.map.name
+    assert {"CAL001", "CAL043", "CAL070"} <= {finding.code for finding in full.findings}
+
+
+def test_sections_of_classes_look_at_confidence(full):
+    label, table = forecasts(900, lift=(6, 1, 1))
+    forecast = ClassForecasts.read(label, table, classes=NAMES)
+    joint = forecast.top_label()
+    assert full.summary.joint == joint
+    measure = cal.CATALOGUE["binned_calibration_error"].function
+    assert float(full.measures["binned_calibration_error"]) == float(measure(joint))
+    north = np.arange(900) % 2 == 0
+    rows = forecast.top_label_rows()
+    expected = cal.smooth_calibration_error(rows.outcome[north], rows.prediction[north])
+    values = {group.name: group.value for group in full.groups}
+    assert values["north"] == float(expected)
+    task = full.summary.costs.task
+    promised = cal.multiclass.promised_and_received(forecast, task=task)
+    assert full.summary.costs.promised == promised
+
+
+def test_a_perfect_forecaster_brings_what_it_promises_within_its_noise():
+    """The spread that is told is that of redrawn labels."""
+    rng = np.random.default_rng(4)
+    table = rng.dirichlet(np.ones(3), 200)
+    costs = find_class_costs(ClassForecasts.read(draw_labels(rng, table), table), None, alone=True)
+    received = [np.mean(table.argmax(axis=1) == draw_labels(rng, table)) for _ in range(4000)]
+    assert np.std(received) == pytest.approx(costs.noise, rel=0.05)
+    assert np.mean(received) == pytest.approx(costs.promised.promised, abs=0.005)
+
+
+def test_the_cost_of_guessing_is_said_clearly(off):
+    text = str(off)
+    assert "Acting on the most likely class promises to be right in" in text
+    assert "A perfect forecaster comes within" in text
+
+
+def test_markdown_and_notebooks_show_classes(off, tmp_path):
+    text = off.to_markdown(tmp_path / "audit.md")
+    assert (tmp_path / "audit.md").read_text() == text
+    assert text.startswith("## Animals: miscalibrated")
+    assert "| class | events |" in text
+    assert "| cat |" in text
+    assert "CAL043" in text
+    assert off._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_frames_files_and_arrays_give_one_audit(tmp_path):
+    label, table = forecasts(120)
+    frame = pd.DataFrame(table, columns=NAMES).assign(kind=label, site=np.arange(120) % 3)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    options = {"classes": NAMES, "outcome": "kind", "by": ["site"], "draws": 19}
+    lists = pl.DataFrame({"prediction": table.tolist(), "kind": label, "site": frame["site"]})
+    read = [
+        cal.audit(given, **options)
+        for given in (frame, pl.from_pandas(frame), tmp_path / "rows.csv", lists)
+    ]
+    read.append(cal.audit(label, table, classes=NAMES, by={"site": frame["site"]}, draws=19))
+    read.append(cal.audit(label, frame[NAMES], by={"site": frame["site"]}, draws=19))
+    assert len({audit.summary.data.fingerprint for audit in read}) == 1
+    assert len({(audit.verdict.sentence, audit.groups.sentence) for audit in read}) == 1
+    assert len({audit.by_class.sentence for audit in read}) == 1
+
+
+def test_labels_that_mean_missing_are_dropped_on_request(tmp_path):
+    label, table = forecasts(80)
+    frame = pd.DataFrame(table, columns=NAMES).assign(outcome=label)
+    frame.loc[:3, "outcome"] = "pending"
+    with pytest.raises(InvalidForecastsError, match="pending"):
+        cal.audit(frame, classes=NAMES, draws=19)
+    with pytest.raises(InvalidForecastsError, match="missing"):
+        cal.audit(frame, classes=NAMES, na_label="pending", draws=19)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for given in (frame, tmp_path / "rows.csv"):
+        found = cal.audit(given, classes=NAMES, na_label="pending", na="drop", draws=19)
+        assert (found.summary.data.rows, found.summary.data.dropped) == (76, 4)
+        assert "CAL034" in {finding.code for finding in found.findings}
+
+
+def test_more_than_two_columns_need_no_positive_label():
+    label, table = forecasts(30)
+    with pytest.raises(InvalidOptionError, match="pos_label is for forecasts of two outcomes"):
+        cal.audit(label, table, classes=NAMES, pos_label="cat")
+    with pytest.raises(InvalidOptionError, match="task must be a MulticlassDecisionTask"):
+        cal.audit(label, table, classes=NAMES, task=cal.DecisionTask.umbrella(), draws=19)
+    task = cal.multiclass.MulticlassDecisionTask(np.eye(3))
+    with pytest.raises(InvalidOptionError, match="task must be a DecisionTask"):
+        cal.audit([0, 1], [0.2, 0.7], task=task, draws=19)
+
+
+def test_many_probabilities_are_guessed_for_nobody(monkeypatch):
+    monkeypatch.setattr("calibrant.multiclass.costs.MOST_GUESSED", 100)
+    label, table = forecasts(60)
+    result = cal.audit(label, table, classes=NAMES, draws=19)
+    assert result.summary.costs.task is None
+    assert "Whoever acts on them loses at most" in str(result)
+    result.to_html()
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("logs")
+    for name, rows, lift in (("fair", 40_000, (1, 1, 1)), ("off", 1500, (6, 1, 1)),
+                             ("few", 60, (1, 1, 1))):  # fmt: skip
+        label, table = forecasts(rows, lift=lift)
+        frame = pd.DataFrame(table, columns=NAMES).assign(outcome=label)
+        frame["day"] = np.arange(rows) // 100
+        frame["site"] = np.array(["north", "south"])[np.arange(rows) % 2]
+        frame.to_csv(folder / f"{name}.csv", index=False)
+    (folder / "task.csv").write_text("action,cat,dog,cow\nwait,0,0,0\nrun,-1,3,2\n")
+    return folder
+
+
+CLASSES = ("--classes", "cat,dog,cow")
+
+
+@pytest.mark.parametrize(("name", "code"), [("fair", 0), ("off", 1), ("few", 3)])
+def test_the_gate_looks_at_confidence_and_at_classes(logs, name, code):
+    done = run("check", str(logs / f"{name}.csv"), *CLASSES, "--tolerance", "0.03", "--json", "-")
+    assert done.returncode == code, done.stderr
+    checks = {check["name"]: check["state"] for check in json.loads(done.stdout)["checks"]}
+    states = {0: "passed", 1: "failed", 3: "cannot tell"}
+    assert checks.pop("smooth calibration error of the confidence") == states[code]
+    ((classes, state),) = checks.items()
+    assert classes.startswith("3 classes, worst class ")
+    assert state == states[code]
+
+
+def test_classes_fail_the_gate_where_confidence_holds(tmp_path):
+    """Confidence is right, and two classes are mistaken for each other."""
+    rng = np.random.default_rng(8)
+    table = np.tile([0.6, 0.3, 0.1], (20_000, 1))
+    label = draw_labels(rng, table[:, [0, 2, 1]])
+    pd.DataFrame(table, columns=NAMES).assign(outcome=np.array(NAMES)[label]).to_csv(
+        tmp_path / "rows.csv", index=False
+    )
+    done = run("check", str(tmp_path / "rows.csv"), *CLASSES)
+    assert done.returncode == 1, done.stderr
+    assert "passed       smooth calibration error of the confidence" in done.stdout
+    assert "failed       3 classes" in done.stdout
+
+
+def test_the_command_takes_the_options_of_two_outcomes(logs, tmp_path):
+    page, text = tmp_path / "page.html", tmp_path / "page.md"
+    options = ["--by", "site", "--time", "day", "--cluster", "day", "--find-segments"]
+    written = ["--task", str(logs / "task.csv"), "--html", str(page), "--markdown", str(text)]
+    done = run("audit", str(logs / "off.csv"), *CLASSES, *options, *written)
+    assert done.returncode == 0, done.stderr
+    assert "Trusting the forecasts promises" in done.stdout
+    assert "Row by row in the order of time" in done.stdout
+    assert "site south" in done.stdout
+    assert "Segments found" in done.stdout
+    assert "not tested" in done.stdout
+    assert page.read_text().count("<svg") == 7
+    assert "| group |" in text.read_text()
+
+
+@pytest.mark.parametrize(("name", "code"), [("fair", 0), ("off", 1)])
+def test_a_monitor_watches_the_most_likely_class(logs, name, code):
+    done = run("watch", str(logs / f"{name}.csv"), *CLASSES, "--time", "day", "--until", "14")
+    assert done.returncode == code, done.stderr
+    assert "1 500 rows from 0 to 14" in done.stdout
+
+
+def test_a_key_joins_two_outcomes_only(logs):
+    off = str(logs / "off.csv")
+    done = run("check", off, *CLASSES, "--baseline", str(logs / "few.csv"))
+    assert done.returncode == 1, done.stderr
+    assert "not worse than the baseline" in done.stdout
+    done = run("check", off, *CLASSES, "--baseline", off, "--key", "day")
+    assert done.returncode == 2
+    assert "--key" in done.stderr
+
+
+def test_one_group_and_one_probability_are_singular():
+    label, table = forecasts(300)
+    few = np.where(np.arange(300) < 20, "small", "large")
+    table[0] = [1 + 1e-10, -1e-10, 0]
+    table[1] = [-1e-10, 1 + 1e-10, 0]
+    text = str(cal.audit(label, table, classes=NAMES, by={"size": few}, draws=19))
+    assert "1 group with few rows or events: its interval is wide." in text
+    assert "4 probabilities outside [0, 1]" in text

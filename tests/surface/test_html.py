@@ -71,7 +71,7 @@ def test_the_page_says_what_the_audit_says(audit, page):
         assert sentence in page
     for finding in audit.findings:
         assert finding.code in page
-    assert audit.summary.fingerprint in page
+    assert audit.summary.data.fingerprint in page
     assert page == audit.to_html()
 
 

@@ -150,7 +150,7 @@ def test_the_positive_label_is_the_one_that_was_named(tmp_path, name, words):
     for label, rate in ((yes, 0.3), (no, 0.7)):
         assert cal.Joint.from_files(path, pos_label=label).base_rate == pytest.approx(rate)
         result = cal.audit(path, pos_label=label, draws=19)
-        assert result.summary.base_rate == pytest.approx(rate)
+        assert result.summary.data.base_rate == pytest.approx(rate)
         told = json.loads(result.to_json())["settings"]["labels"]
         assert told["1"] == {label: round(10 * rate)}
     with pytest.raises(InvalidForecastsError, match=f"'banana' must be one of .*{no!r}.*{yes!r}"):
@@ -191,7 +191,7 @@ def test_an_unresolved_outcome_is_missing_and_never_0(tmp_path, kind):
         cal.audit(path, pos_label=1, na_label=words)
     for options in ({"pos_label": 1}, {}, {"pos_label": "1", "neg_label": "0"}):
         result = cal.audit(path, na_label=words, na="drop", draws=19, **options).summary
-        assert (result.rows, result.base_rate, result.dropped) == (10, 0.3, 3)
+        assert (result.data.rows, result.data.base_rate, result.data.dropped) == (10, 0.3, 3)
 
 
 def test_more_than_two_labels_need_the_negatives_named(tmp_path):
@@ -220,7 +220,9 @@ def test_words_for_missing_are_refused_in_arrays_and_frames(word):
     frame = pd.DataFrame({"prediction": [0.5] * 4, "outcome": labels})
     with pytest.raises(InvalidForecastsError, match="words for missing outcomes"):
         cal.audit(frame, pos_label="yes")
-    assert cal.audit(frame, pos_label="yes", na_label=word, na="drop", draws=9).summary.rows == 3
+    assert (
+        cal.audit(frame, pos_label="yes", na_label=word, na="drop", draws=9).summary.data.rows == 3
+    )
 
 
 def test_one_class_against_the_others_in_arrays():
@@ -239,7 +241,7 @@ def test_a_file_counts_once_whatever_it_is_called(tmp_path, monkeypatch):
     names = ["rows.csv", path, "*.csv", "r*.csv", "./rows.csv", "link.csv"]
     assert cal.Joint.from_files(names).row_count == 60
     result = cal.audit(names, draws=19)
-    assert result.summary.rows == 60
+    assert result.summary.data.rows == 60
     assert "counted once" in str(result)
     with settled(names) as files:
         assert len(files.names) == 1

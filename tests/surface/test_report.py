@@ -21,7 +21,6 @@ import pytest
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
 from calibrant.gate import read_limits
-from calibrant.inference.evidence import Evidence
 from calibrant.integrations import assert_calibrated, log_audit, scorers
 from calibrant.measures.conventions import conventions
 from commands import run
@@ -68,7 +67,7 @@ def test_the_same_for_arrays_frames_files_and_a_joint(frame, tmp_path):
     ]
     for other in others:
         assert str(other) == str(arrays)
-        assert other.summary.fingerprint == arrays.summary.fingerprint
+        assert other.summary.data.fingerprint == arrays.summary.data.fingerprint
 
 
 def test_columns_may_be_named(frame):
@@ -131,7 +130,7 @@ def test_conventions_of_other_programs():
     """p = 1 alone in torchmetrics; the last hundred rows of the exam's script are dropped."""
     y = np.array([1] * 130 + [0] * 130 + [1] * 70)
     p = np.array([0.95] * 260 + [1.0] * 70)
-    found = {c.program: c for c in conventions(Evidence.read(y, p))}
+    found = {c.program: c for c in conventions(cal.Joint.from_samples(y, p))}
     together = abs((130 - 0.95 * 260) + 0) / 330
     assert found["torchmetrics, BinaryCalibrationError"].value == pytest.approx(together)
     assert found["netcal, ECE(10)"].value == pytest.approx(abs(200 - 0.95 * 260 - 70) / 330)
@@ -401,7 +400,7 @@ def test_segments_are_in_every_form_of_the_report():
 
 def test_segments_need_columns_and_enough_rows():
     y, p = sample(60)
-    with pytest.raises(cal.errors.InvalidOptionError, match="--by"):
+    with pytest.raises(cal.errors.InvalidOptionError, match="name them with by="):
         cal.audit(y, p, find_segments=True, draws=99)
     few = cal.audit(y, p, by={"half": np.arange(60) % 2}, find_segments=True, draws=99)
     assert few.segments == ()

@@ -15,6 +15,7 @@ import pytest
 from commands import run
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
+NAMES = ["cat", "dog", "cow"]
 TASK = "[costs]\nfalse_positive = 1.0\nfalse_negative = 4.0\n"
 
 
@@ -35,6 +36,11 @@ def folder(tmp_path, monkeypatch) -> Path:
     frame.assign(prediction=p * 100).to_csv(tmp_path / "percent.csv", index=False)
     (tmp_path / "task.toml").write_text(TASK)
     monkeypatch.chdir(tmp_path)
+    table = rng.dirichlet([2, 1, 1], 1000).round(3)
+    table[:, 2] = 1 - table[:, :2].sum(axis=1)
+    label = np.where(rng.random(1000) < 0.1, 0, (table.cumsum(1) < rng.random((1000, 1))).sum(1))
+    classes = pd.DataFrame(table, columns=NAMES).assign(outcome=np.array(NAMES)[label])
+    classes.assign(site=frame["site"], day=frame["day"]).to_csv("classes.csv", index=False)
     return tmp_path
 
 
@@ -51,6 +57,11 @@ def folder(tmp_path, monkeypatch) -> Path:
         ("audit_percent", ["audit", "percent.csv"]),
         ("audit_no_column", ["audit", "rows.csv", "--prediction", "predicton"]),
         ("audit_markdown", ["audit", "rows.csv", "--by", "site", "--markdown", "-"]),
+        ("audit_classes", ["audit", "classes.csv", "--classes", "cat,dog,cow", "--by", "site",
+                           "--time", "day"]),
+        ("audit_classes_markdown", ["audit", "classes.csv", "--classes", "cat,dog,cow",
+                                    "--markdown", "-"]),
+        ("check_classes", ["check", "classes.csv", "--classes", "cat,dog,cow"]),
         ("check", ["check", "rows.csv", "--tolerance", "0.02", "--by", "site"]),
         ("check_measures", ["check", "rows.csv", "--measure", "smooth_calibration_error=0.1",
                             "--measure", "cutoff_calibration_error=0.1"]),

@@ -53,7 +53,7 @@ def test_exit_codes_and_words(quiet, broken):
     assert done.returncode == 1
     assert "Alarm after 3" in done.stdout
     assert "are too low" in done.stdout
-    assert "The alarm is of 2024-02-" in done.stdout
+    assert "The alarm was raised at 2024-02-" in done.stdout
     assert "A change was noticed at 2024-02-" in done.stdout
 
 
@@ -200,7 +200,7 @@ def test_missing_values_are_dropped_and_counted(tmp_path):
     done = run("watch", path, "--time", "t", "--na", "drop")
     assert done.returncode == 0, done.stderr
     assert "598 rows" in done.stdout
-    assert "2 rows with a missing value were dropped" in done.stdout
+    assert "2 rows with a missing value left out" in done.stdout
     assert (
         json.loads(run("watch", path, "--time", "t", "--na", "drop", "--json", "-").stdout)[
             "dropped"

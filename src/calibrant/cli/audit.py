@@ -9,15 +9,9 @@ from typing import Annotated
 
 import typer
 
-from calibrant.cli.classes import (
-    Choices,
-    ClassColumns,
-    ClassesOption,
-    audit_class_files,
-    refuse_with_classes,
-)
 from calibrant.cli.options import (
     ByOption,
+    ClassesOption,
     ClusterOption,
     ConfidenceOption,
     CountOption,
@@ -40,9 +34,9 @@ from calibrant.cli.options import (
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
 
-# Reading, verdict, measures, what to do, costs, distance; groups, segments, time and pictures on
-# request.
-STAGES = 6
+# Reading, verdict, measures, what to do, costs, distance; classes and sets of them; groups,
+# segments, time and pictures on request.
+STAGES, STAGES_OF_CLASSES = 6, 2
 
 
 def audit(
@@ -85,29 +79,16 @@ def audit(
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
     check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task])
-    if classes is not None:
-        refuse_with_classes(
-            {"--by": by, "--time": time, "--task": task, "--pos-label": pos_label}, markdown
-        )
-        audit_class_files(
-            files,
-            names_of(classes, "--classes") or [],
-            ClassColumns(prediction, outcome, weight, cluster),
-            Choices(tolerance, confidence, seed, title),
-            html,
-            json,
-            percent=scale is Scale.PERCENT,
-            drop_missing=na is Missing.DROP,
-        )
-        return
     from calibrant.data.labels import Labels
     from calibrant.decisions import DecisionTask
     from calibrant.inference.settings import Settings
-    from calibrant.inputs.source import Roles, read
+    from calibrant.inputs import Roles, read
+    from calibrant.multiclass import MulticlassDecisionTask
     from calibrant.report.audit import audit_source
     from calibrant.report.summary import Asked
 
     further = sum(option is not None for option in (by, time, html)) + find_segments
+    further += STAGES_OF_CLASSES if classes is not None else 0
     with progress(STAGES + further) as tell:
         tell("reading")
         source = read(
@@ -124,6 +105,7 @@ def audit(
                 positives,
                 pairs,
                 find_segments,
+                classes=names_of(classes, "--classes"),
             ),
             labels=Labels.of(pos_label, neg_label, na_label),
             percent=scale is Scale.PERCENT,
@@ -132,7 +114,8 @@ def audit(
         )
         command = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
         source = replace(source, described=source.described | command)
-        asked = Asked(None if task is None else DecisionTask.from_file(task), find_segments)
+        kind = DecisionTask if classes is None else MulticlassDecisionTask
+        asked = Asked(None if task is None else kind.from_file(task), find_segments)
         settings = Settings.read(confidence=confidence, tolerance=tolerance, rng=seed)
         result = audit_source(source, settings, asked, tell)
         if html is not None:

@@ -10,6 +10,7 @@ import typer
 
 from calibrant.cli.options import (
     ByOption,
+    ClassesOption,
     ClusterOption,
     ConfidenceOption,
     CountOption,
@@ -74,6 +75,7 @@ def check(
     markdown: Annotated[
         str | None, typer.Option(help="File for a Markdown summary, or - for stdout.")
     ] = None,
+    classes: ClassesOption = None,
     quiet: Annotated[  # noqa: FBT002
         bool, typer.Option("--quiet", help="Print nothing; exit code only.")
     ] = False,
@@ -83,22 +85,34 @@ def check(
     from calibrant.data.paths import settled
     from calibrant.gate import Baseline, read_limits, run_gate
     from calibrant.inference.settings import Settings
-    from calibrant.inputs.pairs import join_pairs
-    from calibrant.inputs.source import Roles, read
+    from calibrant.inputs import Roles, join_pairs, read
 
     check_files({"--json": json_path, "--markdown": markdown}, [*files, baseline])
     if key is not None and baseline is None:
         raise InvalidOptionError("--key needs --baseline", repr(key))
     if only_difference and (baseline is None or by is not None or measure):
         raise InvalidOptionError("--only-difference needs --baseline, without --by and --measure")
-    plain = Roles(prediction, outcome, weight, cluster, count=count, positives=positives)
+    named = names_of(classes, "--classes")
+    if key is not None and named is not None:
+        raise InvalidOptionError(
+            "--key joins forecasts of two outcomes", "--classes", "leave --key out"
+        )
+    plain = Roles(
+        prediction,
+        outcome,
+        weight,
+        cluster,
+        count=count,
+        positives=positives,
+        classes=named,
+    )
     roles = replace(plain, by=names_of(by, "--by"))
     options: dict[str, Any] = {
         "labels": Labels.of(pos_label, neg_label, na_label),
         "percent": scale is Scale.PERCENT,
         "drop_missing": na is Missing.DROP,
     }
-    stages = 2 + sum(option is not None for option in (by, baseline)) - only_difference
+    stages = 2 + sum(option is not None for option in (by, baseline, classes)) - only_difference
     with progress(stages) as tell, settled(files) as found:
         tell("reading")
         source = read(found, None, roles, **options)

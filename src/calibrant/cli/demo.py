@@ -19,7 +19,7 @@ def demo(
     """Audit the forecasts that ship: chances that a flight from New York arrives late."""
     from calibrant.datasets import flights
     from calibrant.inference.settings import Settings
-    from calibrant.inputs.source import Roles, read
+    from calibrant.inputs import Roles, read
     from calibrant.report.audit import audit_source
     from calibrant.report.summary import Asked
 

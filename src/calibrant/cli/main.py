@@ -18,6 +18,7 @@ from calibrant.cli.play import play
 from calibrant.cli.process import flush, listening, open_streams
 from calibrant.cli.repair import repair
 from calibrant.cli.watch import watch
+from calibrant.cli.wording import on_the_command_line
 from calibrant.cli.write import complain
 from calibrant.errors import CalibrantError, InvalidOptionError
 from calibrant.exit_codes import ExitCode
@@ -123,7 +124,7 @@ def _code(error: BaseException) -> ExitCode:
 
 def _sentence(error: BaseException) -> str:
     if isinstance(error, CalibrantError):
-        return str(error)
+        return on_the_command_line(error)
     if isinstance(error, OSError):
         return f"reading or writing failed: {error}"
     said = " ".join(str(error).split())

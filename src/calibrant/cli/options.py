@@ -55,6 +55,13 @@ ByOption = Annotated[
     list[str] | None,
     typer.Option(help="Columns that group the rows, with commas between them; may be repeated."),
 ]
+ClassesOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Names of more than two classes, with commas between them: columns of "
+        "probabilities, or the order of lists in the column of predictions."
+    ),
+]
 ToleranceOption = Annotated[float | None, typer.Option(help="Smooth error that is small enough.")]
 ConfidenceOption = Annotated[float, typer.Option(help="Confidence of the verdict.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of the redraws.")]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from calibrant.cli.apply import ColumnOption, ForceOption
-from calibrant.cli.classes import ClassesOption, refuse_with_classes
 from calibrant.cli.options import (
     ByOption,
+    ClassesOption,
     ClusterOption,
     ConfidenceOption,
     FilesArgument,
@@ -29,12 +30,13 @@ from calibrant.cli.options import (
     names_of,
 )
 from calibrant.cli.write import check_files, say, write_text
+from calibrant.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from calibrant.data.labels import Labels, Told
     from calibrant.data.paths import Files
     from calibrant.groups import GroupRepair
-    from calibrant.inputs.source import Roles
+    from calibrant.inputs import Roles
     from calibrant.repair import Choice, RecalibrationMap
     from calibrant.repair.quoting import Dialect
 
@@ -96,7 +98,7 @@ def repair(
     from calibrant.data.labels import Labels
     from calibrant.data.paths import settled
     from calibrant.decisions import DecisionTask
-    from calibrant.inputs.source import Roles, reading_notes
+    from calibrant.inputs import Roles, reading_notes
     from calibrant.repair.files import apply_to_files, check_output
     from calibrant.repair.quoting import dialect_of
     from calibrant.repair.report_text import choice_text
@@ -123,8 +125,12 @@ def repair(
     if named is not None:
         given = {"--by": groups, "--task": task, "--pos-label": pos_label,
                  "--neg-label": neg_label, "--na-label": na_label}  # fmt: skip
-        refuse_with_classes(given)
-        chosen = _of_classes(found, roles, named, reading, options)
+        for option, value in given.items():
+            if value:
+                raise InvalidOptionError(
+                    f"{option} is for forecasts of two outcomes", "--classes", "leave one out"
+                )
+        chosen = _of_classes(found, replace(roles, by=None, classes=named), reading, options)
     else:
         decision = None if task is None else DecisionTask.from_file(task)
         labels = Labels.of(pos_label, neg_label, na_label)
@@ -163,7 +169,7 @@ def _of_two(
     """Choose a map of two outcomes, with patches if columns of groups are named."""
     from calibrant.data.files import read_columns
     from calibrant.groups import repair_by_group
-    from calibrant.inputs.source import prepare
+    from calibrant.inputs import prepare
     from calibrant.repair import choose
 
     groups = cast("list[str]", roles.by)
@@ -181,27 +187,15 @@ def _of_two(
 
 
 def _of_classes(
-    files: Files,
-    roles: Roles,
-    classes: list[str],
-    reading: dict[str, bool],
-    options: dict[str, Any],
+    files: Files, roles: Roles, reading: dict[str, Any], options: dict[str, Any]
 ) -> tuple[Choice | GroupRepair, Told | None, int]:
     """Choose a map of classes."""
+    from calibrant.inputs import read
     from calibrant.repair import choose
-    from calibrant.report.class_audit import read_class_files
 
-    forecasts, beside, dropped = read_class_files(
-        files,
-        classes,
-        prediction=roles.prediction,
-        outcome=roles.outcome,
-        weight=cast("str | None", roles.weight),
-        cluster=cast("str | None", roles.clusters),
-        time=cast("str | None", roles.time),
-        **reading,
-    )
-    return choose(forecasts, **beside, **options), None, dropped
+    source = read(files, None, roles, **reading)
+    options |= {"clusters": source.clusters, "time": source.times}
+    return choose(source.classes, **options), None, source.dropped
 
 
 def _commented(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import typer
 
 from calibrant.cli.options import (
+    ClassesOption,
     FilesArgument,
     Missing,
     MissingOption,
@@ -24,7 +26,7 @@ from calibrant.cli.options import (
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError
 from calibrant.exit_codes import ExitCode
 
 
@@ -48,6 +50,7 @@ def watch(
     alpha: Annotated[float, typer.Option(help="Bound on the chance of ever a false alarm.")] = 0.05,
     prediction: PredictionOption = "prediction",
     outcome: OutcomeOption = "outcome",
+    classes: ClassesOption = None,
     pos_label: PosLabelOption = None,
     neg_label: NegLabelOption = None,
     na_label: NaLabelOption = None,
@@ -57,77 +60,64 @@ def watch(
         str | None, typer.Option("--json", help="File for the result as JSON, or - for stdout.")
     ] = None,
 ) -> None:
-    """Watch a log of forecasts: exit code 0 for no alarm, 1 for an alarm."""
-    from calibrant.data.files import read_columns
+    """Watch a log of forecasts: exit code 0 for no alarm, 1 for an alarm.
+
+    Of classes, the confidence in the most likely one is watched, and whether it was right.
+    """
     from calibrant.data.labels import Labels
-    from calibrant.data.paths import settled
-    from calibrant.data.times import read_dates
-    from calibrant.inputs.source import Roles, prepare, reading_notes
+    from calibrant.inputs import Roles, read
     from calibrant.monitoring.watch import watch as watch_rows
 
     check_files({"--json": json_path}, files)
     groups = names_of(by, "--by") or []
-    roles = Roles(prediction, outcome, by=groups, time=time)
-    labels = Labels.of(pos_label, neg_label, na_label)
-    with progress(2) as tell, settled(files) as found:
+    named = names_of(classes, "--classes")
+    roles = Roles(
+        prediction, outcome, by=groups, time=time, classes=named, until=until, all_grouped=True
+    )
+    with progress(2) as tell:
         tell("reading")
-        columns, told = read_columns(found, roles.parts(), labels)
-        columns[time] = read_dates(columns[time])
-        if until is not None:
-            columns = _until(columns, time, until)
-        forecasts = prepare(
-            columns,
-            prediction,
-            outcome,
+        source = read(
+            files,
+            None,
+            roles,
+            labels=Labels.of(pos_label, neg_label, na_label),
             percent=scale is Scale.PERCENT,
             drop_missing=na is Missing.DROP,
         )
         tell("watching")
+        rows, times = source.rows, source.times
+        assert rows is not None and times is not None  # noqa: PT018, S101  # times need rows
         result = watch_rows(
-            forecasts.outcome,
-            forecasts.prediction,
-            forecasts.columns[time],
-            by=_groups(forecasts.columns, groups),
+            rows.outcome,
+            rows.prediction,
+            times,
+            by=_groups(source.by),
             window=window,
             tolerance=tolerance,
             alpha=alpha,
         )
     if json_path is not None:
-        how = {"dropped": forecasts.dropped, "notes": reading_notes(found, told)}
+        how = {"dropped": source.dropped, "notes": list(source.notes)}
         write_text(json.dumps(result.as_dict() | how, allow_nan=False), json_path)
     if json_path != "-":
         say(str(result))
-        for note in reading_notes(found, told, forecasts.dropped):
+        for note in source.all_notes:
             say(f"note: {note}")
     if result.alarm:
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _until(columns: dict[str, Any], time: str, until: str) -> dict[str, Any]:
-    """Leave out rows whose outcome was not due by a time, whether it is known or not."""
-    moments = columns[time]
-    try:
-        last: Any = np.datetime64(until) if moments.dtype.kind == "M" else float(until)
-    except ValueError as error:
-        raise InvalidOptionError(
-            "--until must be a time like those of the column", until
-        ) from error
-    late = ~np.ma.getmaskarray(moments) & (np.ma.getdata(moments) > last)
-    if late.all():
-        raise InvalidForecastsError("there must be at least one row", f"none due until {until}")
-    return {name: values[~late] for name, values in columns.items()}
-
-
-def _groups(columns: dict[str, Any], by: list[str]) -> npt.NDArray[Any] | None:
-    for name in by:
-        missing = int(np.ma.getmaskarray(columns[name]).sum())
+def _groups(columns: Mapping[str, Any]) -> npt.NDArray[Any] | None:
+    """Name the group of each row, by one column or several."""
+    for name, values in columns.items():
+        missing = int(np.ma.getmaskarray(values).sum())
         if missing:
             raise InvalidForecastsError(
                 f"column {name!r} must not hold missing values",
                 f"{missing} rows",
                 "--na drop leaves them out",
             )
-    if len(by) < 2:
-        return np.asarray(columns[by[0]]) if by else None
-    labels = zip(*(columns[name].tolist() for name in by), strict=True)
+    if len(columns) < 2:
+        return next((np.asarray(values) for values in columns.values()), None)
+    labels = zip(*(values.tolist() for values in columns.values()), strict=True)
     return np.array([" & ".join(map(str, label)) for label in labels], dtype=object)

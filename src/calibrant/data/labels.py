@@ -34,9 +34,7 @@ class Labels:
         """Take one label or several for the negatives and for those that mean missing."""
         labels = cls(pos_label, _several(neg_label), _several(na_label))
         if labels.negative and pos_label is None:
-            raise InvalidOptionError(
-                "neg_label needs pos_label", f"neg_label {shown(labels.negative)} alone"
-            )
+            raise InvalidOptionError("neg_label needs pos_label", f"{shown(labels.negative)} alone")
         return labels
 
     def told(self, counts: Mapping[Any, int], column: str, *, strict: bool) -> Told:
@@ -74,8 +72,8 @@ class Labels:
         if rest and (named or (strict and len({_value(label) for label in rest}) > 1)):
             raise InvalidForecastsError(
                 f"each label in {column} must mean 1, 0 or missing",
-                f"{shown(rest)} beside pos_label {plain(self.positive)!r}"
-                + (f" and neg_label {shown(self.negative)}" if named else ""),
+                f"{shown(rest)} beside {plain(self.positive)!r} for 1"
+                + (f" and {shown(self.negative)} for 0" if named else ""),
                 "name the labels that mean 0 with neg_label, and those that mean missing with "
                 "na_label",
             )

@@ -262,7 +262,7 @@ def range_hint(low: float, high: float) -> str:
     if low >= 1 and high <= 10:
         return "these look like ratings: turn them into probabilities first"
     if low >= 0 and 2 < high <= 100:
-        return "these look like percentages: divide by 100 (on the command line --scale percent)"
+        return "these look like percentages: divide by 100"
     if low < 0:
         return "these look like scores or log-odds: turn them into probabilities first"
     return "probabilities end at 1"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,16 +71,16 @@ def _of_frame(frame: object, actions: Sequence[str] | None) -> tuple[list[Any], 
     """Columns action, 0 and 1 of any dataframe."""
     from calibrant.data.frames import table_lists
 
-    return _of_columns(table_lists(frame), actions, "the frame")
+    return _of_columns(table_lists(frame), actions)
 
 
 def _of_columns(
-    columns: Mapping[str, list[Any]], actions: Sequence[str] | None, what: str
+    columns: Mapping[str, list[Any]], actions: Sequence[str] | None
 ) -> tuple[list[Any], list[Any]]:
     wanted = ["0", "1"] if actions is not None else ["action", "0", "1"]
     if set(columns) != set(wanted):
         raise InvalidOptionError(
-            f"{what} must have the columns {', '.join(wanted)}", f"columns {', '.join(columns)}"
+            f"the frame must have the columns {', '.join(wanted)}", f"columns {', '.join(columns)}"
         )
     rows = [list(pair) for pair in zip(columns["0"], columns["1"], strict=True)]
     return (list(actions) if actions is not None else columns["action"]), rows
@@ -95,9 +96,7 @@ def _checked(names: list[str], rows: list[Any]) -> tuple[tuple[str, ...], Floats
             "a task needs at least two actions to choose from",
             f"only {names[0]!r}" if names else "none",
         )
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise InvalidOptionError("the names of actions must differ", f"{twice[0]!r} twice")
+    _refuse_twice(names)
     table = np.empty((len(rows), 2))
     for i, row in enumerate(rows):
         for outcome in (0, 1):
@@ -110,6 +109,12 @@ def _checked(names: list[str], rows: list[Any]) -> tuple[tuple[str, ...], Floats
             )
     table.setflags(write=False)
     return tuple(names), table
+
+
+def _refuse_twice(names: list[str]) -> None:
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise InvalidOptionError("the names of actions must differ", f"{twice[0]!r} twice")
 
 
 def _number(action: str, outcome: int, value: object) -> float:
@@ -131,9 +136,16 @@ def as_number(value: object) -> float:
         return np.nan
 
 
-def read_task_file(path: Path) -> tuple[str, Any]:
-    """Form and content of a task file: "payoffs", "costs", "threshold" or "cost_ratio"."""
-    readers = {".csv": _read_csv, ".json": _read_json, ".toml": _read_toml}
+def read_task_file(path: Path, outcomes: Sequence[str] | None = ("0", "1")) -> tuple[str, Any]:
+    """Form and content of a task file: "payoffs", "costs", "threshold" or "cost_ratio".
+
+    The columns of a CSV file are those of the outcomes, beside `action`; None takes all it has.
+    """
+    readers: dict[str, Callable[[Path], Any]] = {
+        ".csv": partial(_read_csv, outcomes=outcomes),
+        ".json": _read_json,
+        ".toml": _read_toml,
+    }
     if path.suffix.lower() not in readers:
         raise InvalidOptionError(
             f"a task file must end in one of {', '.join(readers)}", path.suffix or str(path)
@@ -158,16 +170,25 @@ def read_task_file(path: Path) -> tuple[str, Any]:
     return "payoffs", content
 
 
-def _read_csv(path: Path) -> dict[str, list[str]]:
+def _read_csv(path: Path, outcomes: Sequence[str] | None) -> dict[str, dict[str, str]]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file, strict=True)
         columns: dict[str, list[Any]] = {name.strip(): [] for name in reader.fieldnames or []}
         for row in reader:
             for name, value in row.items():
                 columns.setdefault(str(name).strip(), []).append(value)
-    names, rows = _of_columns(columns, None, "the task file")
-    _checked([str(name) for name in names], rows)  # a dict would hide a name that comes twice
-    return dict(zip(names, rows, strict=True))
+    known = [name for name in columns if name != "action"] if outcomes is None else outcomes
+    wanted = ["action", *known]
+    if set(columns) != set(wanted) or len({len(column) for column in columns.values()}) > 1:
+        raise InvalidOptionError(
+            f"the task file must have the columns {', '.join(wanted)}",
+            f"columns {', '.join(columns)}",
+        )
+    names = [str(name) for name in columns["action"]]
+    _refuse_twice(names)  # a dict would hide a name that comes twice
+    return {
+        name: {column: columns[column][row] for column in known} for row, name in enumerate(names)
+    }
 
 
 def _read_json(path: Path) -> Any:

@@ -16,7 +16,7 @@ from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, default_tolerance, state_of
-from calibrant.words import count_text, distinct_texts
+from calibrant.words import agreeing, count_text, distinct_texts
 
 # Groups with fewer rows, or fewer of either outcome, are marked as small.
 FEW_ROWS, FEW_EVENTS = 100, 10
@@ -80,6 +80,8 @@ class Groups:
     tolerance: float
     confidence: float
     """Chance that all intervals hold at once."""
+    noun: str = "group"
+    """What each of them is called."""
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self.groups)
@@ -99,13 +101,13 @@ class Groups:
         if failing:
             worst = "; ".join(group.sentence for group in failing[:3])
             return (
-                f"{count_text(len(failing), 'group')} of {len(self)} beyond the tolerance of "
+                f"{count_text(len(failing), self.noun)} of {len(self)} beyond the tolerance of "
                 f"{self.tolerance:.3g}. Most clearly: {worst}."
             )
         held = sum(group.state == CALIBRATED for group in self)
         return (
-            f"No group of {len(self)} is certainly beyond the tolerance of {self.tolerance:.3g}; "
-            f"{held} are certainly within it."
+            f"No {self.noun} of {len(self)} is certainly beyond the tolerance of "
+            f"{self.tolerance:.3g}; {held} {agreeing(held, 'is', 'are')} certainly within it."
         )
 
     def table(self) -> dict[str, list[Any]]:

@@ -12,7 +12,8 @@ from calibrant.data.labels import Labels
 from calibrant.data.paths import Paths
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError
-from calibrant.inputs.source import Roles, prepare
+from calibrant.inputs.roles import Roles
+from calibrant.inputs.source import prepare
 from calibrant.words import count_text
 
 
@@ -68,7 +69,7 @@ def join_pairs(
         keys = np.ma.asarray(table.columns[key])
         if np.ma.is_masked(keys) or len(set(keys.tolist())) != len(keys):
             raise InvalidForecastsError(
-                f"--key must name each row of {name} once",
+                f"key must name each row of {name} once",
                 f"missing or repeated values in {key!r}",
             )
         tables.append(table)

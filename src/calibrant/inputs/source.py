@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,67 +11,32 @@ from typing import Any
 import numpy as np
 
 from calibrant.data.columns import ColumnNames, known_outcomes
-from calibrant.data.files import NO_LABELS, opened, without_missing
+from calibrant.data.files import NO_LABELS, opened, opened_table, without_missing
 from calibrant.data.frames import as_frame, column_names, masked_columns
-from calibrant.data.groupings import MOST_LEVELS, PARTS, columns_of
 from calibrant.data.hints import require_columns
 from calibrant.data.labels import Labels, Told
 from calibrant.data.paths import Files, are_paths, settled
 from calibrant.data.rows import Given, Rows
-from calibrant.data.tables import Part
-from calibrant.data.times import Times, checked_times
+from calibrant.data.splits import canonical_order
+from calibrant.data.times import Times, checked_times, read_dates
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.inputs.classes import holds_classes, read_class_columns, without_words
+from calibrant.inputs.roles import Roles
 from calibrant.inputs.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
 from calibrant.joint import Joint
+from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.words import count_text
 
 Columns = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
-    """Which column, or which array, plays which part."""
-
-    prediction: str = "prediction"
-    outcome: str = "outcome"
-    weight: object = None
-    clusters: object = None
-    by: object = None
-    time: object = None
-    count: str | None = None
-    """Column of the number of rows that an entry stands for, where entries are aggregates."""
-    positives: str | None = None
-    """Column of the number of them with outcome 1."""
-    pairs: bool = False
-    """Whether pairs of the columns `by` divide the rows as well."""
-    segments: bool = False
-    """Whether combinations of the columns `by` will be searched."""
-    cuts: int = PARTS
-    """Parts that numbers of the columns `by` are cut into."""
-    most_levels: int = MOST_LEVELS
-    """Labels of a column `by` beyond so many are gathered."""
-
-    @property
-    def need_rows(self) -> bool:
-        """Whether sums by prediction are not enough."""
-        return self.clusters is not None or self.time is not None or self.segments
-
-    def parts(self) -> dict[str, Part]:
-        """Say how each column is read; one that plays two parts is read for the stricter one."""
-        parts = dict.fromkeys(_names(self.by), Part.VALUE)
-        if self.clusters is not None:
-            parts[str(self.clusters)] = Part.VALUE
-        if self.time is not None:
-            parts[str(self.time)] = Part.TIME
-        if self.count is None and self.positives is None:
-            parts[self.outcome] = Part.OUTCOME
-        numbers = (self.weight, self.count, self.positives, self.prediction)
-        return parts | {str(name): Part.NUMBER for name in numbers if name is not None}
-
-
-@dataclass(frozen=True, slots=True)
 class Source:
-    """Forecasts that were read and checked: rows, or sums of them where rows are too many."""
+    """Forecasts that were read and checked: rows, or sums of them where rows are too many.
+
+    Of forecasts of classes, Joint and rows are those of the confidence in the most likely class,
+    and whether that class was right: what groups, windows and monitors look at.
+    """
 
     title: str
     joint: Joint
@@ -92,6 +58,36 @@ class Source:
     """Where the forecasts came from."""
     notes: tuple[str, ...] = ()
     """What the reader should know of how they were read: labels, files named twice."""
+    classes: ClassForecasts | None = None
+    """Probabilities of all classes, where there are more than two."""
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """The notes, and how many rows were dropped."""
+        return (*self.notes, *dropped_notes(self.dropped))
+
+    @property
+    def clipped(self) -> int:
+        """Count predictions that lay outside [0, 1] by a rounding error."""
+        return self.joint.clipped if self.classes is None else self.classes.clipped
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of predictions and outcomes; equal for the same rows in any order."""
+        joint, forecasts = self.joint, self.classes
+        if forecasts is not None:
+            held = (forecasts.probability, forecasts.label)
+            order = canonical_order(*held)
+            columns: tuple[Any, ...] = tuple(column[order] for column in held)
+        else:
+            # Sums of doubles depend in their last digits on the order of the rows: of weights and
+            # outcomes only what is whole, or rounded, has a say.
+            counted = np.rint(joint.positives) if joint.unweighted else np.zeros(0)
+            columns = (joint.low, joint.high, joint.rows, counted)
+        digest = hashlib.sha256(f"{joint.total:.6g} {joint.base_rate:.6g}".encode())
+        for column in columns:
+            digest.update(np.ascontiguousarray(column).tobytes())
+        return digest.hexdigest()[:16]
 
 
 def read(
@@ -106,21 +102,26 @@ def read(
 ) -> Source:
     """Bring what the caller holds to one form."""
     if isinstance(data, Joint):
-        _refuse_roles(roles, "a Joint")
+        roles.refuse_with_joint()
         _refuse_beside(y_proba, labels.positive)
         return Source(title or "Forecasts", data)
-    if y_proba is not None:
-        _refuse_labels(labels)
-        given = Given.read(data, y_proba, roles.weight, labels.positive)
-        return _of_rows(given, replace(roles, by=_labels(roles.by)), title or "Forecasts")
+    if isinstance(data, ClassForecasts) or y_proba is not None:
+        return _read_arrays(data, y_proba, roles, labels, title or "Forecasts")
+    if roles.classes is not None:
+        roles.refuse_with_classes(labels)
     described: dict[str, object] = {"prediction": roles.prediction, "outcome": roles.outcome}
-    options = {"percent": percent, "drop_missing": drop_missing}
+    options: dict[str, Any] = {
+        "labels": labels,
+        "percent": percent,
+        "drop_missing": drop_missing,
+    }
     if not are_paths(data):
         _check_frame(data)
         described["frame"] = type(data).__module__.split(".")[0]
         frame, told = as_frame(data), None
-        require_columns(frame.collect_schema().names(), list(roles.parts()))
-        if labels.positive is not None or labels.missing:
+        present = frame.collect_schema().names()
+        require_columns(present, list(roles.parts(present)))
+        if roles.classes is None and (labels.positive is not None or labels.missing):
             frame, told = known_outcomes(frame, roles.outcome, labels)
         return _read_frame(
             frame.to_native(), roles, title or "Forecasts", described, told, **options
@@ -128,11 +129,36 @@ def read(
     with settled(data) as files:
         names = [Path(file).name for file in files.given]
         described["files"] = names
-        with opened(files, roles.parts(), labels, progress=False) as (relation, told):
+        parts = roles.parts(_columns_of(files) if roles.classes is not None else ())
+        with opened(files, parts, labels, progress=False) as (relation, told):
             source = _read_frame(
                 relation, roles, title or ", ".join(names), described, told, **options
             )
     return replace(source, notes=(*files.repeated, *source.notes))
+
+
+def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, title: str) -> Source:
+    """Check outcomes and predictions; more than two columns are classes."""
+    held = replace(roles, by=roles.labels_by())
+    many = isinstance(data, ClassForecasts) or roles.classes is not None or holds_classes(y_proba)
+    if many:
+        roles.refuse_with_classes(labels)
+    if labels.negative or labels.missing:
+        raise InvalidOptionError(
+            "neg_label and na_label are for frames and files",
+            "arrays",
+            "leave out the rows that are neither",
+        )
+    if many:
+        forecasts = as_forecasts(data, y_proba, roles.classes, roles.weight)
+        return _of_classes(forecasts, held, title)
+    given = Given.read(data, y_proba, roles.weight, labels.positive)
+    return _of_rows(*Joint.checked(given), held, title)
+
+
+def _columns_of(files: Files) -> list[str]:
+    with opened_table(files, progress=False) as table:
+        return table.columns
 
 
 def _read_frame(
@@ -142,44 +168,49 @@ def _read_frame(
     described: dict[str, object],
     told: Told | None,
     *,
+    labels: Labels,
     percent: bool,
     drop_missing: bool,
 ) -> Source:
-    """Sum or read the rows of a frame whose outcomes are known as 0, 1 and missing."""
+    """Sum or read the rows of a frame whose outcomes are known as 0, 1 and missing, or classes."""
     notes: tuple[str, ...] = ()
     if told is not None:
         described |= {"labels": told.as_dict()}
         notes = (f"outcomes: {told.sentence}",)
-    options = {"percent": percent, "drop_missing": drop_missing}
     if _sums_will_do(frame, roles):
         found = sum_up(
             frame,
             _summed_as(roles),
-            _names(roles.by),
+            roles.columns_by(),
             pairs=roles.pairs,
             parts=roles.cuts,
             most_levels=roles.most_levels,
-            **options,
+            percent=percent,
+            drop_missing=drop_missing,
         )
         return replace(_of_sums(found, title, described), notes=notes)
-    forecasts = prepare(
-        masked_columns(frame, list(roles.parts())),
-        roles.prediction,
-        roles.outcome,
-        may_miss=_names(roles.by),
-        **options,
-    )
-    columns = forecasts.columns
-    weight = None if roles.weight is None else columns[str(roles.weight)]
-    given = Given.read(forecasts.outcome, forecasts.prediction, weight)
+    present = as_frame(frame).collect_schema().names() if roles.classes is not None else ()
+    columns = masked_columns(frame, list(roles.parts(present)))
+    if roles.classes is not None:
+        columns[roles.outcome] = without_words(columns[roles.outcome], labels.missing)
+    if roles.until is not None:
+        columns = _until(columns, str(roles.time), roles.until)
+    columns, dropped = _without_missing(columns, roles, drop_missing=drop_missing)
     held = replace(
         roles,
-        by={column: columns[column] for column in _names(roles.by)},
+        by={column: columns[column] for column in roles.columns_by()},
         clusters=None if roles.clusters is None else columns[str(roles.clusters)],
         time=None if roles.time is None else columns[str(roles.time)],
+        weight=None if roles.weight is None else columns[str(roles.weight)],
     )
-    source = _of_rows(given, held, title)
-    return replace(source, dropped=forecasts.dropped, described=described, notes=notes)
+    if roles.classes is not None:
+        forecasts = read_class_columns(columns, held, percent=percent)
+        source = _of_classes(forecasts, held, title)
+    else:
+        prediction = _rescaled(columns[roles.prediction], percent=percent)
+        given = Given.read(columns[roles.outcome], prediction, held.weight)
+        source = _of_rows(*Joint.checked(given), held, title)
+    return replace(source, dropped=dropped, described=described, notes=notes)
 
 
 def _sums_will_do(frame: object, roles: Roles) -> bool:
@@ -241,15 +272,37 @@ def prepare(
 
     Columns that may miss values keep them: there they are a group of their own.
     """
-    dropped = 0
-    if drop_missing:
-        columns, dropped = without_missing(columns, may_miss)
-        if not len(columns[outcome]):
-            raise InvalidForecastsError("there must be at least one row without missing values")
-    probabilities = columns[prediction]
-    if percent:
-        probabilities = np.ma.asarray(probabilities).astype(float) / 100
+    roles = Roles(prediction, outcome, by=may_miss)
+    columns, dropped = _without_missing(columns, roles, drop_missing=drop_missing)
+    probabilities = _rescaled(columns[prediction], percent=percent)
     return Forecasts(probabilities, columns[outcome], columns, dropped)
+
+
+def _without_missing(columns: Columns, roles: Roles, *, drop_missing: bool) -> tuple[Columns, int]:
+    if not drop_missing:
+        return columns, 0
+    may_miss = [] if roles.all_grouped else roles.columns_by()
+    columns, dropped = without_missing(columns, may_miss)
+    if not len(columns[roles.outcome]):
+        raise InvalidForecastsError("there must be at least one row without missing values")
+    return columns, dropped
+
+
+def _rescaled(prediction: Any, *, percent: bool) -> Any:
+    return np.ma.asarray(prediction).astype(float) / 100 if percent else prediction
+
+
+def _until(columns: Columns, time: str, until: str) -> Columns:
+    """Leave out rows whose outcome was not due by a time, whether it is known or not."""
+    moments = read_dates(np.ma.asarray(columns[time]))
+    try:
+        last: Any = np.datetime64(until) if moments.dtype.kind == "M" else float(until)
+    except ValueError as error:
+        raise InvalidOptionError("until must be a time like those of the column", until) from error
+    due = np.ma.getmaskarray(moments) | ~(np.ma.getdata(moments) > last)
+    if not due.any():
+        raise InvalidForecastsError("there must be at least one row", f"none due until {until}")
+    return {name: values[due] for name, values in columns.items()}
 
 
 def reading_notes(files: Files, told: Told | None, dropped: int = 0) -> list[str]:
@@ -257,19 +310,38 @@ def reading_notes(files: Files, told: Told | None, dropped: int = 0) -> list[str
     notes = list(files.repeated)
     if told is not None:
         notes.append(f"outcomes: {told.sentence}")
-    if dropped:
-        notes.append(f"{count_text(dropped, 'row')} with a missing value were dropped")
-    return notes
+    return [*notes, *dropped_notes(dropped)]
 
 
-def _of_rows(given: Given, roles: Roles, title: str) -> Source:
-    """Check rows; the roles hold columns, not their names."""
-    joint, rows = Joint.checked(given)
+def dropped_notes(dropped: int) -> list[str]:
+    """Say how many rows were left out on request."""
+    return [f"{count_text(dropped, 'row')} with a missing value left out"] if dropped else []
+
+
+def _of_rows(
+    joint: Joint, rows: Rows, roles: Roles, title: str, classes: ClassForecasts | None = None
+) -> Source:
+    """Keep what stands beside rows that were checked; the roles hold columns, not their names."""
     times = None
     if roles.time is not None:
         times = checked_times(np.ma.asarray(roles.time), rows.outcome.size)
     by = roles.by if isinstance(roles.by, Mapping) else {}
-    return Source(title, joint, rows, by, roles, clusters=roles.clusters, times=times)
+    return Source(
+        title,
+        joint,
+        rows,
+        by,
+        roles,
+        clusters=roles.clusters,
+        times=times,
+        classes=classes,
+    )
+
+
+def _of_classes(forecasts: ClassForecasts, roles: Roles, title: str) -> Source:
+    """See classes as confidence in the most likely one; rows that weigh nothing are gone."""
+    rows = forecasts.top_label_rows()
+    return _of_rows(Joint.from_rows(rows), rows, roles.where_weighing(), title, forecasts)
 
 
 def _refuse_beside(y_proba: object, pos_label: object) -> None:
@@ -286,49 +358,4 @@ def _check_frame(data: object) -> None:
             "an audit takes a Joint, outcomes and predictions, a frame, or paths of files",
             f"one argument of type {type(data).__name__}",
             "call it as audit(y_true, y_proba)",
-        )
-
-
-def _names(by: object) -> list[str]:
-    if by is None:
-        return []
-    if isinstance(by, str):
-        return [by]
-    if not isinstance(by, Sequence):
-        raise InvalidForecastsError("by must name columns", type(by).__name__)
-    return [str(name) for name in by]
-
-
-def _labels(by: object) -> Mapping[str, object]:
-    if by is None:
-        return {}
-    if isinstance(by, str):
-        raise InvalidForecastsError(
-            "with arrays, by must hold the labels", repr(by), "pass by={'name': labels}"
-        )
-    return columns_of(by)
-
-
-def _refuse_labels(labels: Labels) -> None:
-    if labels.negative or labels.missing:
-        raise InvalidOptionError(
-            "neg_label and na_label are for frames and files",
-            "arrays",
-            "leave out the rows that are neither",
-        )
-
-
-def _refuse_roles(roles: Roles, what: str) -> None:
-    given = {
-        "sample_weight": roles.weight,
-        "clusters": roles.clusters,
-        "by": roles.by,
-        "time": roles.time,
-        "count": roles.count,
-        "positives": roles.positives,
-    }
-    beside = [name for name, value in given.items() if value is not None]
-    if beside:
-        raise InvalidForecastsError(
-            f"{', '.join(beside)} cannot be used with {what}", what, "pass the rows"
         )

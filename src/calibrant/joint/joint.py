@@ -523,6 +523,11 @@ class Joint:
         return int(self.rows.sum())
 
     @property
+    def unweighted(self) -> bool:
+        """Whether every row weighs one."""
+        return self.weight is self.rows or np.array_equal(self.weight, self.rows)
+
+    @property
     def base_rate(self) -> float:
         """Mean outcome."""
         return float(self.positives.sum()) / self._total

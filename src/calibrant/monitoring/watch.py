@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
+from calibrant.data.rows import Rows
 from calibrant.data.times import Times, checked_times, time_text
 from calibrant.monitoring.monitor import CalibrationMonitor
 from calibrant.monitoring.single_outcomes import read_coins
@@ -17,6 +18,8 @@ from calibrant.words import count_text, probability_text
 
 SCHEMA = 1
 WINDOWS_IN_TEXT = 12
+# Whoever does not say how long windows are gets about so many.
+WINDOWS = 24
 # Evidence beyond this is written as this, since JSON has no infinity.
 LARGEST_NUMBER = 1e300
 
@@ -32,6 +35,12 @@ class Watched:
     alarm_time: str | None
     change_time: str | None
     windows: tuple[Window, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Say what the monitor says, and when it alarmed."""
+        when = "" if self.alarm_time is None else f" The alarm was raised at {self.alarm_time}."
+        return f"{self.monitor.sentence}{when}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -154,6 +163,19 @@ def watch(
     return Watch(tuple(groups), tolerance, alpha, window)
 
 
+def watch_at_large(rows: Rows, time: Times, tolerance: float | None) -> Watched:
+    """Watch all rows together, in windows of about equal length."""
+    length = (time.max() - time.min()) / WINDOWS
+    window: str | None = None
+    if time.dtype.kind == "M":
+        days = max(1, int(np.ceil(length / np.timedelta64(1, "D"))))
+        window = f"{days}d"
+    elif length > 0:
+        window = f"{float(length):.12g}"
+    seen = watch(rows.outcome, rows.prediction, time, window=window, tolerance=tolerance)
+    return seen.groups[0]
+
+
 def _watched(
     name: str | None, monitor: CalibrationMonitor, time: Times, windows: tuple[Window, ...]
 ) -> Watched:
@@ -191,7 +213,7 @@ def _text(watched: Watched) -> str:
     lines = [f"{group}{count_text(monitor.rows, 'row')} from {watched.first} to {watched.last}"]
     lines.append(monitor.sentence)
     if watched.alarm_time is not None:
-        lines.append(f"The alarm is of {watched.alarm_time}.")
+        lines.append(f"The alarm was raised at {watched.alarm_time}.")
     if watched.change_time is not None:
         lines.append(
             f"A change was noticed at {watched.change_time} (a stream within tolerance shows one "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
-from calibrant.decisions.payoffs import as_number
+from calibrant.decisions.payoffs import as_number, read_task_file
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.classes import ClassForecasts
 
@@ -79,6 +80,26 @@ class MulticlassDecisionTask:
         'guess dog'
         """
         return cls(np.eye(len(classes)), [f"guess {name}" for name in classes], classes)
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> MulticlassDecisionTask:
+        r"""Read a task from a CSV, JSON or TOML file.
+
+        A CSV file has a column `action` and one for each class. JSON and TOML files hold the
+        payoffs by action and class, perhaps under the key `payoffs`.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "task.csv"
+        >>> _ = path.write_text("action,cold,flu,pneumonia\nrest,0,-2,-20\nhospital,-5,-4,0")
+        >>> MulticlassDecisionTask.from_file(path).best_response([0.2, 0.2, 0.6])
+        'hospital'
+        """
+        form, content = read_task_file(Path(path), outcomes=None)
+        if form != "payoffs":
+            raise InvalidOptionError("a task for classes must hold payoffs by action", form)
+        return cls(content)
 
     def best_response(self, prediction: object) -> npt.NDArray[np.str_] | str:
         """Return the action with the largest expected payoff; of several the one named first."""

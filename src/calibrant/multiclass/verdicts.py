@@ -1,19 +1,25 @@
-"""One verdict per class, all of them holding at once, also for many classes with few events."""
+"""What can be said of classes beyond confidence: each of them, sets of them, and whole rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from calibrant.inference import CalibrationTest
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous import Groups, judge_evidences
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdict import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.joint.classes import ClassForecasts
+from calibrant.measurement import Measurement
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.multiclass.monte_carlo import calibration_test
+from calibrant.multiclass.projected import projected_smooth_calibration_error, tries_all
 from calibrant.multiclass.reductions import class_wise
 from calibrant.multiclass.surprise import class_pvalues
 
@@ -22,6 +28,62 @@ MOST_EXACT, CELLS = 64, 2**12
 # With fewer events expected the sample hides its own spread in the far tail that many classes
 # reach into: intervals away from 0 are then confirmed by redrawing labels, at least so often.
 FEW_EVENTS, REDRAWS = 200, 199
+# Redraws of labels for whole rows, and for the worst set of classes: the more, the less they cost.
+DRAWS_FOR_ROWS, DRAWS_FOR_SETS = 99, (39, 19)
+# Rows times sets, where all are tried, and rows times classes, where sets are searched, up to
+# which there are so many redraws; none beyond.
+MOST_TRIED, MOST_SEARCHED = (2**24, 2**26), (2**21, 2**24)
+
+
+@dataclass(frozen=True, slots=True)
+class SetsAndRows:
+    """The worst set of classes, and whole rows of probabilities, beside what chance gets."""
+
+    projected: Measurement
+    """Smooth error of the worst set of classes."""
+    projected_test: CalibrationTest | None
+    """The same beside what a perfect forecaster gets; None with clusters, or if too slow."""
+    canonical: CalibrationTest | None
+    """Kernel error of the whole rows beside what a perfect forecaster gets; None with clusters."""
+
+    @property
+    def floor(self) -> float | None:
+        """Mean error of a perfect forecaster's worst set, if it was found."""
+        if self.projected_test is not None:
+            return self.projected_test.noise_floor
+        floor = self.projected.settings.get("noise_floor")
+        return None if floor is None else float(floor)
+
+
+def judge_sets_and_rows(
+    forecasts: ClassForecasts, clusters: Any, settings: Settings
+) -> SetsAndRows:
+    """Measure the worst set of classes; test it and whole rows, if rows stand alone."""
+    draws, rng = settings.draws, settings.rng
+    measure = partial(projected_smooth_calibration_error, floor_draws=0)
+    if clusters is not None:
+        return SetsAndRows(measure(forecasts, rng=rng), None, None)
+    affordable = _draws_for_sets(len(forecasts), len(forecasts.classes))
+    searched = None
+    if affordable:
+        projected = measure(forecasts, rng=rng)
+        searched = calibration_test(
+            forecasts, measure=measure, draws=min(draws, affordable), rng=rng
+        )
+    else:
+        projected = projected_smooth_calibration_error(forecasts, rng=rng)
+    whole = calibration_test(forecasts, draws=min(draws, DRAWS_FOR_ROWS), rng=rng)
+    return SetsAndRows(projected, searched, whole)
+
+
+def _draws_for_sets(rows: int, classes: int) -> int:
+    everything = tries_all(classes, "auto")
+    cost = rows * (2 ** (classes - 1) if everything else classes)
+    limits = MOST_TRIED if everything else MOST_SEARCHED
+    affordable = (
+        draws for limit, draws in zip(limits, DRAWS_FOR_SETS, strict=True) if cost <= limit
+    )
+    return next(affordable, 0)
 
 
 def class_tolerance(classes: int) -> float:
@@ -51,7 +113,9 @@ def judge_classes(
     evidences = _evidences(forecasts, clusters)
     statistic = Statistic.of(smooth_calibration_error)
     allowed = settings.tolerance or class_tolerance(len(forecasts.classes))
-    judged = judge_evidences(evidences, statistic, settings.within(allowed), values)
+    judged = replace(
+        judge_evidences(evidences, statistic, settings.within(allowed), values), noun="class"
+    )
     expected = forecasts.probability.sum(axis=0)
     fewest = np.minimum(expected, len(forecasts) - expected).min()
     if clusters is not None or fewest >= FEW_EVENTS:

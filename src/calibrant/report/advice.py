@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from calibrant.data import hold_out
+from calibrant.data.input import read_labels
 from calibrant.inference.evidence import Evidence
-from calibrant.inputs.source import Source
+from calibrant.inputs import Source
 from calibrant.joint import Rows
+from calibrant.joint.classes import ClassForecasts
 from calibrant.joint.draws import exact_levels
 from calibrant.options import as_generator
 from calibrant.repair import Choice, choose
@@ -18,6 +21,10 @@ from calibrant.repair import Choice, choose
 TRIED = ("PriorShift", "Temperature", "Platt", "Beta", "Isotonic", "Smooth")
 # Of more rows that differ in weight, cluster or time, so many are taken at random.
 MOST_ROWS = 2**16
+# The same for classes; of many, vectors take too long to fit.
+TRIED_FOR_CLASSES, MANY_CLASSES = ("Temperature", "VectorScaling", "ClassWiseIsotonic"), 50
+# Of forecasts of classes so many probabilities are taken, but not fewer rows than this.
+MOST_PROBABILITIES, FEWEST_ROWS, FOLDS = 2**16, 2**11, 5
 
 
 def advise(
@@ -29,6 +36,8 @@ def advise(
     time does not grow with their number.
     """
     generator = as_generator(rng)
+    if source.classes is not None:
+        return _advise_classes(source.classes, source.clusters, confidence, generator)
     if evidence.given.row_count < 2:
         return None
     if source.times is None and evidence.clusters is None:
@@ -51,6 +60,35 @@ def advise(
         confidence=confidence,
         rng=generator,
         **beside,
+    )
+
+
+def _advise_classes(
+    forecasts: ClassForecasts, clusters: object, confidence: float, rng: np.random.Generator
+) -> Choice | None:
+    """Choose a map for classes on rows it has not seen; None where rows or clusters are few."""
+    cluster = None
+    if clusters is not None:
+        labels = read_labels(clusters, "clusters", len(forecasts))
+        cluster = np.unique(labels, return_inverse=True)[1].reshape(-1)
+    most = max(FEWEST_ROWS, MOST_PROBABILITIES // len(forecasts.classes))
+    if len(forecasts) > most:
+        known = (forecasts.probability, forecasts.label, forecasts.weight, cluster)
+        kept = hold_out(most / len(forecasts), rng, *known)
+        forecasts = replace(
+            forecasts,
+            probability=forecasts.probability[kept],
+            label=forecasts.label[kept],
+            weight=None if forecasts.weight is None else forecasts.weight[kept],
+        )
+        cluster = None if cluster is None else cluster[kept]
+    units = len(forecasts) if cluster is None else np.unique(cluster).size
+    if units < 2 * FOLDS:
+        return None
+    many = len(forecasts.classes) > MANY_CLASSES
+    tried = [name for name in TRIED_FOR_CLASSES if not (many and name == "VectorScaling")]
+    return choose(
+        forecasts, maps=tried, clusters=cluster, folds=FOLDS, confidence=confidence, rng=rng
     )
 
 

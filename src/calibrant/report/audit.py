@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +15,9 @@ from calibrant.errors import InvalidOptionError
 from calibrant.groups import Groups, Segment
 from calibrant.inference import Verdict
 from calibrant.inference.settings import Settings
-from calibrant.inputs.source import Roles, Source, read
+from calibrant.inputs import Roles, Source, read
 from calibrant.measurement import Measurement
+from calibrant.multiclass import MulticlassDecisionTask
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
 from calibrant.report.markdown import render_markdown
@@ -65,13 +68,21 @@ class Audit:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the smooth error is within the tolerance, beyond it, or cannot be judged yet."""
+        """Whether the smooth error is within the tolerance, beyond it, or cannot be judged yet.
+
+        Of forecasts of classes, that of the confidence in the most likely class.
+        """
         return self.summary.verdict
 
     @property
     def measures(self) -> dict[str, Measurement]:
         """Every measure of the catalogue, by name."""
-        return self.summary.measures
+        return self.summary.measured.values
+
+    @property
+    def by_class(self) -> Groups | None:
+        """One verdict per class, all of them holding at once; None for two outcomes."""
+        return None if self.summary.classes is None else self.summary.classes.by_class
 
     @property
     def groups(self) -> Groups | None:
@@ -101,6 +112,7 @@ def audit(
     *,
     prediction: str = "prediction",
     outcome: str = "outcome",
+    classes: Sequence[Any] | None = None,
     sample_weight: object = None,
     pos_label: object = None,
     neg_label: object = None,
@@ -112,7 +124,7 @@ def audit(
     tolerance: float | None = None,
     confidence: float = 0.95,
     clusters: object = None,
-    task: DecisionTask | None = None,
+    task: DecisionTask | MulticlassDecisionTask | None = None,
     time: object = None,
     count: str | None = None,
     positives: str | None = None,
@@ -120,18 +132,24 @@ def audit(
     draws: int = 999,
     rng: np.random.Generator | int | None = 0,
 ) -> Audit:
-    """Tell how far forecasts can be trusted.
+    """Tell how far forecasts can be trusted, of two outcomes or of more classes.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), Joint, frame, or path or paths of files
-        The outcomes, 0 or 1; or a Joint, a frame (pandas, Polars, Arrow and others), or CSV,
-        Parquet or JSON lines files, which hold everything. More than 2**20 rows of a frame or of
-        files are summed into cells where they live, unless there are clusters or times.
-    y_proba : array-like of shape (n,) or (n, 2), optional
-        Predicted probabilities of outcome 1, with outcomes as the first argument.
+    y_true : array-like of shape (n,), Joint, ClassForecasts, frame, or path or paths of files
+        The outcomes, 0 or 1, or the labels of classes; or a Joint, ClassForecasts, a frame (pandas,
+        Polars, Arrow and others), or CSV, Parquet or JSON lines files, which hold everything. More
+        than 2**20 rows of a frame or of files are summed into cells where they live, unless there
+        are clusters, times or classes.
+    y_proba : array-like of shape (n,), (n, 2) or (n, K), optional
+        Predicted probabilities of outcome 1, or of the classes, with outcomes as the first
+        argument. For scores before a softmax see `ClassForecasts.read`.
     prediction, outcome : str
         Columns of a frame or of files.
+    classes : sequence of length K, optional
+        Names of more than two classes, in the order of the columns of `y_proba`. In a frame or in
+        files, probabilities stand in columns of these names, or as lists in the column of
+        predictions.
     sample_weight : array-like of shape (n,), or str, optional
         Weights of the rows, or the column that holds them.
     pos_label : object, optional
@@ -153,12 +171,13 @@ def audit(
         and judge them on the other.
     tolerance : float, optional
         Smooth error that is small enough. By default 0.02, or a tenth of the share of the rarer
-        outcome if that is less.
+        outcome if that is less; for each of K classes 0.02, or a tenth of 1/K.
     confidence : float, default=0.95
         Confidence of the intervals that decide.
     clusters : array-like of shape (n,), or str, optional
         Labels of rows that depend on each other (patients, questions, games), or their column.
-    task : DecisionTask, optional
+        Sets of classes and whole rows are then not tested.
+    task : DecisionTask or MulticlassDecisionTask, optional
         Your own decision: the audit then says what the forecasts promise you and what they bring.
     time : array-like of shape (n,), or str, optional
         When each outcome was due, numbers or dates, or their column: adds windows over time and
@@ -178,12 +197,26 @@ def audit(
     -------
     Audit
 
+    Notes
+    -----
+    Forecasts of classes are judged as the confidence in the most likely class, and whether it was
+    right, in all sections but those about classes, sets of classes, whole rows, costs and repair.
+
     Examples
     --------
     >>> result = audit([1] * 30 + [0] * 10, [0.5] * 40)
     >>> print(result.verdict)
     Miscalibrated: the smooth calibration error is at least 0.0925 (95 % confidence), beyond the
     tolerance of 0.02.
+
+    More columns are more classes:
+
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.dirichlet([1, 1, 1], 2000)
+    >>> labels = np.where(rng.random(2000) < 0.3, 0, rows.argmax(axis=1))
+    >>> result = audit(labels, rows, classes=["cat", "dog", "cow"], draws=99)
+    >>> [(group.name, group.state) for group in result.by_class]
+    [('cat', 'miscalibrated'), ('cow', 'miscalibrated'), ('dog', 'miscalibrated')]
     """
     settings = Settings.read(confidence=confidence, draws=draws, tolerance=tolerance, rng=rng)
     roles = Roles(
@@ -197,6 +230,7 @@ def audit(
         positives,
         pairs,
         find_segments,
+        classes=classes,
     )
     if na not in {"refuse", "drop"}:
         raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))

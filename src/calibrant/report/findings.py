@@ -7,10 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, RARE
-from calibrant.words import count_text
+from calibrant.repair import Choice
+from calibrant.report.sections import ClassSection
+from calibrant.report.sentences import (
+    DETECTABLE,
+    row_sentence,
+    set_sentence,
+    verdict_sentence,
+)
+from calibrant.words import agreeing, capital, count_text
 
 if TYPE_CHECKING:
-    from calibrant.repair import Choice
     from calibrant.report.summary import Summary
 
 ISSUE, NOTE, PASSED = "issue", "note", "passed"
@@ -19,6 +26,8 @@ REPAIR = "CAL070"
 # The finding that forecasts are beyond the tolerance.
 VERDICT = "CAL001"
 FEW_VALUES = 30
+# Rows that sum to one but for this do.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,7 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
         *_verdict(summary),
         *repair_findings(summary.choice),
         *_shape(summary),
+        *([] if summary.classes is None else _classes(summary.classes)),
         *_groups(summary),
         *_time(summary),
         *_data(summary),
@@ -57,15 +67,18 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
         yield Finding(
             VERDICT,
             ISSUE,
-            verdict.sentence,
+            verdict_sentence(summary),
             "recalibrate on rows that the model was not fitted to, and audit again",
         )
     elif verdict.state == CALIBRATED:
-        yield Finding("CAL003", PASSED, verdict.sentence, "use the probabilities as they are")
+        trust = "use the probabilities as they are"
+        if summary.classes is not None:
+            trust = "trust the confidence as it is; what holds for each class is said beside it"
+        yield Finding("CAL003", PASSED, verdict_sentence(summary), trust)
     else:
         needed = verdict.rows_needed
         more = "" if needed is None else f": about {count_text(needed, 'row')} in all"
-        yield Finding("CAL002", NOTE, verdict.sentence, f"collect more rows{more}")
+        yield Finding("CAL002", NOTE, verdict_sentence(summary), f"collect more rows{more}")
 
 
 def repair_findings(choice: Choice | None) -> Iterator[Finding]:
@@ -76,27 +89,31 @@ def repair_findings(choice: Choice | None) -> Iterator[Finding]:
         yield Finding("CAL071", PASSED, choice.sentence)
         return
     before, after = choice.smooth_errors
+    classes = choice.map.classes_
+    of = "" if classes is None else " of the confidence"
+    named = "" if classes is None else f" --classes {','.join(map(str, classes))}"
+    how = f"calibrant repair FILE{named} --out fixed.parquet --map map.json"
     yield Finding(
         REPAIR,
         NOTE,
-        f"{choice.sentence} The smooth error falls from {before:.4f} to {after:.4f} on rows that "
-        "the map had not seen.",
-        "recalibrate: calibrant repair FILE --out fixed.parquet --map map.json",
+        f"{choice.sentence} The smooth error{of} falls from {before:.4f} to {after:.4f} on rows "
+        "that the map had not seen.",
+        f"recalibrate: {how}",
     )
 
 
 def _shape(summary: Summary) -> Iterator[Finding]:
-    detected = summary.verdict.pvalue <= 0.05
-    if detected:
+    if summary.verdict.pvalue <= DETECTABLE:
         code = "CAL010" if "too high" in summary.where else "CAL011"
         kind = ISSUE if summary.verdict.state == MISCALIBRATED else NOTE
-        yield Finding(code, kind, f"{_capital(summary.where)}.")
+        yield Finding(code, kind, f"{capital(summary.where)}.")
     slope = summary.classical.slope
+    of = "" if summary.classes is None else " of the confidence"
     if slope.high < 1:
         yield Finding(
             "CAL020",
             NOTE,
-            f"Over-confident: the calibration slope is {slope.value:.2f} "
+            f"Over-confident: the calibration slope{of} is {slope.value:.2f} "
             f"(between {slope.low:.2f} and {slope.high:.2f}; 1 is right).",
             "forecasts are too extreme: temperature or Platt scaling shrinks them",
         )
@@ -104,18 +121,52 @@ def _shape(summary: Summary) -> Iterator[Finding]:
         yield Finding(
             "CAL021",
             NOTE,
-            f"Under-confident: the calibration slope is {slope.value:.2f} "
+            f"Under-confident: the calibration slope{of} is {slope.value:.2f} "
             f"(between {slope.low:.2f} and {slope.high:.2f}; 1 is right).",
             "forecasts are too timid: temperature or Platt scaling spreads them",
         )
     ratio = summary.classical.ratio
-    if ratio.high < 1 or ratio.low > 1:
+    # Of classes, promised and received say the same.
+    if summary.classes is None and (ratio.high < 1 or ratio.low > 1):
         yield Finding(
             "CAL022",
             NOTE,
             f"Off on the whole: {ratio.sentence}",
             "if rows were resampled or the base rate has changed, correct the prior first",
         )
+
+
+def _classes(section: ClassSection) -> Iterator[Finding]:
+    judged = section.by_class
+    if judged.failing:
+        yield Finding(
+            "CAL043",
+            ISSUE,
+            judged.sentence,
+            "recalibrate class by class (vector scaling, isotonic), or change the model",
+        )
+    else:
+        yield Finding("CAL044", PASSED, judged.sentence)
+    few = sum(group.small for group in judged)
+    if few:
+        yield Finding("CAL045", NOTE, f"{count_text(few, 'class')} {_are_wide(few)}")
+    tests = (section.sets.projected_test, section.sets.canonical)
+    for test, sentence, code in zip(
+        tests, (set_sentence(section), row_sentence(section)), ("CAL046", "CAL047"), strict=True
+    ):
+        if test is not None and test.pvalue <= DETECTABLE:
+            yield Finding(code, NOTE, sentence)
+    if section.sum_gap > ROUNDING:
+        yield Finding(
+            "CAL039",
+            NOTE,
+            f"Rows sum to one within {section.sum_gap:.1e}; they were not rescaled.",
+        )
+
+
+def _are_wide(count: int) -> str:
+    wide = agreeing(count, "its interval is", "their intervals are")
+    return f"with few rows or events: {wide} wide."
 
 
 def _groups(summary: Summary) -> Iterator[Finding]:
@@ -136,7 +187,7 @@ def _groups(summary: Summary) -> Iterator[Finding]:
         yield Finding(
             "CAL041",
             NOTE,
-            f"{count_text(small, 'group')} with few rows or events: their intervals are wide.",
+            f"{count_text(small, 'group')} {_are_wide(small)}",
         )
 
 
@@ -148,7 +199,7 @@ def _time(summary: Summary) -> Iterator[Finding]:
         yield Finding(
             "CAL060",
             NOTE,
-            f"{monitor.sentence} The alarm is of {summary.watched.alarm_time}.",
+            summary.watched.sentence,
             "look at the windows before and after, and watch the stream from now on",
         )
     else:
@@ -156,47 +207,50 @@ def _time(summary: Summary) -> Iterator[Finding]:
 
 
 def _data(summary: Summary) -> Iterator[Finding]:
-    if min(summary.base_rate, 1 - summary.base_rate) < RARE:
+    data, classical = summary.data, summary.classical
+    if min(data.base_rate, 1 - data.base_rate) < RARE:
+        rare = "One outcome is rare"
+        if summary.classes is not None:
+            rare = "Right guesses are rare" if data.base_rate < RARE else "Wrong guesses are rare"
         yield Finding(
-            "CAL031",
-            NOTE,
-            "One outcome is rare: read observed over expected events beside the error.",
+            "CAL031", NOTE, f"{rare}: read observed over expected events beside the error."
         )
-    if summary.levels <= FEW_VALUES and summary.rows > 2 * summary.levels:
+    if data.levels <= FEW_VALUES and data.rows > 2 * data.levels:
         yield Finding(
             "CAL035",
             NOTE,
-            f"Only {count_text(summary.levels, 'different forecast')}: grouped by value, no bins.",
+            f"Only {count_text(data.levels, 'different forecast')}: grouped by value, no bins.",
         )
-    if summary.dropped:
+    if data.dropped:
         yield Finding(
-            "CAL034", NOTE, f"{count_text(summary.dropped, 'row')} with a missing value left out."
+            "CAL034", NOTE, f"{count_text(data.dropped, 'row')} with a missing value left out."
         )
-    if summary.clipped:
+    if data.clipped:
+        noun = "prediction" if summary.classes is None else "probability"
         yield Finding(
             "CAL033",
             NOTE,
-            f"{count_text(summary.clipped, 'prediction')} outside [0, 1] by a rounding error, "
-            "moved to its end.",
+            f"{count_text(data.clipped, noun)} outside [0, 1] by a rounding error, moved to its "
+            "end.",
         )
-    if summary.classical.certain == summary.rows:
+    if classical.certain == data.rows:
         yield Finding(
             "CAL032",
             NOTE,
             "Every forecast is 0 or 1: such answers carry no probability to judge, only how often "
             "they are wrong.",
         )
-    elif summary.classical.certain:
+    elif classical.certain:
         yield Finding(
             "CAL037",
             NOTE,
-            f"{count_text(summary.classical.certain, 'forecast')} of exactly 0 or 1: left out of "
+            f"{count_text(classical.certain, 'forecast')} of exactly 0 or 1: left out of "
             "slope and intercepts.",
         )
-    for note in summary.notes:
-        yield Finding("CAL038", NOTE, f"{_capital(note)}.")
-    for caution in summary.cautions:
-        yield Finding("CAL036", NOTE, f"{_capital(caution)}.")
+    for note in data.notes:
+        yield Finding("CAL038", NOTE, f"{capital(note)}.")
+    for caution in summary.measured.cautions:
+        yield Finding("CAL036", NOTE, f"{capital(caution)}.")
     yield from _method(summary)
 
 
@@ -221,8 +275,4 @@ def _method(summary: Summary) -> Iterator[Finding]:
         why = "Rows of one level differ in weight" if test.clusters is None else "Rows in clusters"
         yield Finding("CAL051", NOTE, f"{why}: the chance of so large an error is approximate.")
     for caution in summary.verdict.cautions:
-        yield Finding("CAL052", NOTE, f"{_capital(caution)}.")
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+        yield Finding("CAL052", NOTE, f"{capital(caution)}.")

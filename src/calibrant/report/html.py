@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.catalogue import CATALOGUE
+from calibrant.decisions import DecisionTask
+from calibrant.report import sentences, tables
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
 from calibrant.report.pictures import pictures
 from calibrant.report.summary import Summary
-from calibrant.report.text import cost_sentence, headline, segment_verdict
-from calibrant.words import chance_text, percent_text
+from calibrant.words import count_text, percent_text, thousands_text
 
+# A page shows so many groups or classes, folds away so many, and counts the others.
+SHOWN, MOST = 25, 500
+# Words of a verdict that are coloured like a state.
+COLOURS = {"confirmed": "miscalibrated", "may be chance": "undecided"}
 # Rows of the table of net benefit.
 BENEFITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 
@@ -41,10 +45,12 @@ def render_html(summary: Summary) -> str:
     drawn = {name: Markup(svg) for name, svg in pictures(summary).items()}  # noqa: S704
     page = environment.get_template("report.html.jinja").render(
         s=summary,
-        catalogue=CATALOGUE,
+        say=sentences,
+        tables=tables,
+        shown=SHOWN,
+        most=MOST,
+        colours=COLOURS,
         pictures=drawn,
-        headline=headline(summary),
-        cost_sentence=cost_sentence(summary),
         estimates=[
             ("calibration slope", numbers.slope, 1),
             ("intercept, with the slope", numbers.intercept, 0),
@@ -61,9 +67,8 @@ def render_html(summary: Summary) -> str:
         version=__version__,
         percent=percent_text,
         number=_number,
-        thousands=_thousands,
-        chance=chance_text,
-        segment_verdict=segment_verdict,
+        thousands=thousands_text,
+        count=count_text,
     )
     return str(page)
 
@@ -79,13 +84,10 @@ def _script_data(summary: Summary) -> Any:
 def _start(summary: Summary) -> dict[str, float]:
     """Where the slider starts: at the reader's own task, or at the costliest threshold."""
     task = summary.costs.task
-    if task is not None and task.thresholds.size == 1 and 0 < task.thresholds[0] < 1:
+    at = task.thresholds if isinstance(task, DecisionTask) else np.empty(0)
+    if isinstance(task, DecisionTask) and at.size == 1 and 0 < at[0] < 1:
         gaps = np.abs(task.payoffs[0] - task.payoffs[1])
-        return {
-            "threshold": float(task.thresholds[0]),
-            "alarm": float(gaps[0]),
-            "miss": float(gaps[1]),
-        }
+        return {"threshold": float(at[0]), "alarm": float(gaps[0]), "miss": float(gaps[1])}
     worst = round(min(0.995, max(0.005, summary.costs.curve.worst_threshold)) * 200) / 200
     return {"threshold": worst, "alarm": worst, "miss": round(1 - worst, 3)}
 
@@ -101,7 +103,3 @@ def _number(value: float) -> str:
     if not math.isfinite(value):
         return "not defined" if math.isnan(value) else "infinite"
     return f"{value:.4g}"
-
-
-def _thousands(count: float) -> str:
-    return f"{count:,.0f}".replace(",", " ")

@@ -7,13 +7,16 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from calibrant.groups import Segment
-from calibrant.inference import Estimate, ScoreTest, Verdict
-from calibrant.inference.ratio import Ratio
+from calibrant.decisions.costs import Costs
+from calibrant.groups import Groups, Segment
+from calibrant.inference import CalibrationTest, Estimate, Ratio, ScoreTest, Verdict
+from calibrant.inference.measured import Measured
 from calibrant.report.findings import Finding
+from calibrant.report.sections import ClassSection
+from calibrant.report.sentences import set_sentence
 from calibrant.report.summary import Summary
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def render_json(summary: Summary) -> str:
@@ -25,66 +28,101 @@ def as_dict(summary: Summary) -> dict[str, Any]:
     """Return an audit as plain data."""
     from calibrant import __version__
 
-    costs = summary.costs
-    found: dict[str, Any] = plain(
-        {
-            "schema": SCHEMA,
-            "calibrant": __version__,
-            "title": summary.title,
-            "data": {
-                "rows": summary.rows,
-                "levels": summary.levels,
-                "mean_prediction": summary.mean_prediction,
-                "base_rate": summary.base_rate,
-                "clipped": summary.clipped,
-                "dropped": summary.dropped,
-                "fingerprint": summary.fingerprint,
-            },
-            "verdict": verdict_dict(summary.verdict),
-            "where": summary.where,
-            "measures": [
-                {
-                    "name": name,
-                    "value": float(value),
-                    "bounds": list(value.bounds),
-                    "noise_floor": summary.noise_floors[name],
-                    "settings": {key: str(option) for key, option in value.settings.items()},
-                }
-                for name, value in summary.measures.items()
-            ],
-            "repair": _repair(summary),
-            "costs": {
-                "worst": float(costs.worst),
-                "brier": asdict(costs.decomposition),
-                "task": None if costs.task is None else repr(costs.task),
-                "task_loss": None if costs.task_loss is None else float(costs.task_loss),
-                "promised": None if costs.promised is None else costs.promised.promised,
-                "received": None if costs.promised is None else costs.promised.received,
-            },
-            "distance": {
-                "low": summary.distances.low,
-                "high": summary.distances.high,
-                "chain": summary.distances.chain,
-            },
-            "classical": _classical(summary),
-            "conventions": [asdict(convention) for convention in summary.conventions],
-            "groups": None
-            if summary.groups is None
-            else {
-                "tolerance": summary.groups.tolerance,
-                "confidence": summary.groups.confidence,
-                "sentence": summary.groups.sentence,
-                "groups": [asdict(group) for group in summary.groups],
-            },
-            "segments": None
-            if summary.segments is None
-            else [_segment(segment) for segment in summary.segments],
-            "time": None if summary.watched is None else summary.watched.as_dict(),
-            "findings": [finding_dict(finding) for finding in summary.findings],
-            "settings": summary.settings,
-        }
-    )
+    sections: dict[str, Any] = {
+        "schema": SCHEMA,
+        "kind": summary.kind,
+        "calibrant": __version__,
+        "title": summary.title,
+        "data": asdict(summary.data),
+        "verdict": verdict_dict(summary.verdict),
+        "where": summary.where,
+        "measures": _measures(summary.measured),
+        "classes": None if summary.classes is None else _classes(summary.classes),
+        "groups": None if summary.groups is None else _groups(summary.groups),
+        "segments": None
+        if summary.segments is None
+        else [_segment(segment) for segment in summary.segments],
+        "time": None if summary.watched is None else summary.watched.as_dict(),
+        "repair": _repair(summary),
+        "costs": _costs(summary.costs),
+        "distance": {
+            "low": summary.distances.low,
+            "high": summary.distances.high,
+            "chain": summary.distances.chain,
+        },
+        "classical": _classical(summary),
+        "conventions": [asdict(convention) for convention in summary.conventions],
+        "findings": [finding_dict(finding) for finding in summary.findings],
+        "settings": summary.settings,
+    }
+    found: dict[str, Any] = plain(sections)
     return found
+
+
+def _measures(measured: Measured) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "value": float(value),
+            "bounds": list(value.bounds),
+            "noise_floor": measured.floors[name],
+            "settings": {key: str(option) for key, option in value.settings.items()},
+        }
+        for name, value in measured.values.items()
+    ]
+
+
+def _groups(groups: Groups) -> dict[str, Any]:
+    return {
+        "tolerance": groups.tolerance,
+        "confidence": groups.confidence,
+        "sentence": groups.sentence,
+        "groups": [asdict(group) for group in groups],
+    }
+
+
+def _classes(section: ClassSection) -> dict[str, Any]:
+    worst, sets = section.sets.projected, section.sets
+    return {
+        "names": [str(name) for name in section.names],
+        "sum_gap": section.sum_gap,
+        "scores": asdict(section.worth),
+        "by_class": _groups(section.by_class),
+        "worst_set": {
+            "value": float(worst),
+            "bounds": list(worst.bounds),
+            "classes": [str(name) for name in getattr(worst.witness, "classes", ())],
+            "searched": worst.settings["subsets"] == "searched",
+            "noise_floor": sets.floor,
+            "sentence": set_sentence(section),
+            "test": _test(sets.projected_test),
+        },
+        "canonical": _test(sets.canonical),
+    }
+
+
+def _test(test: CalibrationTest | None) -> dict[str, Any] | None:
+    if test is None:
+        return None
+    return {
+        "statistic": test.statistic,
+        "noise_floor": test.noise_floor,
+        "pvalue": test.pvalue,
+        "draws": int(test.null.size),
+    }
+
+
+def _costs(costs: Costs) -> dict[str, Any]:
+    return {
+        "worst": float(costs.worst),
+        "brier": asdict(costs.decomposition),
+        "task": None if costs.task is None else repr(costs.task),
+        "own_task": costs.task is not None and costs.own,
+        "task_loss": None if costs.task_loss is None else float(costs.task_loss),
+        "promised": None if costs.promised is None else costs.promised.promised,
+        "received": None if costs.promised is None else costs.promised.received,
+        "noise": costs.noise,
+    }
 
 
 def verdict_dict(verdict: Verdict) -> dict[str, Any]:

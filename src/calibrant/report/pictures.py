@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calibrant.groups import Groups
 from calibrant.plots import (
     DecisionLossDisplay,
     Display,
@@ -11,6 +12,7 @@ from calibrant.plots import (
     TimeDisplay,
     WitnessDisplay,
 )
+from calibrant.report.sentences import DETECTABLE
 from calibrant.report.summary import Summary
 
 WIDTH = 7.4
@@ -21,16 +23,17 @@ WIDTHS = {"scale": 5.0}
 def pictures(summary: Summary) -> dict[str, str]:
     """Draw everything a report shows, by name."""
     joint = summary.joint
-    detected = summary.verdict.pvalue <= 0.05
+    detected = summary.verdict.pvalue <= DETECTABLE
     displays: dict[str, tuple[Display, float]] = {
         "scale": (NullDisplay.of(summary.verdict), 2.2),
         "reliability": (ReliabilityDisplay.of(joint, detected=detected), 5.4),
         "witness": (WitnessDisplay.of(joint), 2.6),
         "costs": (DecisionLossDisplay.of(joint), 2.8),
     }
+    if summary.classes is not None:
+        displays["classes"] = _judged(summary.classes.by_class)
     if summary.groups is not None:
-        display = GroupsDisplay.of(summary.groups)
-        displays["groups"] = (display, 1.2 + 0.24 * min(len(summary.groups), display.most))
+        displays["groups"] = _judged(summary.groups)
     if summary.watched is not None:
         displays["time"] = (TimeDisplay.of(summary.watched.windows), 3.6)
     return {
@@ -39,3 +42,8 @@ def pictures(summary: Summary) -> dict[str, str]:
         )
         for name, (display, height) in displays.items()
     }
+
+
+def _judged(groups: Groups) -> tuple[Display, float]:
+    display = GroupsDisplay.of(groups)
+    return display, 1.2 + 0.24 * min(len(groups), display.most)

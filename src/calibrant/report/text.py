@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.catalogue import CATALOGUE
-from calibrant.groups import Segment
+from calibrant.groups import Groups
 from calibrant.report.findings import ISSUE, NOTE, REPAIR, VERDICT
+from calibrant.report.sentences import (
+    SEGMENTS,
+    at_once,
+    cost_sentence,
+    headline,
+    row_sentence,
+    segment_verdict,
+    set_sentence,
+    verdict_sentence,
+)
 from calibrant.report.summary import HEADLINE, Summary
-from calibrant.words import chance_text, count_text, distinct_texts, percent_text
+from calibrant.report.tables import PERFECT, brief_group_table, measure_table
+from calibrant.words import chance_text, count_text, percent_text
 
-# A terminal shows so many groups; the others are counted.
-MOST_GROUPS = 10
-SEGMENTS = "Segments found on one half of the rows and judged on the other:"
+# A terminal shows so many groups or classes; the others are counted.
+MOST_GROUPS = 12
+# Findings that the first lines say already.
+SAID = {"CAL002", "CAL010", "CAL011", "CAL046", "CAL047"}
 
 
 def render_text(summary: Summary) -> str:
@@ -21,6 +33,7 @@ def render_text(summary: Summary) -> str:
         _headline,
         _smooth_error,
         _measure_table,
+        _class_table,
         _group_table,
         _segment_lines,
         _advice,
@@ -30,42 +43,21 @@ def render_text(summary: Summary) -> str:
     return "\n\n".join(section for section in written if section)
 
 
-def headline(summary: Summary) -> str:
-    """Say how many forecasts there are, what they say and what happened."""
-    said, happened = distinct_texts(summary.mean_prediction, summary.base_rate)
-    rounded = summary.joint.resolution is not None
-    return (
-        f"{count_text(summary.rows, 'forecast')} {'in' if rounded else 'with'} "
-        f"{count_text(summary.levels, 'cell' if rounded else 'different value')}: "
-        f"on average they say {said}, and {happened} happened."
-    )
-
-
 def _headline(summary: Summary) -> Iterator[str]:
     yield headline(summary)
-    yield summary.verdict.sentence
+    yield verdict_sentence(summary)
     yield f"Most clearly: {summary.where}."
-    if summary.verdict.ratio is not None:
+    if summary.classes is not None:
+        yield summary.classes.by_class.sentence
+        yield set_sentence(summary.classes)
+        yield row_sentence(summary.classes)
+    elif summary.verdict.ratio is not None:
         yield summary.verdict.ratio.sentence
     yield cost_sentence(summary)
     if summary.groups is not None:
         yield summary.groups.sentence
     if summary.watched is not None:
         yield f"Row by row in the order of time: {summary.watched.monitor.sentence}"
-
-
-def cost_sentence(summary: Summary) -> str:
-    """Say what trusting the forecasts costs: the reader's own task, or the worst one."""
-    costs = summary.costs
-    if costs.promised is not None and costs.task_loss is not None:
-        said = costs.promised.sentence
-        return (
-            f"{said[:1].upper()}{said[1:]}; recalibrating would bring {costs.task_loss:.4g} more."
-        )
-    return (
-        f"Whoever acts on them loses at most {costs.worst:.4f} per decision, in units of the "
-        "range of the payoffs, against recalibrated forecasts."
-    )
 
 
 def _smooth_error(summary: Summary) -> Iterator[str]:
@@ -89,34 +81,37 @@ def _smooth_error(summary: Summary) -> Iterator[str]:
         f"{'distance to calibration':<30}  between {summary.distances.low:.4f} and "
         f"{summary.distances.high:.4f} on these rows"
     )
+    if summary.classes is not None:
+        worth = summary.classes.worth
+        yield f"{'worst class':<30}  {worth.worst_class_error:.4f}"
+        yield f"{'worst set of classes':<30}  {float(summary.classes.sets.projected):.4f}"
+        yield f"{'log score':<30}  {worth.log_loss:.4f}"
+        yield f"{'Brier score':<30}  {worth.brier:.4f}"
 
 
 def _measure_table(summary: Summary) -> Iterator[str]:
-    width = max(len(CATALOGUE[name].title) for name in summary.measures)
-    yield f"{'measure':<{width}}   value   perfect   settings"
-    for name, value in summary.measures.items():
-        settings = ", ".join(f"{k} {v}" for k, v in value.settings.items() if k != "clipped")
-        numbers = f"{value:.4f}  {summary.noise_floors[name]:.4f}"
-        yield f"{CATALOGUE[name].title:<{width}}   {numbers}    {settings}".rstrip()
+    if summary.classes is not None:
+        yield "Measures of the confidence in the most likely class:"
+    yield from measure_table(summary.measured).only("measure", "value", PERFECT, "settings").text()
+
+
+def _class_table(summary: Summary) -> Iterator[str]:
+    if summary.classes is None:
+        return
+    yield from _first_rows(summary.classes.by_class)
+    yield at_once(summary.classes.by_class.confidence)
 
 
 def _group_table(summary: Summary) -> Iterator[str]:
-    if summary.groups is None:
-        return
-    shown = summary.groups.groups[:MOST_GROUPS]
-    width = max(len(group.label) for group in shown)
-    width = max(width, len("group"))
-    yield f"{'group':<{width}}      rows  said  happened   error  between            verdict"
-    for group in shown:
-        name = group.label
-        small = ", few rows" if group.small else ""
-        yield (
-            f"{name:<{width}}  {group.rows:>8}  {group.mean_prediction:.2f}      "
-            f"{group.base_rate:.2f}  {group.value:.4f}  {group.low:.4f} and {group.high:.4f}  "
-            f"{group.state}{small}"
-        )
-    if len(summary.groups) > MOST_GROUPS:
-        yield f"and {count_text(len(summary.groups) - MOST_GROUPS, 'group')} with less evidence"
+    if summary.groups is not None:
+        yield from _first_rows(summary.groups)
+
+
+def _first_rows(groups: Groups) -> Iterator[str]:
+    yield from brief_group_table(groups).cut(0, MOST_GROUPS).text()
+    more = len(groups) - MOST_GROUPS
+    if more > 0:
+        yield f"and {count_text(more, groups.noun)} with less evidence"
 
 
 def _segment_lines(summary: Summary) -> Iterator[str]:
@@ -127,11 +122,6 @@ def _segment_lines(summary: Summary) -> Iterator[str]:
         yield f"  {segment.sentence}: {segment_verdict(segment)}"
     if not summary.segments:
         yield "  none has enough rows"
-
-
-def segment_verdict(segment: Segment) -> str:
-    """Say whether rows that did not choose a segment confirm it."""
-    return "confirmed" if segment.confirmed else "may be chance"
 
 
 def _advice(summary: Summary) -> Iterator[str]:
@@ -147,5 +137,5 @@ def _advice(summary: Summary) -> Iterator[str]:
 
 def _notes(summary: Summary) -> Iterator[str]:
     for finding in summary.findings:
-        if finding.kind == NOTE and finding.code not in {"CAL002", "CAL010", "CAL011"}:
+        if finding.kind == NOTE and finding.code not in SAID:
             yield f"{finding.code}  {finding.text}"

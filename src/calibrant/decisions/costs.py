@@ -1,4 +1,4 @@
-"""What trusting the forecasts costs, for an audit."""
+"""What trusting the forecasts costs: every threshold, the worst task, and a task of one's own."""
 
 from __future__ import annotations
 
@@ -6,19 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.decisions import (
-    Curve,
-    DecisionTask,
-    NetBenefit,
-    PromisedReceived,
-    ScoreDecomposition,
-    calibration_decision_loss,
-    decision_loss_curve,
-    fixed_decision_loss,
-    net_benefit,
-    promised_and_received,
-    score_decomposition,
-)
+from calibrant.decisions.curves import Curve, NetBenefit, decision_loss_curve, net_benefit
+from calibrant.decisions.decomposition import ScoreDecomposition, score_decomposition
+from calibrant.decisions.losses import calibration_decision_loss, fixed_decision_loss
+from calibrant.decisions.regret import PromisedReceived, promised_and_received
+from calibrant.decisions.tasks import DecisionTask
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement
 from calibrant.pooling import isotonic
@@ -41,12 +33,16 @@ class Costs:
     """The Brier score in three parts."""
     benefit: NetBenefit
     """Net benefit by threshold, beside treating all and none."""
-    task: DecisionTask | None = None
-    """The reader's own decision."""
+    task: object = None
+    """The decision that the numbers below are about."""
+    own: bool = True
+    """Whether it is the reader's own, not that of guessing the class."""
     task_loss: Measurement | None = None
-    """What the forecasts cost per row in it."""
+    """What recalibrating would bring per row in it."""
     promised: PromisedReceived | None = None
     """What the forecasts promise in it, and what they bring."""
+    noise: float | None = None
+    """Standard deviation of what perfect forecasts would bring, where it is known."""
 
     def at_thresholds(self) -> tuple[list[float], list[float]]:
         """Read the curve off at even thresholds, for a slider: cost when both costs add to 1."""
@@ -54,7 +50,7 @@ class Costs:
         return at.tolist(), (self.curve(at) / 2).tolist()
 
 
-def find_costs(joint: Joint, task: DecisionTask | None) -> Costs:
+def find_costs(joint: Joint, task: DecisionTask | None = None) -> Costs:
     """Measure what recalibrating the forecasts would save."""
     pools = isotonic(joint)
     return Costs(

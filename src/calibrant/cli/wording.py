@@ -1,0 +1,59 @@
+"""What the library says about its arguments, said about the options of the command line."""
+
+from __future__ import annotations
+
+import re
+
+from calibrant.errors import CalibrantError
+
+# Names that no sentence uses for anything else.
+NAMES = {
+    "y_proba": "--prediction",
+    "y_true": "--outcome",
+    "sample_weight": "--weight",
+    "pos_label": "--pos-label",
+    "neg_label": "--neg-label",
+    "na_label": "--na-label",
+    "find_segments": "--find-segments",
+    "max_worse": "--max-worse",
+}
+# Names that are words as well: they are arguments where a sentence begins with them, or before =.
+WORDS = {
+    "alpha": "--alpha",
+    "by": "--by",
+    "classes": "--classes",
+    "clusters": "--cluster",
+    "column": "--column",
+    "confidence": "--confidence",
+    "count": "--count",
+    "folds": "--folds",
+    "key": "--key",
+    "maps": "--maps",
+    "positives": "--positives",
+    "score": "--score",
+    "task": "--task",
+    "time": "--time",
+    "tolerance": "--tolerance",
+    "until": "--until",
+    "window": "--window",
+}
+PHRASES = {"these look like percentages: divide by 100": "for percentages use --scale percent"}
+
+_FIRST = re.compile(rf"^({'|'.join(WORDS)})(?= (must|needs?|is for|are for|cannot)\b)")
+_GIVEN = re.compile(rf"(?<!['\"\w])({'|'.join(NAMES | WORDS)})=")
+# Words of others stand in quotation marks.
+_NAMED = re.compile(rf"(?<!['\"\w-])({'|'.join(NAMES)})(?!['\"\w])")
+
+
+def on_the_command_line(error: CalibrantError) -> str:
+    """Write an error of the library with the options that its arguments stand for."""
+    return str(CalibrantError(_with_options(error.what), error.got, _with_options(error.hint)))
+
+
+def _with_options(text: str) -> str:
+    options = NAMES | WORDS
+    for phrase, other in PHRASES.items():
+        text = text.replace(phrase, other)
+    text = _FIRST.sub(lambda found: options[found[1]], text)
+    text = _GIVEN.sub(lambda found: f"{options[found[1]]} ", text)
+    return _NAMED.sub(lambda found: options[found[1]], text)

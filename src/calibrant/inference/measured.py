@@ -1,0 +1,60 @@
+"""Every audited measure of the catalogue, beside what a perfect forecaster would get."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from calibrant.catalogue import CATALOGUE
+from calibrant.errors import CalibrantWarning
+from calibrant.inference.evidence import Evidence
+from calibrant.inference.monte_carlo import noise_floors, run_test
+from calibrant.inference.settings import Settings
+from calibrant.inference.statistic import Statistic
+from calibrant.measurement import Measurement
+
+# A noise floor is needed to a digit or two only; one that is drawn row by row takes longer.
+DRAWS_FOR_A_FLOOR, DRAWS_FOR_A_MEAN = 199, 39
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Values of measures by name, their noise floors, and what the measures warn of."""
+
+    values: dict[str, Measurement]
+    floors: dict[str, float]
+    """What a perfect forecaster would get on average on the same rows."""
+    cautions: tuple[str, ...]
+
+
+def measure_all(evidence: Evidence, settings: Settings) -> Measured:
+    """Measure with everything in the catalogue that an audit shows."""
+    draws, rng = settings.draws, settings.rng
+    audited = {name: measure for name, measure in CATALOGUE.items() if measure.audited}
+    joint = evidence.given
+    with _collected_warnings() as cautions:
+        values = {name: measure.function(joint) for name, measure in audited.items()}
+        # Rounding to cells would change what jumping measures measure, and a mean needs few draws.
+        cells = [
+            name
+            for name, measure in audited.items()
+            if measure.continuous and measure.batch is not None
+        ]
+        others = [name for name in audited if name not in cells]
+        tests = run_test(
+            evidence, [Statistic.of(name) for name in cells], min(draws, DRAWS_FOR_A_FLOOR), rng
+        )
+        floors = noise_floors(joint, others, min(draws, DRAWS_FOR_A_MEAN), rng)
+    floors |= {test.measure: test.noise_floor for test in tests.parts}
+    return Measured(values, floors, tuple(dict.fromkeys(cautions)))
+
+
+@contextmanager
+def _collected_warnings() -> Iterator[list[str]]:
+    cautions: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CalibrantWarning)
+        yield cautions
+        cautions += [str(warning.message) for warning in caught]

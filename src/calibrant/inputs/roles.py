@@ -1,0 +1,141 @@
+"""Which column, or which array, plays which part."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from calibrant.data.groupings import MOST_LEVELS, PARTS, columns_of
+from calibrant.data.input import as_floats, read_column
+from calibrant.data.labels import Labels
+from calibrant.data.tables import Part
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.options import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which column, or which array, plays which part."""
+
+    prediction: str = "prediction"
+    outcome: str = "outcome"
+    weight: object = None
+    clusters: object = None
+    by: object = None
+    time: object = None
+    count: str | None = None
+    """Column of the number of rows that an entry stands for, where entries are aggregates."""
+    positives: str | None = None
+    """Column of the number of them with outcome 1."""
+    pairs: bool = False
+    """Whether pairs of the columns `by` divide the rows as well."""
+    segments: bool = False
+    """Whether combinations of the columns `by` will be searched."""
+    cuts: int = PARTS
+    """Parts that numbers of the columns `by` are cut into."""
+    most_levels: int = MOST_LEVELS
+    """Labels of a column `by` beyond so many are gathered."""
+    classes: Sequence[Any] | None = None
+    """Names of more than two classes: columns of probabilities, or the order of lists of them."""
+    until: str | None = None
+    """Rows that are due after this time are left out, whether their outcome is known or not."""
+    all_grouped: bool = False
+    """Whether rows without a group count as missing, not as a group of their own."""
+
+    @property
+    def need_rows(self) -> bool:
+        """Whether sums by prediction are not enough."""
+        beside = (self.clusters, self.time, self.classes)
+        return self.segments or any(part is not None for part in beside)
+
+    def parts(self, present: Collection[str] = ()) -> dict[str, Part]:
+        """Say how each column is read; one that plays two parts is read for the stricter one.
+
+        Where the probabilities of classes stand depends on the columns that are present.
+        """
+        parts = dict.fromkeys(self.columns_by(), Part.VALUE)
+        if self.clusters is not None:
+            parts[str(self.clusters)] = Part.VALUE
+        if self.time is not None:
+            parts[str(self.time)] = Part.TIME
+        numbers = [self.weight, self.count, self.positives]
+        if self.classes is not None:
+            parts |= self._class_parts(self.classes, present)
+        else:
+            numbers.append(self.prediction)
+            if self.count is None and self.positives is None:
+                parts[self.outcome] = Part.OUTCOME
+        return parts | {str(name): Part.NUMBER for name in numbers if name is not None}
+
+    def _class_parts(self, classes: Sequence[Any], present: Collection[str]) -> dict[str, Part]:
+        if isinstance(classes, str) or not classes:
+            raise InvalidOptionError("classes must name more than two classes", shown(classes))
+        names = list(map(str, classes))
+        lists = self.prediction in present and not any(name in present for name in names)
+        numbers = {self.prediction: Part.NUMBERS} if lists else dict.fromkeys(names, Part.NUMBER)
+        return {self.outcome: Part.VALUE, **numbers}
+
+    def where_weighing(self) -> Roles:
+        """Keep what stands beside rows that weigh something; the roles hold columns."""
+        if self.weight is None:
+            return self
+        kept = as_floats(read_column(self.weight, "sample_weight")) > 0
+
+        def where(name: str, values: object) -> object:
+            return None if values is None else read_column(values, name, kept.size)[kept]
+
+        by = {name: where(name, values) for name, values in self.labels_by().items()}
+        clusters, time = where("clusters", self.clusters), where("time", self.time)
+        return replace(self, by=by, clusters=clusters, time=time)
+
+    def columns_by(self) -> list[str]:
+        """Names of the columns that group the rows of a frame or of files."""
+        if self.by is None:
+            return []
+        if isinstance(self.by, str):
+            return [self.by]
+        if not isinstance(self.by, Sequence):
+            raise InvalidForecastsError("by must name columns", type(self.by).__name__)
+        return [str(name) for name in self.by]
+
+    def labels_by(self) -> Mapping[str, object]:
+        """Labels that group the rows of arrays, by the name of their column."""
+        if self.by is None:
+            return {}
+        if isinstance(self.by, str):
+            raise InvalidForecastsError(
+                "with arrays, by must hold the labels", repr(self.by), "pass by={'name': labels}"
+            )
+        return columns_of(self.by)
+
+    def refuse_with_joint(self) -> None:
+        """Refuse parts that need rows."""
+        given = {
+            "sample_weight": self.weight,
+            "clusters": self.clusters,
+            "by": self.by,
+            "time": self.time,
+            "count": self.count,
+            "positives": self.positives,
+            "classes": self.classes,
+        }
+        beside = [name for name, value in given.items() if value is not None]
+        if beside:
+            raise InvalidForecastsError(
+                f"{', '.join(beside)} cannot be used with a Joint", "a Joint", "pass the rows"
+            )
+
+    def refuse_with_classes(self, labels: Labels) -> None:
+        """Refuse what belongs to forecasts of two outcomes."""
+        given = {
+            "pos_label": labels.positive,
+            "neg_label": labels.negative or None,
+            "count": self.count,
+            "positives": self.positives,
+        }
+        beside = [name for name, value in given.items() if value is not None]
+        if beside:
+            raise InvalidOptionError(
+                f"{beside[0]} is for forecasts of two outcomes", "more than two classes"
+            )

@@ -1,0 +1,127 @@
+"""What an audit is made of: one small thing for each section, found by other rooms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant.decisions import DecisionTask
+from calibrant.decisions.costs import Costs, find_costs
+from calibrant.errors import InvalidOptionError
+from calibrant.groups import Groups, Segment
+from calibrant.groups.division import Division
+from calibrant.groups.segments import DEPTH, SEGMENTS, WIDTH, search_segments
+from calibrant.inference.settings import Settings
+from calibrant.inference.simultaneous import Evidences
+from calibrant.inputs import Source
+from calibrant.joint.classes import ClassForecasts
+from calibrant.monitoring.watch import Watched, watch_at_large
+from calibrant.multiclass import MulticlassDecisionTask, class_wise
+from calibrant.multiclass.costs import find_class_costs
+from calibrant.multiclass.verdicts import SetsAndRows, judge_classes, judge_sets_and_rows
+from calibrant.multiclass.worth import ClassJudgement, judge
+from calibrant.stages import Tell
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What was read. Of classes, predictions are the confidence in the most likely one."""
+
+    rows: int
+    levels: int
+    mean_prediction: float
+    base_rate: float
+    """Rate of the outcome; of classes, how often the most likely one was right."""
+    clipped: int
+    dropped: int
+    """Rows with a missing value that were left out on request."""
+    fingerprint: str
+    """Hash of predictions and outcomes; the order of the rows does not matter."""
+    notes: tuple[str, ...]
+    """How labels and files were read."""
+
+
+def describe(source: Source) -> Data:
+    """Describe the forecasts that were read."""
+    joint = source.joint
+    return Data(
+        rows=joint.row_count,
+        levels=len(joint),
+        mean_prediction=joint.mean_prediction,
+        base_rate=joint.base_rate,
+        clipped=source.clipped,
+        dropped=source.dropped,
+        fingerprint=source.fingerprint,
+        notes=source.notes,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSection:
+    """What can be said of classes beyond the confidence in the most likely one."""
+
+    names: tuple[Any, ...]
+    by_class: Groups
+    """One verdict per class, all holding at once."""
+    worth: ClassJudgement
+    """Scores, accuracy and smooth errors of the forecasts as they are."""
+    sets: SetsAndRows
+    """The worst set of classes, and whole rows."""
+    sum_gap: float
+    """Largest distance of a row's sum from one."""
+
+
+def judge_each_class(
+    forecasts: ClassForecasts, clusters: object, settings: Settings, tell: Tell
+) -> ClassSection:
+    """Judge every class, the worst set of classes and whole rows."""
+    tell("classes")
+    errors = class_wise(forecasts)
+    by_class = judge_classes(forecasts, clusters, settings, errors.values.tolist())
+    tell("sets of classes")
+    sets = judge_sets_and_rows(forecasts, clusters, settings)
+    worth = judge(forecasts, errors)
+    return ClassSection(forecasts.classes, by_class, worth, sets, forecasts.sum_gap)
+
+
+def look_for_segments(
+    divided: Division | Evidences | None, settings: Settings
+) -> tuple[Segment, ...]:
+    """Look for the worst combinations of columns on one half of the rows; judge on the other."""
+    if not isinstance(divided, Division):
+        raise InvalidOptionError(
+            "find_segments looks at combinations of columns", "no columns", "name them with by=..."
+        )
+    level = 1 - settings.confidence
+    return search_segments(
+        divided.rows,
+        divided.parts,
+        DEPTH,
+        WIDTH,
+        SEGMENTS,
+        level,
+        settings.rng,
+        divided.clusters,
+    )
+
+
+def watch_source(source: Source, tolerance: float | None) -> Watched | None:
+    """Describe windows of time, and what a monitor says; None without times."""
+    if source.times is None or source.rows is None:
+        return None
+    return watch_at_large(source.rows, source.times, tolerance)
+
+
+def cost_of_trust(source: Source, task: object) -> Costs:
+    """Find what trusting the forecasts costs, in general and in the reader's own task."""
+    if source.classes is None:
+        if isinstance(task, MulticlassDecisionTask):
+            raise InvalidOptionError("task must be a DecisionTask", "a task for classes")
+        assert task is None or isinstance(task, DecisionTask)  # noqa: S101  # types say so
+        return find_costs(source.joint, task)
+    if isinstance(task, DecisionTask):
+        raise InvalidOptionError(
+            "task must be a MulticlassDecisionTask", "a task for two outcomes", "pay by class"
+        )
+    assert task is None or isinstance(task, MulticlassDecisionTask)  # noqa: S101  # types say so
+    return find_class_costs(source.classes, task, alone=source.clusters is None)

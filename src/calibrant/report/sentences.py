@@ -1,0 +1,113 @@
+"""The sentences of a report that need more than one section, or one of another room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibrant.groups import Segment
+from calibrant.report.sections import ClassSection
+from calibrant.words import (
+    capital,
+    chance_text,
+    count_text,
+    distinct_texts,
+    percent_text,
+)
+
+if TYPE_CHECKING:
+    from calibrant.report.summary import Summary
+
+SEGMENTS = "Segments found on one half of the rows and judged on the other:"
+# A perfect forecaster's payoff stays within so many standard deviations of the promise in 95 %.
+REACH = 1.96
+DETECTABLE = 0.05
+
+
+def headline(summary: Summary) -> str:
+    """Say how many forecasts there are, what they say and what happened."""
+    data = summary.data
+    said, happened = distinct_texts(data.mean_prediction, data.base_rate)
+    if summary.classes is not None:
+        return (
+            f"{count_text(data.rows, 'forecast')} of "
+            f"{count_text(len(summary.classes.names), 'class')}: the most likely class is {said} "
+            f"likely on average, and right in {happened} of the rows."
+        )
+    rounded = summary.joint.resolution is not None
+    return (
+        f"{count_text(data.rows, 'forecast')} {'in' if rounded else 'with'} "
+        f"{count_text(data.levels, 'cell' if rounded else 'different value')}: "
+        f"on average they say {said}, and {happened} happened."
+    )
+
+
+def verdict_sentence(summary: Summary) -> str:
+    """Say what was found, and what it is about."""
+    about = "" if summary.classes is None else "Confidence in the most likely class. "
+    return f"{about}{summary.verdict.sentence}"
+
+
+def cost_sentence(summary: Summary) -> str:
+    """Say what trusting the forecasts costs: the reader's own task, or the worst one."""
+    costs = summary.costs
+    if costs.promised is None or costs.task_loss is None:
+        return (
+            f"Whoever acts on them loses at most {costs.worst:.4f} per decision, in units of the "
+            "range of the payoffs, against recalibrated forecasts."
+        )
+    if summary.classes is None:
+        return (
+            f"{capital(costs.promised.sentence)}; recalibrating would bring "
+            f"{costs.task_loss:.4g} more."
+        )
+    promise, more = capital(costs.promised.sentence), "bring"
+    if not costs.own:
+        said, right = distinct_texts(costs.promised.promised, costs.promised.received)
+        promise = (
+            f"Acting on the most likely class promises to be right in {said} of the rows and is "
+            f"right in {right}"
+        )
+        more = "be right in"
+    gain = "no" if costs.task_loss <= 0 else f"{float(costs.task_loss):.2g}"
+    chance = ""
+    if costs.noise is not None:
+        chance = (
+            f" A perfect forecaster comes within {REACH * costs.noise:.2g} of the promise in 95 % "
+            "of samples like this."
+        )
+    return f"{promise}; recalibrating each class would {more} {gain} more on these rows.{chance}"
+
+
+def set_sentence(section: ClassSection) -> str:
+    """Name the worst set of classes, beside what chance alone finds."""
+    worst, test, floor = section.sets.projected, section.sets.projected_test, section.sets.floor
+    said = f"{float(worst):.4f}: {worst.witness.sentence}."
+    if floor is None:
+        return f"Worst set of classes {said} What chance alone would get was not found."
+    chance = "" if test is None else f" (p = {chance_text(test.pvalue)})"
+    return (
+        f"Worst set of classes {said} The worst set of a perfect forecaster gets "
+        f"{floor:.4f} on average{chance}."
+    )
+
+
+def row_sentence(section: ClassSection) -> str:
+    """Say whether whole rows of probabilities could be right."""
+    test = section.sets.canonical
+    if test is None:
+        return "Whole rows were not tested."
+    found = "are off" if test.pvalue <= DETECTABLE else "show nothing that chance could not do"
+    return (
+        f"Whole rows {found}: kernel error {test.statistic:.4f}, {test.noise_floor:.4f} on "
+        f"average for a perfect forecaster (p = {chance_text(test.pvalue)})."
+    )
+
+
+def at_once(confidence: float) -> str:
+    """Say that intervals hold together."""
+    return f"All intervals hold at once ({percent_text(confidence)} confidence)."
+
+
+def segment_verdict(segment: Segment) -> str:
+    """Say whether rows that did not choose a segment confirm it."""
+    return "confirmed" if segment.confirmed else "may be chance"

@@ -1,0 +1,119 @@
+"""The tables of a report, built once and written as text, Markdown or HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from calibrant.catalogue import CATALOGUE
+from calibrant.groups import Groups, Segment
+from calibrant.inference.measured import Measured
+from calibrant.report.sentences import segment_verdict
+from calibrant.words import chance_text, escaped, markdown_table, thousands_text, visible
+
+# Columns of words; all others hold numbers.
+WORDS = {"group", "class", "segment", "measure", "between", "verdict", "settings", "what it asks"}
+PERFECT = "perfect forecaster"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Heads of columns, and cells that are ready to be read."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def only(self, *heads: str) -> Table:
+        """Keep some columns, in the order given."""
+        places = [self.heads.index(head) for head in heads]
+        return Table(heads, tuple(tuple(row[place] for place in places) for row in self.rows))
+
+    def cut(self, start: int, stop: int | None = None) -> Table:
+        """Keep some rows."""
+        return replace(self, rows=self.rows[start:stop])
+
+    def is_numeric(self, head: str) -> bool:
+        """Whether a column holds numbers, which stand on the right."""
+        return head not in WORDS
+
+    def text(self) -> Iterator[str]:
+        """Write lines of equal columns, for a terminal."""
+        lines = [self.heads, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        for line in lines:
+            cells = [
+                f"{cell:>{width}}" if self.is_numeric(head) else f"{cell:<{width}}"
+                for head, cell, width in zip(self.heads, line, widths, strict=True)
+            ]
+            yield "  ".join(cells).rstrip()
+
+    def markdown(self) -> Iterator[str]:
+        """Write a table of Markdown; words of others stay words."""
+        rows = [[escaped(cell) for cell in row] for row in self.rows]
+        return markdown_table(self.heads, rows)
+
+
+def group_table(groups: Groups) -> Table:
+    """Show every group, or class, the strongest evidence first."""
+    digits = max(4, 1 - math.floor(math.log10(groups.tolerance)))
+    return Table(
+        (groups.noun, "rows", "events", "said", "happened", "error", "between", PERFECT, "verdict"),
+        tuple(
+            (
+                group.label if groups.noun == "group" else visible(group.name),
+                thousands_text(group.rows),
+                thousands_text(group.events),
+                f"{group.mean_prediction:.{digits - 1}f}",
+                f"{group.base_rate:.{digits - 1}f}",
+                f"{group.value:.{digits}f}",
+                f"{group.low:.{digits}f} and {group.high:.{digits}f}",
+                f"{group.noise_floor:.{digits}f}",
+                f"{group.state}, few rows" if group.small else group.state,
+            )
+            for group in groups
+        ),
+    )
+
+
+def brief_group_table(groups: Groups) -> Table:
+    """Show what fits on a line; all classes have the same rows, and events of their own."""
+    size = "rows" if groups.noun == "group" else "events"
+    heads = (groups.noun, size, "said", "happened", "error", "between", "verdict")
+    return group_table(groups).only(*heads)
+
+
+def measure_table(measured: Measured) -> Table:
+    """Show every measure beside what a perfect forecaster gets."""
+    return Table(
+        ("measure", "value", PERFECT, "settings", "what it asks"),
+        tuple(
+            (
+                CATALOGUE[name].title,
+                f"{value:.4f}",
+                f"{measured.floors[name]:.4f}",
+                ", ".join(f"{k} {v}" for k, v in value.settings.items() if k != "clipped"),
+                CATALOGUE[name].asks,
+            )
+            for name, value in measured.values.items()
+        ),
+    )
+
+
+def segment_table(segments: Sequence[Segment]) -> Table:
+    """Show segments, judged by rows that did not choose them."""
+    return Table(
+        ("segment", "rows", "events", "said", "happened", "chance", "verdict"),
+        tuple(
+            (
+                segment.label,
+                thousands_text(segment.rows),
+                thousands_text(segment.events),
+                f"{segment.mean_prediction:.3f}",
+                f"{segment.base_rate:.3f}",
+                chance_text(segment.pvalue),
+                segment_verdict(segment),
+            )
+            for segment in segments
+        ),
+    )
