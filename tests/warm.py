@@ -18,7 +18,7 @@ import typer.rich_utils
 import calibrant.datasets
 import calibrant.gate
 import calibrant.groups
-import calibrant.monitoring.watch
+import calibrant.monitoring.logs
 import calibrant.online.picture
 import calibrant.repair.files
 import calibrant.report.audit

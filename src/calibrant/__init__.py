@@ -2,8 +2,7 @@
 
 from importlib import import_module as _import_module
 from importlib.util import find_spec as _find_spec
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from calibrant import datasets, errors, pooling
 from calibrant.joint import Joint, joints_by

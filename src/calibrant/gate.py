@@ -8,23 +8,23 @@ from typing import Any
 
 from calibrant.errors import InvalidOptionError
 from calibrant.exit_codes import ExitCode
-from calibrant.groups import judge_groups
-from calibrant.groups.division import Division, groups_of
-from calibrant.inference import compare
-from calibrant.inference.evidence import Evidence
-from calibrant.inference.interval import find_interval
-from calibrant.inference.settings import Settings
-from calibrant.inference.simultaneous import Evidences, Groups
-from calibrant.inference.statistic import Statistic
-from calibrant.inference.verdict import (
+from calibrant.groups import Division, groups_of, judge_groups
+from calibrant.inference import (
     CALIBRATED,
     MISCALIBRATED,
+    Evidence,
+    Evidences,
+    Groups,
+    Settings,
+    Statistic,
+    compare,
     default_tolerance,
+    find_interval,
     find_verdict,
 )
 from calibrant.inputs import Pairs, Source
 from calibrant.joint.classes import ClassForecasts
-from calibrant.multiclass.verdicts import judge_classes
+from calibrant.multiclass import judge_classes
 from calibrant.options import check_share
 from calibrant.stages import Tell, silent
 from calibrant.words import count_text, escaped, markdown_table

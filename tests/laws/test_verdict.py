@@ -10,7 +10,7 @@ import calibrant as cal
 from calibrant.inference import default_tolerance
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.ratio import find_ratio
-from calibrant.inference.verdict import rounded_down, rounded_up, two_digits
+from calibrant.inference.verdicts import rounded_down, rounded_up, two_digits
 
 
 def sample(n: int, shift: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

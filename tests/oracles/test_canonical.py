@@ -12,10 +12,10 @@ from calibrant.multiclass import (
     ClassForecasts,
     calibration_test,
     canonical_calibration_error,
+    monte_carlo as testing,
     projected_smooth_calibration_error,
+    rkhs as pairing,
 )
-from calibrant.multiclass import monte_carlo as testing
-from calibrant.multiclass import rkhs as pairing
 from oracles.class_definitions import (
     draw_labels,
     kernel_square,

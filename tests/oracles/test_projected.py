@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.multiclass import ClassForecasts, projected_smooth_calibration_error
-from calibrant.multiclass import subsets as searching
+from calibrant.multiclass import (
+    ClassForecasts,
+    projected_smooth_calibration_error,
+    subsets as searching,
+)
 from oracles.class_definitions import (
     draw_labels,
     projected_smooth_error,

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from reference.golden import LAWS as ALL_LAWS
-from reference.golden import golden_joint
+from reference.golden import LAWS as ALL_LAWS, golden_joint
 
 LAWS = list(ALL_LAWS)[:7]
 every_law = pytest.mark.parametrize("law", LAWS)

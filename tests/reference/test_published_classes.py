@@ -14,8 +14,10 @@ import pytest
 
 import calibrant as cal
 from calibrant import multiclass
-from reference.test_published_scores import FOLDER
-from reference.test_published_scores import pytestmark as pytestmark  # noqa: PLC0414
+from reference.test_published_scores import (
+    FOLDER,
+    pytestmark as pytestmark,  # noqa: PLC0414
+)
 
 TOP_LABEL, PER_CLASS = "cifar10_vgg16_top_label.csv", "cifar10_vgg16_per_class.parquet"
 

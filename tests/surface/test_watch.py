@@ -10,7 +10,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.monitoring.watch import watch
+from calibrant.monitoring.logs import watch
 from commands import run
 
 

@@ -30,9 +30,7 @@ def apply(
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
     """Copy files with a column of recalibrated predictions, or one for each class."""
-    from calibrant.repair import load
-    from calibrant.repair.files import apply_to_files, check_output
-    from calibrant.repair.sql import group_columns, output_names
+    from calibrant.repair import apply_to_files, check_output, group_columns, load, output_names
     from calibrant.words import count_text
     from calibrant.writing import drafted
 

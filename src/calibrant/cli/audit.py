@@ -81,11 +81,10 @@ def audit(
     check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task])
     from calibrant.data.labels import Labels
     from calibrant.decisions import DecisionTask
-    from calibrant.inference.settings import Settings
+    from calibrant.inference import Settings
     from calibrant.inputs import Roles, read
     from calibrant.multiclass import MulticlassDecisionTask
-    from calibrant.report.audit import audit_source
-    from calibrant.report.summary import Asked
+    from calibrant.report import Asked, audit_source
 
     further = sum(option is not None for option in (by, time, html)) + find_segments
     further += STAGES_OF_CLASSES if classes is not None else 0

@@ -84,7 +84,7 @@ def check(
     from calibrant.data.labels import Labels
     from calibrant.data.paths import settled
     from calibrant.gate import Baseline, read_limits, run_gate
-    from calibrant.inference.settings import Settings
+    from calibrant.inference import Settings
     from calibrant.inputs import Roles, join_pairs, read
 
     check_files({"--json": json_path, "--markdown": markdown}, [*files, baseline])

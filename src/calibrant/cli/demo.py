@@ -18,10 +18,9 @@ def demo(
 ) -> None:
     """Audit the forecasts that ship: chances that a flight from New York arrives late."""
     from calibrant.datasets import flights
-    from calibrant.inference.settings import Settings
+    from calibrant.inference import Settings
     from calibrant.inputs import Roles, read
-    from calibrant.report.audit import audit_source
-    from calibrant.report.summary import Asked
+    from calibrant.report import Asked, audit_source
 
     check_files({"--html": html}, [])
     columns = flights()

@@ -39,9 +39,7 @@ def play(
     """Let an online forecaster play against a nature, and show every calibration error."""
     from rich.console import Console
 
-    from calibrant.online import FORECASTERS
-    from calibrant.online import play as play_game
-    from calibrant.online.players import choose
+    from calibrant.online import FORECASTERS, choose, play as play_game
 
     check_files({"--picture": picture}, [nature])
     make = choose(forecaster, FORECASTERS, "forecaster")
@@ -62,8 +60,7 @@ def _opponent(nature: str, outcome: str, rounds: int | None) -> tuple[Nature, in
     """Nature by its name, or a replay of the outcomes in a file; and the number of rounds."""
     from calibrant.data.files import read_columns
     from calibrant.data.tables import Part
-    from calibrant.online import NATURES, Replay
-    from calibrant.online.players import choose
+    from calibrant.online import NATURES, Replay, choose
 
     if nature in NATURES or not Path(nature).exists():
         made = choose(nature, NATURES, "nature (or a file of outcomes)")()
@@ -106,7 +103,7 @@ def _kind(picture: str) -> str:
 
 
 def _draw(game: Game, picture: str, kind: str) -> None:
-    from calibrant.plots.style import detached_figure, drawing
+    from calibrant.plots import detached_figure, drawing
     from calibrant.writing import drafted
 
     with drawing(), drafted(picture) as draft:

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from calibrant.data.paths import Files
     from calibrant.groups import GroupRepair
     from calibrant.inputs import Roles
-    from calibrant.repair import Choice, RecalibrationMap
-    from calibrant.repair.quoting import Dialect
+    from calibrant.repair import Choice, Dialect, RecalibrationMap
 
 
 def repair(
@@ -99,9 +98,7 @@ def repair(
     from calibrant.data.paths import settled
     from calibrant.decisions import DecisionTask
     from calibrant.inputs import Roles, reading_notes
-    from calibrant.repair.files import apply_to_files, check_output
-    from calibrant.repair.quoting import dialect_of
-    from calibrant.repair.report_text import choice_text
+    from calibrant.repair import apply_to_files, check_output, choice_text, dialect_of
     from calibrant.writing import drafted
 
     written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,

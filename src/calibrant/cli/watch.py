@@ -66,7 +66,7 @@ def watch(
     """
     from calibrant.data.labels import Labels
     from calibrant.inputs import Roles, read
-    from calibrant.monitoring.watch import watch as watch_rows
+    from calibrant.monitoring import watch as watch_rows
 
     check_files({"--json": json_path}, files)
     groups = names_of(by, "--by") or []

@@ -1,5 +1,6 @@
 """What trusting forecasts costs: decision tasks, losses, proper scores, curves by threshold."""
 
+from calibrant.decisions.costs import Costs as Costs, find_costs as find_costs
 from calibrant.decisions.curves import (
     Curve,
     NetBenefit,
@@ -9,15 +10,28 @@ from calibrant.decisions.curves import (
 )
 from calibrant.decisions.decomposition import ScoreDecomposition, score_decomposition
 from calibrant.decisions.dual_losses import DualLoss
+from calibrant.decisions.envelope import envelope_of as envelope_of
 from calibrant.decisions.losses import (
     calibration_decision_loss,
     fixed_decision_loss,
     u_calibration_error,
 )
+from calibrant.decisions.payoffs import as_number as as_number, read_task_file as read_task_file
 from calibrant.decisions.post_processing import post_processing_gap
-from calibrant.decisions.regret import PromisedReceived, promised_and_received
+from calibrant.decisions.regret import (
+    PromisedReceived,
+    check_ties as check_ties,
+    promised_and_received,
+)
 from calibrant.decisions.responses import RandomisedResponse, randomised_response
-from calibrant.decisions.scores import Score, as_score, mean_score, row_losses
+from calibrant.decisions.scores import (
+    SCORES as SCORES,
+    AnyScore as AnyScore,
+    Score,
+    as_score,
+    mean_score,
+    row_losses,
+)
 from calibrant.decisions.tasks import DecisionTask
 
 __all__ = [

@@ -1,6 +1,7 @@
 """Calibrated for whom: groups audited simultaneously, multicalibration, omniprediction."""
 
 from calibrant.groups.audit import audit_groups, judge_groups
+from calibrant.groups.division import Division as Division, groups_of as groups_of
 from calibrant.groups.fits import Fit
 from calibrant.groups.group_repair import GroupRepair
 from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage
@@ -24,9 +25,16 @@ from calibrant.groups.omniprediction import (
     transfer_bias,
 )
 from calibrant.groups.repair import repair_by_group
-from calibrant.groups.segments import Segment, find_segments
+from calibrant.groups.segments import (
+    DEPTH as DEPTH,
+    SEGMENTS as SEGMENTS,
+    WIDTH as WIDTH,
+    Segment,
+    find_segments,
+    search_segments as search_segments,
+)
 from calibrant.groups.witnesses import GroupWitness
-from calibrant.inference.simultaneous import Group, Groups
+from calibrant.inference import Group, Groups
 
 __all__ = [
     "Advantage",

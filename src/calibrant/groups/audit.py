@@ -9,11 +9,17 @@ from calibrant.data.labels import Labels
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.division import Division, groups_of
 from calibrant.groups.noise import shared_noise
-from calibrant.inference.evidence import Evidence
-from calibrant.inference.settings import Settings
-from calibrant.inference.simultaneous import Evidences, Groups, judge_all, judge_evidences
-from calibrant.inference.statistic import AnyMeasure, Statistic
-from calibrant.inference.verdict import default_tolerance
+from calibrant.inference import (
+    AnyMeasure,
+    Evidence,
+    Evidences,
+    Groups,
+    Settings,
+    Statistic,
+    default_tolerance,
+    judge_all,
+    judge_evidences,
+)
 from calibrant.inputs import Roles, read
 from calibrant.joint import Joint
 from calibrant.measures.smooth import smooth_calibration_error

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from calibrant.data.groupings import MOST_LEVELS, PARTS, Codes, Grouping, Partition, partitions
 from calibrant.data.input import read_labels
 from calibrant.errors import CalibrantWarning
-from calibrant.inference.evidence import Evidence
-from calibrant.inference.simultaneous import Evidences
+from calibrant.inference import Evidence, Evidences
 from calibrant.inputs import Source
 from calibrant.joint import Joint, Rows
 

@@ -13,9 +13,7 @@ from calibrant.decisions import as_score
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.rounds import GroupedRows, Step
 from calibrant.groups.training import Found
-from calibrant.repair.folds import Units
-from calibrant.repair.patches import patches_text
-from calibrant.repair.rule import Gain, gain_of, is_clear
+from calibrant.repair import Gain, Units, gain_of, is_clear, patches_text
 
 CELLS_OF_THE_REPORT = 10
 CONFIDENCE = 0.95

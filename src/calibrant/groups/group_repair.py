@@ -13,18 +13,20 @@ from calibrant.data.groupings import Partition
 from calibrant.groups.audit import judge_groups
 from calibrant.groups.division import Division
 from calibrant.groups.fits import Fit
-from calibrant.inference.interval import ConfidenceInterval
-from calibrant.inference.settings import Settings
-from calibrant.inference.simultaneous import Groups
-from calibrant.inference.statistic import Statistic
-from calibrant.inference.verdict import default_tolerance
+from calibrant.inference import ConfidenceInterval, Groups, Settings, Statistic, default_tolerance
 from calibrant.joint import Rows
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.repair import Choice, GroupMap, Judgement
-from calibrant.repair.folds import Units
-from calibrant.repair.judgement import FEWEST_ROWS, WorstGroup, plain_table
-from calibrant.repair.patches import patches_text
-from calibrant.repair.rule import Gain
+from calibrant.repair import (
+    FEWEST_ROWS,
+    Choice,
+    Gain,
+    GroupMap,
+    Judgement,
+    Units,
+    WorstGroup,
+    patches_text,
+    plain_table,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from calibrant.data.groupings import columns_of
 from calibrant.data.input import read_column
 from calibrant.errors import InferenceRefusedError
 from calibrant.families import LearnedFamily
-from calibrant.inference.evidence import MOST_COINS_DRAWN
+from calibrant.inference import MOST_COINS_DRAWN
 from calibrant.joint import Rows
 from calibrant.options import as_generator
 

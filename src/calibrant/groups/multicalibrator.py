@@ -27,10 +27,7 @@ from calibrant.options import (
     refuse_unknown,
     whole,
 )
-from calibrant.repair import GroupMap
-from calibrant.repair.estimator import Estimator
-from calibrant.repair.parametric import unmoved
-from calibrant.repair.patches import Patches, codes_of, unseen
+from calibrant.repair import Estimator, GroupMap, Patches, codes_of, unmoved, unseen
 
 METHODS = ("hkrr", "low_degree", "boosted")
 JUDGES = ("held_out", "fit")

@@ -11,14 +11,14 @@ import numpy.typing as npt
 from calibrant.arrays import Floats, in_parts
 from calibrant.data.groupings import Codes, Partition
 from calibrant.groups.division import Division, crossed, families, renumbered
-from calibrant.inference.settings import Settings
-from calibrant.inference.simultaneous import (
+from calibrant.inference import (
     DRAWS_FOR_A_FLOOR,
     Noise,
+    Settings,
+    Statistic,
     cells_for,
     confidence_of_each,
 )
-from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import draw_positives
 from calibrant.joint.sums import LevelSums, cell_index

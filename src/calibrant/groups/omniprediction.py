@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.data.input import read_column
 from calibrant.data.rows import predictions_alone
-from calibrant.decisions.envelope import envelope_of
+from calibrant.decisions import envelope_of
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage, shares
 from calibrant.joint import Rows

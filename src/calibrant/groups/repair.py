@@ -13,25 +13,32 @@ from calibrant.arrays import Floats
 from calibrant.data import canonical_order
 from calibrant.data.groupings import Codes, Partition, columns_of, partitions
 from calibrant.data.input import read_labels
-from calibrant.decisions import DecisionTask, as_score
-from calibrant.decisions.scores import AnyScore
+from calibrant.decisions import AnyScore, DecisionTask, as_score
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.fits import Fit, judged_fit
 from calibrant.groups.group_repair import GroupRepair
 from calibrant.groups.rounds import GroupedRows, groupings_of
 from calibrant.groups.training import patch_powers
-from calibrant.inference.settings import Settings
+from calibrant.inference import Settings
 from calibrant.joint import Joint, Rows
 from calibrant.regression import rows_behind
-from calibrant.repair import Choice, GroupMap, RecalibrationMap
-from calibrant.repair.choice import choose_among
-from calibrant.repair.folds import Split, Units, read_units
-from calibrant.repair.losses import losses, mean_loss
-from calibrant.repair.patches import Patches
-from calibrant.repair.registry import candidates_of
-from calibrant.repair.rule import Gain, gain_of, is_clear
+from calibrant.repair import (
+    Choice,
+    Gain,
+    GroupMap,
+    Patches,
+    RecalibrationMap,
+    Split,
+    Units,
+    candidates_of,
+    choose_among,
+    gain_of,
+    is_clear,
+    losses,
+    mean_loss,
+    read_units,
+)
 
-# Shift and stretch of a group: bias of its mean, and bias that grows with the prediction.
 DEGREE = 1
 # Bias times share of rows that is left alone: a tenth in a group of one row in two hundred.
 TOLERANCE = 0.0005

@@ -14,7 +14,7 @@ from calibrant.data import hold_out
 from calibrant.data.groupings import PARTS, Partition, columns_of, grouped, partitions
 from calibrant.data.input import read_labels
 from calibrant.errors import InvalidForecastsError
-from calibrant.inference.cases import LEAST_FREEDOM
+from calibrant.inference import LEAST_FREEDOM
 from calibrant.joint import Joint, Rows
 from calibrant.options import MOST_SEGMENTS, as_generator, check_share, whole
 from calibrant.words import chance_text, count_text, distinct_texts, visible

@@ -1,18 +1,56 @@
 """What the sample can tell: noise floor, test, interval, verdict, bands, comparison, power."""
 
-from calibrant.inference.bands import Band, confidence_band, consistency_band
+from calibrant.inference.bands import (
+    Band,
+    clopper_pearson as clopper_pearson,
+    confidence_band,
+    consistency_band,
+    find_consistency_band as find_consistency_band,
+    isotonic_curve as isotonic_curve,
+)
+from calibrant.inference.cases import LEAST_FREEDOM as LEAST_FREEDOM, Cases as Cases
 from calibrant.inference.classical import (
     ClassicalNumbers,
     Estimate,
     ScoreTest,
     classical_numbers,
+    find_classical as find_classical,
 )
 from calibrant.inference.comparison import Comparison, compare
-from calibrant.inference.interval import ConfidenceInterval, confidence_interval
+from calibrant.inference.evidence import MOST_COINS_DRAWN as MOST_COINS_DRAWN, Evidence as Evidence
+from calibrant.inference.interval import (
+    ConfidenceInterval,
+    confidence_interval,
+    find_interval as find_interval,
+)
+from calibrant.inference.measured import Measured as Measured, measure_all as measure_all
 from calibrant.inference.monte_carlo import CalibrationTest, calibration_test, noise_floors
 from calibrant.inference.power import RowsNeeded, rows_needed, verdict_chances
 from calibrant.inference.ratio import Ratio
-from calibrant.inference.verdict import Verdict, default_tolerance, verdict
+from calibrant.inference.settings import Settings as Settings
+from calibrant.inference.simultaneous import (
+    DRAWS_FOR_A_FLOOR as DRAWS_FOR_A_FLOOR,
+    Evidences as Evidences,
+    Group as Group,
+    Groups as Groups,
+    Noise as Noise,
+    cells_for as cells_for,
+    confidence_of_each as confidence_of_each,
+    judge_all as judge_all,
+    judge_evidences as judge_evidences,
+)
+from calibrant.inference.statistic import AnyMeasure as AnyMeasure, Statistic as Statistic
+from calibrant.inference.verdicts import (
+    CALIBRATED as CALIBRATED,
+    LARGEST_TOLERANCE as LARGEST_TOLERANCE,
+    MISCALIBRATED as MISCALIBRATED,
+    RARE as RARE,
+    TOLERATED_SHARE as TOLERATED_SHARE,
+    Verdict,
+    default_tolerance,
+    find_verdict as find_verdict,
+    verdict,
+)
 
 __all__ = [
     "Band",

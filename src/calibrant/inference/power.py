@@ -13,7 +13,7 @@ from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import find_interval
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
-from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, TOO_CLOSE, UNDECIDED, two_digits
+from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, TOO_CLOSE, UNDECIDED, two_digits
 from calibrant.joint import Joint
 from calibrant.measurement import as_joint
 from calibrant.measures.smooth import smooth_calibration_error

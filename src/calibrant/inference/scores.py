@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.decisions import DecisionTask, Score, as_score
-from calibrant.decisions.scores import SCORES
+from calibrant.decisions import SCORES, DecisionTask, Score, as_score
 from calibrant.errors import InferenceRefusedError
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence

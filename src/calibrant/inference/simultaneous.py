@@ -15,7 +15,7 @@ from calibrant.inference.interval import ONE_CLUSTER, upper_quantile
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
-from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, default_tolerance, state_of
+from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, default_tolerance, state_of
 from calibrant.words import agreeing, count_text, distinct_texts
 
 # Groups with fewer rows, or fewer of either outcome, are marked as small.

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant.data.labels import Labels
 from calibrant.gate import CANNOT_TELL, FAILED, read_limits, run_gate
-from calibrant.inference.settings import Settings
+from calibrant.inference import Settings
 from calibrant.inputs import Roles, read
 
 

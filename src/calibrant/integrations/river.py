@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.errors import MissingPackageError
-from calibrant.online.stream import Key, StreamRecalibrator
+from calibrant.online import Key, StreamRecalibrator
 
 try:
     from river import base

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidStateError
-from calibrant.inference.verdict import LARGEST_TOLERANCE, TOLERATED_SHARE
+from calibrant.inference import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.joint import Joint
 from calibrant.pooling import isotonic
 from calibrant.stored import Stored

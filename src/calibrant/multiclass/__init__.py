@@ -2,6 +2,7 @@
 
 from calibrant.joint.classes import ClassForecasts
 from calibrant.multiclass.canonical import CanonicalWitness, canonical_calibration_error
+from calibrant.multiclass.costs import find_class_costs as find_class_costs
 from calibrant.multiclass.decisions import (
     ActionWitness,
     decision_calibration_error,
@@ -20,6 +21,12 @@ from calibrant.multiclass.reductions import (
     top_label,
 )
 from calibrant.multiclass.tasks import MulticlassDecisionTask
+from calibrant.multiclass.verdicts import (
+    SetsAndRows as SetsAndRows,
+    judge_classes as judge_classes,
+    judge_sets_and_rows as judge_sets_and_rows,
+)
+from calibrant.multiclass.worth import ClassJudgement as ClassJudgement, judge as judge
 
 __all__ = [
     "ActionWitness",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant.decisions.costs import Costs, find_costs
+from calibrant.decisions import Costs, find_costs
 from calibrant.joint.classes import ClassForecasts
 from calibrant.multiclass.decisions import fixed_decision_loss, promised_and_received
 from calibrant.multiclass.tasks import MulticlassDecisionTask, first_best

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant import pooling
 from calibrant.arrays import Floats, Indices
-from calibrant.decisions.regret import PromisedReceived, check_ties
+from calibrant.decisions import PromisedReceived, check_ties
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.classes import ClassForecasts, as_forecasts

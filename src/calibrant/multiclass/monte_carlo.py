@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant.arrays import Floats, Indices
 from calibrant.errors import InvalidOptionError
-from calibrant.inference.monte_carlo import CalibrationTest
+from calibrant.inference import CalibrationTest
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.multiclass.canonical import canonical_calibration_error, charges_of, find_kernel
 from calibrant.multiclass.projected import projected_smooth_calibration_error, tries_all

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
-from calibrant.inference.statistic import AnyMeasure, Statistic
+from calibrant.inference import AnyMeasure, Statistic
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measures.smooth import smooth_calibration_error

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats, Indices
-from calibrant.inference.statistic import Statistic
+from calibrant.inference import Statistic
 from calibrant.joint import Joint, Rows
 from calibrant.joint.classes import ClassForecasts
 from calibrant.joint.sums import cell_index

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
-from calibrant.inference.statistic import Statistic
+from calibrant.inference import Statistic
 from calibrant.joint.classes import ClassForecasts
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.redraws import redraws_in_parts

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
-from calibrant.decisions.payoffs import as_number, read_task_file
+from calibrant.decisions import as_number, read_task_file
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.classes import ClassForecasts
 

@@ -9,12 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.inference import CalibrationTest
-from calibrant.inference.evidence import Evidence
-from calibrant.inference.settings import Settings
-from calibrant.inference.simultaneous import Groups, judge_evidences
-from calibrant.inference.statistic import Statistic
-from calibrant.inference.verdict import LARGEST_TOLERANCE, TOLERATED_SHARE
+from calibrant.inference import (
+    LARGEST_TOLERANCE,
+    TOLERATED_SHARE,
+    CalibrationTest,
+    Evidence,
+    Groups,
+    Settings,
+    Statistic,
+    judge_evidences,
+)
 from calibrant.joint.classes import ClassForecasts
 from calibrant.measurement import Measurement
 from calibrant.measures.smooth import smooth_calibration_error

@@ -10,8 +10,7 @@ from calibrant.decisions import as_score
 from calibrant.joint.classes import ClassForecasts
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.reductions import ClassWise, class_wise
-from calibrant.repair.folds import units_of
-from calibrant.repair.losses import losses
+from calibrant.repair import losses, units_of
 
 
 @dataclass(frozen=True, slots=True)

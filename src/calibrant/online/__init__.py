@@ -24,9 +24,9 @@ from calibrant.online.natures import (
     Replay,
 )
 from calibrant.online.perturbed import PerturbedCounts, UCalibratedForecaster
-from calibrant.online.players import FORECASTERS, NATURES
+from calibrant.online.players import FORECASTERS, NATURES, choose as choose
 from calibrant.online.rates import TABLE_1, Rate, Rates, rates
-from calibrant.online.stream import StreamRecalibrator
+from calibrant.online.stream import Key as Key, StreamRecalibrator
 from calibrant.online.tree import TreeForecaster
 
 __all__ = [

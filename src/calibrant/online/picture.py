@@ -10,9 +10,7 @@ import numpy as np
 
 from calibrant.catalogue import JOINT_MEASURES
 from calibrant.online.game import ErrorsOverTime, Game
-from calibrant.plots.axes import legend, wrapped
-from calibrant.plots.display import Columns, Display
-from calibrant.plots.style import INK, MUTED, SERIES
+from calibrant.plots import INK, MUTED, SERIES, Columns, Display, legend, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,9 +15,7 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidS
 from calibrant.online.forecaster import read_outcome, read_sequence, read_stored
 from calibrant.online.laplace_tree import LaplaceTree
 from calibrant.options import MOST_CELLS, check_positive, whole
-from calibrant.stored import number as stored_number
-from calibrant.stored import restoring
-from calibrant.stored import whole as stored_whole
+from calibrant.stored import number as stored_number, restoring, whole as stored_whole
 
 Key = str | int | None
 

@@ -1,10 +1,18 @@
 """Pictures on matplotlib axes, each with the data behind it."""
 
+from calibrant.plots.axes import legend as legend, wrapped as wrapped
 from calibrant.plots.chance import NullDisplay
 from calibrant.plots.decisions import DecisionLossDisplay, MurphyDisplay
-from calibrant.plots.display import Display
+from calibrant.plots.display import Columns as Columns, Display
 from calibrant.plots.groups import GroupsDisplay, TimeDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
+from calibrant.plots.style import (
+    INK as INK,
+    MUTED as MUTED,
+    SERIES as SERIES,
+    detached_figure as detached_figure,
+    drawing as drawing,
+)
 from calibrant.plots.svg import figure_svg
 from calibrant.plots.witnesses import WitnessDisplay
 

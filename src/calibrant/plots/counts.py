@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.inference.bands import clopper_pearson
+from calibrant.inference import clopper_pearson
 from calibrant.joint import Joint
 from calibrant.plots.axes import Span, plain_counts
 from calibrant.plots.display import Columns

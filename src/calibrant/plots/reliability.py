@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.inference.bands import Band, find_consistency_band, isotonic_curve
-from calibrant.inference.evidence import Evidence
+from calibrant.inference import Band, Evidence, find_consistency_band, isotonic_curve
 from calibrant.joint import Joint
 from calibrant.measurement import as_joint
 from calibrant.measures.kernel_smoothed import smoothed_curve
@@ -20,8 +19,7 @@ from calibrant.plots.counts import FEW_VALUES, draw_histogram, frequency_limits,
 from calibrant.plots.display import Columns, Display, chosen
 from calibrant.plots.style import BAND, MUTED, PAPER, QUIET, SERIES, WARNING, percent
 from calibrant.plots.svg import thinned
-from calibrant.pooling import isotonic, quantile_bins
-from calibrant.pooling.bins import pooling_at
+from calibrant.pooling import isotonic, pooling_at, quantile_bins
 from calibrant.regions import Region, strongest_region
 from calibrant.words import count_text
 

@@ -1,7 +1,12 @@
 """Pooling: a Joint to a coarser Joint, with the map of predictions that does it."""
 
-from calibrant.pooling.bins import bins_between, quantile_bins, uniform_bins
-from calibrant.pooling.isotonic import isotonic
+from calibrant.pooling.bins import (
+    bins_between,
+    pooling_at as pooling_at,
+    quantile_bins,
+    uniform_bins,
+)
+from calibrant.pooling.monotone import isotonic
 from calibrant.pooling.pools import Pooling
 
 __all__ = ["Pooling", "bins_between", "isotonic", "quantile_bins", "uniform_bins"]

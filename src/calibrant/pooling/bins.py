@@ -8,8 +8,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.data.input import read_numbers
 from calibrant.errors import InvalidOptionError
-from calibrant.joint import Joint
-from calibrant.joint import sums as row_sums
+from calibrant.joint import Joint, sums as row_sums
 from calibrant.joint.sums import AnyRows
 from calibrant.options import MOST_BINS, refuse_unknown, whole
 from calibrant.pooling.pools import Pooling, pooling_of

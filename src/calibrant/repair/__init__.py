@@ -1,13 +1,45 @@
 """Repair: maps that recalibrate predictions, the choice between them, their export."""
 
 from calibrant.repair.base import RecalibrationMap
-from calibrant.repair.choice import Choice, choose
+from calibrant.repair.choice import Choice, choose, choose_among as choose_among
 from calibrant.repair.classes import ClassWiseIsotonic, Dirichlet, VectorScaling
+from calibrant.repair.estimator import Estimator as Estimator
+from calibrant.repair.files import apply_to_files as apply_to_files, check_output as check_output
 from calibrant.repair.flexible import Histogram, Isotonic, Smooth, VennAbers
+from calibrant.repair.folds import (
+    Split as Split,
+    Units as Units,
+    read_units as read_units,
+    units_of as units_of,
+)
 from calibrant.repair.group_map import GroupMap
-from calibrant.repair.judgement import Judgement
-from calibrant.repair.parametric import Beta, Identity, Platt, PriorShift, Temperature
-from calibrant.repair.registry import CLASS_MAPS, MAPS, load
+from calibrant.repair.judgement import (
+    FEWEST_ROWS as FEWEST_ROWS,
+    Judgement,
+    WorstGroup as WorstGroup,
+    plain_table as plain_table,
+)
+from calibrant.repair.parametric import (
+    Beta,
+    Identity,
+    Platt,
+    PriorShift,
+    Temperature,
+    unmoved as unmoved,
+)
+from calibrant.repair.patches import (
+    Patch as Patch,
+    Patches as Patches,
+    codes_of as codes_of,
+    patches_text as patches_text,
+    unseen as unseen,
+)
+from calibrant.repair.quoting import Dialect as Dialect, dialect_of as dialect_of
+from calibrant.repair.registry import CLASS_MAPS, MAPS, candidates_of as candidates_of, load
+from calibrant.repair.report_text import choice_text as choice_text
+from calibrant.repair.row_losses import losses as losses, mean_loss as mean_loss
+from calibrant.repair.rule import Gain as Gain, gain_of as gain_of, is_clear as is_clear
+from calibrant.repair.sql import group_columns as group_columns, output_names as output_names
 
 __all__ = [
     "CLASS_MAPS",

@@ -14,10 +14,9 @@ from calibrant.arrays import Floats
 from calibrant.data.frames import column_names
 from calibrant.data.labels import Labels
 from calibrant.data.paths import are_paths
-from calibrant.decisions import DecisionTask, Score
-from calibrant.decisions.scores import AnyScore
+from calibrant.decisions import AnyScore, DecisionTask, Score
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.inference.settings import Settings
+from calibrant.inference import Settings
 from calibrant.inputs import Roles, read
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes
@@ -25,9 +24,9 @@ from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair.base import RecalibrationMap, refuse_pos_label
 from calibrant.repair.folds import Split, Units, read_class_units, read_units
 from calibrant.repair.judgement import Judgement, failure_text, judge, plain_table
-from calibrant.repair.losses import losses, mean_loss, read_score
 from calibrant.repair.parametric import Identity
 from calibrant.repair.registry import candidates_of
+from calibrant.repair.row_losses import losses, mean_loss, read_score
 from calibrant.repair.rule import Gain, gain_of, is_clear, simplest_of_the_best
 
 

@@ -17,8 +17,7 @@ from calibrant.measures.kernel_smoothed import (
     smoothed_curve,
 )
 from calibrant.options import check_flag, refuse_unknown
-from calibrant.pooling import Pooling, isotonic, quantile_bins, uniform_bins
-from calibrant.pooling.bins import pooling_at
+from calibrant.pooling import Pooling, isotonic, pooling_at, quantile_bins, uniform_bins
 from calibrant.repair.base import RecalibrationMap, away_from_ends, read_predictions
 from calibrant.repair.forms import Form, Lines, Steps, form_from
 from calibrant.stored import Stored

@@ -15,8 +15,7 @@ from calibrant.data.classes import read_row_weights
 from calibrant.data.input import read_full_column, read_labels
 from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError
-from calibrant.inference.cases import Cases
-from calibrant.inference.evidence import Evidence
+from calibrant.inference import Cases, Evidence
 from calibrant.joint import Joint, Rows
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes

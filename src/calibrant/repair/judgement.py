@@ -11,13 +11,11 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.decisions import DecisionTask, Score, as_score
-from calibrant.inference.interval import ConfidenceInterval, find_interval
-from calibrant.inference.settings import Settings
-from calibrant.inference.statistic import Statistic
+from calibrant.inference import ConfidenceInterval, Settings, Statistic, find_interval
 from calibrant.joint.classes import ClassForecasts
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair.folds import Units
-from calibrant.repair.losses import failed_rows, finite, mean_loss
+from calibrant.repair.row_losses import failed_rows, finite, mean_loss
 from calibrant.words import count_text
 
 # A group with fewer rows is not looked at: its interval would say nothing.

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.decisions import Score
 from calibrant.repair.folds import Units
-from calibrant.repair.losses import finite, loss_table
+from calibrant.repair.row_losses import finite, loss_table
 
 # A gain of fewer standard errors leaves forecasts alone: calibrated ones reach it by luck in one
 # sample of twenty, were there but one map to try.

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.data import hold_out
 from calibrant.data.input import read_labels
-from calibrant.inference.evidence import Evidence
+from calibrant.inference import Evidence
 from calibrant.inputs import Source
 from calibrant.joint import Rows
 from calibrant.joint.classes import ClassForecasts

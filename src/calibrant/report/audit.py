@@ -13,8 +13,7 @@ from calibrant.data.labels import Labels
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
 from calibrant.groups import Groups, Segment
-from calibrant.inference import Verdict
-from calibrant.inference.settings import Settings
+from calibrant.inference import Settings, Verdict
 from calibrant.inputs import Roles, Source, read
 from calibrant.measurement import Measurement
 from calibrant.multiclass import MulticlassDecisionTask

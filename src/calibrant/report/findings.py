@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from calibrant.inference.verdict import CALIBRATED, MISCALIBRATED, RARE
+from calibrant.inference import CALIBRATED, MISCALIBRATED, RARE
 from calibrant.repair import Choice
 from calibrant.report.sections import ClassSection
 from calibrant.report.sentences import (

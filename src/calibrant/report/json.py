@@ -7,10 +7,9 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from calibrant.decisions.costs import Costs
+from calibrant.decisions import Costs
 from calibrant.groups import Groups, Segment
-from calibrant.inference import CalibrationTest, Estimate, Ratio, ScoreTest, Verdict
-from calibrant.inference.measured import Measured
+from calibrant.inference import CalibrationTest, Estimate, Measured, Ratio, ScoreTest, Verdict
 from calibrant.report.findings import Finding
 from calibrant.report.sections import ClassSection
 from calibrant.report.sentences import set_sentence

@@ -5,21 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.decisions import DecisionTask
-from calibrant.decisions.costs import Costs, find_costs
+from calibrant.decisions import Costs, DecisionTask, find_costs
 from calibrant.errors import InvalidOptionError
-from calibrant.groups import Groups, Segment
-from calibrant.groups.division import Division
-from calibrant.groups.segments import DEPTH, SEGMENTS, WIDTH, search_segments
-from calibrant.inference.settings import Settings
-from calibrant.inference.simultaneous import Evidences
+from calibrant.groups import DEPTH, SEGMENTS, WIDTH, Division, Groups, Segment, search_segments
+from calibrant.inference import Evidences, Settings
 from calibrant.inputs import Source
 from calibrant.joint.classes import ClassForecasts
-from calibrant.monitoring.watch import Watched, watch_at_large
-from calibrant.multiclass import MulticlassDecisionTask, class_wise
-from calibrant.multiclass.costs import find_class_costs
-from calibrant.multiclass.verdicts import SetsAndRows, judge_classes, judge_sets_and_rows
-from calibrant.multiclass.worth import ClassJudgement, judge
+from calibrant.monitoring import Watched, watch_at_large
+from calibrant.multiclass import (
+    ClassJudgement,
+    MulticlassDecisionTask,
+    SetsAndRows,
+    class_wise,
+    find_class_costs,
+    judge,
+    judge_classes,
+    judge_sets_and_rows,
+)
 from calibrant.stages import Tell
 
 

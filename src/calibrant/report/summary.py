@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from calibrant.decisions import DecisionTask
-from calibrant.decisions.costs import Costs
-from calibrant.groups import Groups, Segment, judge_groups
-from calibrant.groups.division import groups_of
-from calibrant.inference import ClassicalNumbers, Verdict
-from calibrant.inference.classical import find_classical
-from calibrant.inference.evidence import Evidence
-from calibrant.inference.measured import Measured, measure_all
-from calibrant.inference.settings import Settings
-from calibrant.inference.statistic import Statistic
-from calibrant.inference.verdict import find_verdict
+from calibrant.decisions import Costs, DecisionTask
+from calibrant.groups import Groups, Segment, groups_of, judge_groups
+from calibrant.inference import (
+    ClassicalNumbers,
+    Evidence,
+    Measured,
+    Settings,
+    Statistic,
+    Verdict,
+    find_classical,
+    find_verdict,
+    measure_all,
+)
 from calibrant.inputs import Source
 from calibrant.joint import Joint
 from calibrant.measures import DistanceBracket
 from calibrant.measures.conventions import Convention, conventions
-from calibrant.monitoring.watch import Watched
+from calibrant.monitoring import Watched
 from calibrant.multiclass import MulticlassDecisionTask
 from calibrant.repair import Choice
 from calibrant.report.advice import advise

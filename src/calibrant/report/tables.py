@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from calibrant.catalogue import CATALOGUE
 from calibrant.groups import Groups, Segment
-from calibrant.inference.measured import Measured
+from calibrant.inference import Measured
 from calibrant.report.sentences import segment_verdict
 from calibrant.words import chance_text, escaped, markdown_table, thousands_text, visible
 
