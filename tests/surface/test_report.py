@@ -398,6 +398,13 @@ def test_segments_are_in_every_form_of_the_report():
     assert "Segments" not in f"{plain}{plain.to_html()}{plain.to_markdown()}"
 
 
+def test_windows_of_numbers_begin_at_round_numbers():
+    y, p = sample(1500)
+    watched = cal.audit(y, p, time=np.arange(1500), draws=19).summary.watched
+    assert [window.start for window in watched.windows][:3] == ["0", "63", "126"]
+    assert watched.windows[-1].rows == 51
+
+
 def test_segments_need_columns_and_enough_rows():
     y, p = sample(60)
     with pytest.raises(cal.errors.InvalidOptionError, match="name them with by="):

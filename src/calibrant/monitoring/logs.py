@@ -171,7 +171,9 @@ def watch_at_large(rows: Rows, time: Times, tolerance: float | None) -> Watched:
         days = max(1, int(np.ceil(length / np.timedelta64(1, "D"))))
         window = f"{days}d"
     elif length > 0:
-        window = f"{float(length):.12g}"
+        # Two digits, rounded up, keep the last time out of a window of its own.
+        step = 10.0 ** (np.floor(np.log10(length)) - 1)
+        window = f"{np.ceil(length / step) * step:.12g}"
     seen = watch(rows.outcome, rows.prediction, time, window=window, tolerance=tolerance)
     return seen.groups[0]
 

@@ -13,7 +13,7 @@ from calibrant.report.sentences import segment_verdict
 from calibrant.words import chance_text, escaped, markdown_table, thousands_text, visible
 
 # Columns of words; all others hold numbers.
-WORDS = {"group", "class", "segment", "measure", "between", "verdict", "settings", "what it asks"}
+WORDS = {"group", "class", "segment", "measure", "verdict", "settings", "what it asks"}
 PERFECT = "perfect forecaster"
 
 
@@ -55,9 +55,9 @@ class Table:
 
 
 def group_table(groups: Groups) -> Table:
-    """Show every group, or class, the strongest evidence first."""
+    """Show every group, or class, the strongest evidence first; classes have the same rows."""
     digits = max(4, 1 - math.floor(math.log10(groups.tolerance)))
-    return Table(
+    table = Table(
         (groups.noun, "rows", "events", "said", "happened", "error", "between", PERFECT, "verdict"),
         tuple(
             (
@@ -74,10 +74,13 @@ def group_table(groups: Groups) -> Table:
             for group in groups
         ),
     )
+    if groups.noun == "group":
+        return table
+    return table.only(*(head for head in table.heads if head != "rows"))
 
 
 def brief_group_table(groups: Groups) -> Table:
-    """Show what fits on a line; all classes have the same rows, and events of their own."""
+    """Show what fits on a line."""
     size = "rows" if groups.noun == "group" else "events"
     heads = (groups.noun, size, "said", "happened", "error", "between", "verdict")
     return group_table(groups).only(*heads)
