@@ -291,7 +291,7 @@ def _of_few_events():
     for score, events, factor in SCORES:
         yield Promise(
             f"interval of the {score} score",
-            f"{events} events, {factor:g} times the truth",
+            f"events expected: {events}, forecasts {'right' if factor == 1 else 'half the truth'}",
             partial(score_misses, score, events, factor),
         )
     for score in ("brier", "log"):
@@ -344,11 +344,11 @@ def _of_comparisons_and_tests():
     )
     for events in (2, 6, 20):
         yield Promise(
-            "test at level 0.01",
+            "approximate test at level 0.01",
             f"Joint of mixed weights, {events} events",
             partial(mixed_weights_reject, events),
             1000,
-            0.01,
+            0.02,
         )
     yield Promise(
         "no segment of a sound forecaster is confirmed",
