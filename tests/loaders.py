@@ -108,9 +108,9 @@ def _stream():
 
 
 def _patched():
-    patches = Multicalibrator("low_degree", tolerance=0.001, held_out=0.1).fit(P, Y, BY).patches_
+    patches = Multicalibrator("low_degree", tolerance=0.001, judge="fit").fit(P, Y, BY).patches_
     base = cal.repair.Platt().fit(P, Y)
-    assert patches.groupings
+    assert patches.patches
     return GroupMap(base, patches, 0.01)
 
 
