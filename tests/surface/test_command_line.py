@@ -100,7 +100,7 @@ def test_missing_values_are_refused_or_dropped(frame, tmp_path):
         ("p,outcome\n0.1,0\n", "a.csv", [], "column 'prediction', got columns p, outcome"),
         ("prediction,outcome\n", "a.csv", [], "at least one row"),
         ("prediction,outcome\nx,0\ny,1\n", "a.csv", [], "numbers"),
-        ("prediction,outcome\n0.1,dry\n0.4,rain\n", "a.csv", [], "pos_label"),
+        ("prediction,outcome\n0.1,dry\n0.4,rain\n", "a.csv", [], "--pos-label"),
         ("not parquet", "a.parquet", [], "readable"),
         ("prediction,outcome\n0.1,0\n", "a.xlsx", [], "must all end in one of"),
         ("prediction,outcome\n,0\n", "a.csv", ["--na", "drop"], "without missing values"),

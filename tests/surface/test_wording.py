@@ -25,7 +25,7 @@ from calibrant.words import count_text, plural
         ),
         (
             InvalidForecastsError("y_true must hold 0 and 1", "2", "name one, pos_label=..."),
-            "--outcome must hold 0 and 1, got 2. Hint: name one, --pos-label ....",
+            "--outcome must hold 0 and 1, got 2. Hint: name one, --pos-label.",
         ),
         (
             InvalidOptionError("window must be a number", "'x'"),

@@ -40,7 +40,7 @@ WORDS = {
 PHRASES = {"these look like percentages: divide by 100": "for percentages use --scale percent"}
 
 _FIRST = re.compile(rf"^({'|'.join(WORDS)})(?= (must|needs?|is for|are for|cannot)\b)")
-_GIVEN = re.compile(rf"(?<!['\"\w])({'|'.join(NAMES | WORDS)})=")
+_GIVEN = re.compile(rf"(?<!['\"\w])({'|'.join(NAMES | WORDS)})=(\.\.\.)?")
 # Words of others stand in quotation marks.
 _NAMED = re.compile(rf"(?<!['\"\w-])({'|'.join(NAMES)})(?!['\"\w])")
 
@@ -55,5 +55,5 @@ def _with_options(text: str) -> str:
     for phrase, other in PHRASES.items():
         text = text.replace(phrase, other)
     text = _FIRST.sub(lambda found: options[found[1]], text)
-    text = _GIVEN.sub(lambda found: f"{options[found[1]]} ", text)
+    text = _GIVEN.sub(lambda found: options[found[1]] + ("" if found[2] else " "), text)
     return _NAMED.sub(lambda found: options[found[1]], text)

@@ -215,7 +215,7 @@ def audit(
     >>> labels = np.where(rng.random(2000) < 0.3, 0, rows.argmax(axis=1))
     >>> result = audit(labels, rows, classes=["cat", "dog", "cow"], draws=99)
     >>> [(group.name, group.state) for group in result.by_class]
-    [('cat', 'miscalibrated'), ('cow', 'miscalibrated'), ('dog', 'miscalibrated')]
+    [('cat', 'miscalibrated'), ('dog', 'miscalibrated'), ('cow', 'miscalibrated')]
     """
     settings = Settings.read(confidence=confidence, draws=draws, tolerance=tolerance, rng=rng)
     roles = Roles(
