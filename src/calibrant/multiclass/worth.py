@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.decisions import as_score
+from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.reductions import ClassWise, class_wise
@@ -38,6 +39,6 @@ def judge(forecasts: ClassForecasts, by_class: ClassWise | None = None) -> Class
         log_loss=float(mass @ losses(as_score("log"), units, units.prediction)),
         brier=float(mass @ losses(as_score("brier"), units, units.prediction)),
         accuracy=float(np.average(hit, weights=forecasts.weight)),
-        top_label_error=float(smooth_calibration_error(forecasts.top_label())),
+        top_label_error=float(smooth_calibration_error(Joint.from_rows(forecasts.guesses()))),
         worst_class_error=by_class.worst,
     )
