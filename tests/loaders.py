@@ -143,7 +143,7 @@ LOADERS = {
         use_group_map,
     ),
     "multicalibrator": (
-        Multicalibrator(tolerance=0.001, held_out=0.1).fit(P, Y, BY).to_json(),
+        Multicalibrator(tolerance=0.001, judge="fit").fit(P, Y, BY).to_json(),
         load,
         use_group_map,
     ),

@@ -16,7 +16,7 @@ PREDICTION = "prediction"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SqlPlan:
     """Columns that steps make one after the other, and the new columns that come of them."""
 
     steps: list[Step]
@@ -117,7 +117,7 @@ def plan_of(
     scale: str,
     mark: str,
     otherwise: str = "null",
-) -> Plan:
+) -> SqlPlan:
     """Write a map in steps: `otherwise` is for what is no probability and not missing."""
     xs = [read_column(column, kind, scale) for column in columns]
     if fitted.classes_ is not None:
@@ -130,17 +130,17 @@ def plan_of(
             for value in values
         ]
         first = {sound: sound_row(list(read))}
-        return Plan([read, first, *steps], dict(zip(names, told, strict=True)))
+        return SqlPlan([read, first, *steps], dict(zip(names, told, strict=True)))
     base = guarded(form_text(form_of_two(fitted), xs[0], kind), xs[0], kind, otherwise)
     if not (isinstance(fitted, GroupMap) and fitted.patches.patches):
-        return Plan([], {names[0]: base})
+        return SqlPlan([], {names[0]: base})
     value = kind.quoted(f"{mark}value")
     return patched_plan(fitted, [{value: base}], value, names[0], kind, mark)
 
 
 def patched_plan(
     fitted: GroupMap, before: list[Step], value: str, name: str, kind: Dialect, mark: str
-) -> Plan:
+) -> SqlPlan:
     """Correct a column that steps before have made, one patch after the other."""
     moved, seen = kind.quoted(f"{mark}moved"), kind.quoted(f"{mark}seen")
     first = {moved: value, seen: f"case when {fitted.patches.seen(kind)} then 1 else 0 end"}
@@ -148,10 +148,10 @@ def patched_plan(
     kept = kind.within(moved, fitted.least, 1 - fitted.least)
     # What is NULL stays so: databases leave it out when they compare.
     told = f"case when {value} is null then null when {seen} = 1 then {kept} else {value} end"
-    return Plan([*before, first, *steps], {name: told})
+    return SqlPlan([*before, first, *steps], {name: told})
 
 
-def nested(source: str, plan: Plan, kind: Dialect) -> str:
+def nested(source: str, plan: SqlPlan, kind: Dialect) -> str:
     """Write the steps around what DuckDB selects from; all columns stay."""
     known: set[str] = set()
     for step in plan.steps:
@@ -165,7 +165,7 @@ def nested(source: str, plan: Plan, kind: Dialect) -> str:
     return f"select *{hidden}, {told} from {source}"  # noqa: S608
 
 
-def _query(table: str, named: Sequence[str], plan: Plan, kind: Dialect, mark: str) -> str:
+def _query(table: str, named: Sequence[str], plan: SqlPlan, kind: Dialect, mark: str) -> str:
     """Write the steps as a chain of common table expressions."""
     columns = list(map(kind.quoted, named))
     known: list[str] = []

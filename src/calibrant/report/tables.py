@@ -18,18 +18,18 @@ PERFECT = "perfect forecaster"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ShownTable:
     """Heads of columns, and cells that are ready to be read."""
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
-    def only(self, *heads: str) -> Table:
+    def only(self, *heads: str) -> ShownTable:
         """Keep some columns, in the order given."""
         places = [self.heads.index(head) for head in heads]
-        return Table(heads, tuple(tuple(row[place] for place in places) for row in self.rows))
+        return ShownTable(heads, tuple(tuple(row[place] for place in places) for row in self.rows))
 
-    def cut(self, start: int, stop: int | None = None) -> Table:
+    def cut(self, start: int, stop: int | None = None) -> ShownTable:
         """Keep some rows."""
         return replace(self, rows=self.rows[start:stop])
 
@@ -54,10 +54,10 @@ class Table:
         return markdown_table(self.heads, rows)
 
 
-def group_table(groups: Groups) -> Table:
+def group_table(groups: Groups) -> ShownTable:
     """Show every group, or class, the strongest evidence first; classes have the same rows."""
     digits = max(4, 1 - math.floor(math.log10(groups.tolerance)))
-    table = Table(
+    table = ShownTable(
         (groups.noun, "rows", "events", "said", "happened", "error", "between", PERFECT, "verdict"),
         tuple(
             (
@@ -79,16 +79,16 @@ def group_table(groups: Groups) -> Table:
     return table.only(*(head for head in table.heads if head != "rows"))
 
 
-def brief_group_table(groups: Groups) -> Table:
+def brief_group_table(groups: Groups) -> ShownTable:
     """Show what fits on a line."""
     size = "rows" if groups.noun == "group" else "events"
     heads = (groups.noun, size, "said", "happened", "error", "between", "verdict")
     return group_table(groups).only(*heads)
 
 
-def measure_table(measured: Measured) -> Table:
+def measure_table(measured: Measured) -> ShownTable:
     """Show every measure beside what a perfect forecaster gets."""
-    return Table(
+    return ShownTable(
         ("measure", "value", PERFECT, "settings", "what it asks"),
         tuple(
             (
@@ -103,9 +103,9 @@ def measure_table(measured: Measured) -> Table:
     )
 
 
-def segment_table(segments: Sequence[Segment]) -> Table:
+def segment_table(segments: Sequence[Segment]) -> ShownTable:
     """Show segments, judged by rows that did not choose them."""
-    return Table(
+    return ShownTable(
         ("segment", "rows", "events", "said", "happened", "chance", "verdict"),
         tuple(
             (
