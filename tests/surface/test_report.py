@@ -414,3 +414,15 @@ def test_segments_need_columns_and_enough_rows():
     assert "none has enough rows" in str(few)
     assert "No combination of the columns has enough rows" in few.to_html()
     assert json.loads(few.to_json())["segments"] == []
+
+
+def test_nothing_within_chance_is_told_as_a_finding():
+    rng = np.random.default_rng(5)
+    p = rng.random(400)
+    sound = cal.audit(rng.random(400) < p, p)
+    assert sound.verdict.pvalue > 0.05
+    for said in (str(sound), sound.to_markdown(), sound.to_html()):
+        assert "The smooth error is within chance, so no range is singled out." in said
+        assert "Most clearly: forecasts" not in said
+    off = cal.audit(rng.random(400) < p**2, p)
+    assert all("Most clearly: forecasts" in said for said in (str(off), off.to_markdown()))

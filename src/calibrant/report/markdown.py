@@ -12,6 +12,7 @@ from calibrant.report.sentences import (
     row_sentence,
     set_sentence,
     verdict_sentence,
+    where_sentence,
 )
 from calibrant.report.summary import Summary
 from calibrant.report.tables import PERFECT, brief_group_table, measure_table, segment_table
@@ -29,7 +30,7 @@ def render_markdown(summary: Summary) -> str:
 def _blocks(summary: Summary) -> Iterator[Iterator[str] | list[str]]:
     yield [f"## {escaped(summary.title)}: {summary.verdict.state}"]
     yield [escaped(verdict_sentence(summary))]
-    yield [escaped(f"{headline(summary)} Most clearly: {summary.where}. {cost_sentence(summary)}")]
+    yield [escaped(f"{headline(summary)} {where_sentence(summary)} {cost_sentence(summary)}")]
     yield measure_table(summary.measured).only("measure", "value", PERFECT).markdown()
     if summary.classes is not None:
         section = summary.classes

@@ -23,6 +23,13 @@ REACH = 1.96
 DETECTABLE = 0.05
 
 
+def where_sentence(summary: Summary) -> str:
+    """Say where forecasts are off; what chance alone would show is not told as a finding."""
+    if summary.verdict.pvalue <= DETECTABLE:
+        return f"Most clearly: {summary.where}."
+    return "The smooth error is within chance, so no range is singled out."
+
+
 def headline(summary: Summary) -> str:
     """Say how many forecasts there are, what they say and what happened."""
     data = summary.data

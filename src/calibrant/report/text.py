@@ -16,6 +16,7 @@ from calibrant.report.sentences import (
     segment_verdict,
     set_sentence,
     verdict_sentence,
+    where_sentence,
 )
 from calibrant.report.summary import HEADLINE, Summary
 from calibrant.report.tables import PERFECT, brief_group_table, measure_table
@@ -46,7 +47,7 @@ def render_text(summary: Summary) -> str:
 def _headline(summary: Summary) -> Iterator[str]:
     yield headline(summary)
     yield verdict_sentence(summary)
-    yield f"Most clearly: {summary.where}."
+    yield where_sentence(summary)
     if summary.classes is not None:
         yield summary.classes.by_class.sentence
         yield set_sentence(summary.classes)
