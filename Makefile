@@ -38,7 +38,7 @@ lint: $(VENV)/developing
 
 slow: $(VENV)/developing ## Size of tests by simulation, and laws on many more examples
 	$(BIN)/python -m pytest -n 2 -m slow
-	EXAMPLES=400 $(BIN)/python -m pytest $(WORKERS) tests/laws tests/oracles tests/survey
+	EXAMPLES=400 $(BIN)/python -m pytest $(WORKERS) -m 'hypothesis and not slow'
 
 bench: $(VENV)/developing ## Speed and memory beside a sort, answers asserted
 	$(BIN)/python benchmarks/run.py $(BENCH)

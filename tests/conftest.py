@@ -10,6 +10,9 @@ import pytest
 
 import programs
 import servers
+from engines import engine, lazy_engine, spark
+
+__all__ = ["engine", "lazy_engine", "spark"]  # fixtures for tests of any room
 
 
 def pytest_addoption(parser):

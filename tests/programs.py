@@ -29,7 +29,7 @@ def needed(folder: Path) -> set[str]:
     marker = re.compile(r"mark\.needs\(\"(\w+)\"\)")
     return {
         name
-        for file in (*folder.rglob("test_*.py"), *folder.rglob("conftest.py"))
+        for file in folder.rglob("*.py")
         for name in marker.findall(file.read_text(encoding="utf-8"))
     }
 

@@ -12,4 +12,6 @@ LD_PRELOAD="$(c++ -print-file-name=libasan.so) $(c++ -print-file-name=libstdc++.
     ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
     PYTHONPATH="$place" PYTHONMALLOC=malloc \
     $python -m pytest -q -p no:cacheprovider --capture=sys \
-    tests/oracles tests/laws tests/surface/test_gate.py
+    tests/test_kernels.py tests/test_families.py tests/laws tests/data/test_input.py \
+    tests/joint tests/measures tests/pooling tests/decisions tests/multiclass tests/repair \
+    tests/groups tests/monitoring tests/online

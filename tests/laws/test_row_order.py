@@ -42,7 +42,7 @@ NO_ROWS = {
     "default_tolerance": "takes a Joint",
     "noise_floors": "takes a Joint",
     "judge_groups": "takes what other functions read",
-    "joints_by": "takes frames, see tests/engines",
+    "joints_by": "takes frames, see tests/joint/test_engine.py",
     "load": "takes stored maps",
     "scorers": "takes no rows",
     "log_audit": "takes an audit",

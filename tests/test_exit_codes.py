@@ -182,7 +182,7 @@ def test_no_room_for_a_copy_of_standard_input_is_no_verdict(sources):
 
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 70])
 def test_the_step_in_the_docs_keeps_the_code(code, tmp_path):
-    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "gate.md").read_text(encoding="utf-8")
     step = textwrap.dedent(page.split("- run: |\n")[1].split("```")[0])
     said = "echo said > summary.md; " if code in {0, 1, 3} else ""
     (tmp_path / "calibrant").write_text(f"#!/bin/sh\n{said}exit {code}\n")
@@ -224,7 +224,7 @@ def test_a_fault_of_ours_asks_to_be_reported_and_shows_where_on_request(sources)
 
 def test_help_and_docs_name_every_code():
     helped = [run_forked(*words, "--help").stdout for words in ([], ["check"], ["watch"])]
-    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "gate.md").read_text(encoding="utf-8")
     for code in ExitCode:
         assert all(f"{code.value}: {code.meaning}" in text for text in helped)
         assert f"| {code.value} | {code.meaning} |" in page

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import words
 from calibrant.catalogue import JOINT_MEASURES
 
 
@@ -84,30 +83,3 @@ def test_forecasts_that_are_all_certain_are_called_so():
 
 def test_one_row_is_enough():
     assert str(cal.audit([1], [0.5])).startswith("1 forecast with 1 different value: on average")
-
-
-def test_flights_load():
-    columns = cal.datasets.flights()
-    assert set(columns) == {"prediction", "outcome", "carrier", "origin", "month", "day"}
-    assert columns["prediction"].size == 166_668
-    assert cal.smooth_calibration_error(columns["outcome"], columns["prediction"]) == pytest.approx(
-        0.0258, abs=5e-5
-    )
-    assert sorted(set(columns["origin"].tolist())) == ["EWR", "JFK", "LGA"]
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (1.0, "1"), (0.5, "0.50"), (0.034, "0.03"), (0.0042, "0.0042"),
-     (0.9981, "0.9981"), (1e-9, "1.0e-09"), (1 - 2.0**-30, "1 - 9.3e-10")],
-)  # fmt: skip
-def test_probabilities_get_the_digits_they_need(value, text):
-    assert words.probability_text(value) == text
-
-
-def test_two_numbers_are_written_so_that_they_differ():
-    assert words.distinct_texts(0.2587, 0.2332) == ("0.26", "0.23")
-    assert words.distinct_texts(0.2511, 0.2514) == ("0.2511", "0.2514")
-    assert words.distinct_texts(0.14, 0.14 + 1e-9) == ("0.14", "0.14")
-    assert words.count_text(1, "row") == "1 row"
-    assert words.count_text(1234567, "row") == "1 234 567 rows"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import pickle
 
 import numpy as np
 import pytest
 
-import calibrant as cal
 import calibrant.online as on
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
@@ -125,40 +123,3 @@ def test_recorded_streams_that_make_no_sense_change_nothing(outcomes, probabilit
     with pytest.raises(InvalidForecastsError):
         recalibrator.run(outcomes, probabilities)
     assert recalibrator.to_json() == before
-
-
-def test_river_pipelines_metrics_and_delays():
-    pytest.importorskip("river")
-    from river import datasets, evaluate, linear_model, metrics, preprocessing
-
-    from calibrant.integrations.river import RiverRecalibrator
-
-    def pipeline(recalibrated):
-        model = linear_model.LogisticRegression()
-        last = RiverRecalibrator(model, cells=10) if recalibrated else model
-        return preprocessing.StandardScaler() | last
-
-    plain, ours = (
-        evaluate.progressive_val_score(datasets.Phishing(), pipeline(on_top), metrics.LogLoss())
-        for on_top in (False, True)
-    )
-    assert ours.get() < plain.get() + 0.1
-
-    model = pipeline(recalibrated=True)
-    rows = list(datasets.Phishing())[:400]
-    said, waiting = [], []
-    for number, (x, y) in enumerate(rows):
-        said.append(model.predict_proba_one(x, key=number)[True])
-        waiting.append((x, y, number))
-        if len(waiting) > 7:
-            first = waiting.pop(0)
-            model.learn_one(first[0], first[1], key=first[2])
-    recalibrator = model["RiverRecalibrator"].recalibrator
-    assert len(recalibrator.outstanding) == 7
-    assert recalibrator.rounds == 393
-    error = 393 * cal.smooth_calibration_error([y for _, y in rows[:393]], said[:393])
-    assert error <= recalibrator.calibration_bound
-    again = pickle.loads(pickle.dumps(model))  # noqa: S301  # our own
-    x = rows[0][0]
-    assert again.predict_proba_one(x) == model.predict_proba_one(x)
-    assert "LogisticRegression" in str(model["RiverRecalibrator"])

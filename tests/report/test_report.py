@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,19 +14,10 @@ import polars as pl
 import pytest
 
 import calibrant as cal
-from calibrant.catalogue import JOINT_MEASURES
-from calibrant.gate import read_limits
-from calibrant.integrations import assert_calibrated, log_audit, scorers
-from calibrant.measures.conventions import conventions
 from commands import run
+from samples import sample
 
 ROOT = Path(__file__).parents[2]
-
-
-def sample(n: int, shift: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    p = rng.uniform(0.1, 0.9, n).round(2)
-    return (rng.random(n) < np.clip(p + shift, 0, 1)).astype(int), p
 
 
 @pytest.fixture
@@ -126,20 +112,6 @@ def test_findings_say_what_the_numbers_say(frame):
     assert [finding.kind for finding in fair.findings][-1] == "passed"
 
 
-def test_conventions_of_other_programs():
-    """p = 1 alone in torchmetrics; the last hundred rows of the exam's script are dropped."""
-    y = np.array([1] * 130 + [0] * 130 + [1] * 70)
-    p = np.array([0.95] * 260 + [1.0] * 70)
-    found = {c.program: c for c in conventions(cal.Joint.from_samples(y, p))}
-    together = abs((130 - 0.95 * 260) + 0) / 330
-    assert found["torchmetrics, BinaryCalibrationError"].value == pytest.approx(together)
-    assert found["netcal, ECE(10)"].value == pytest.approx(abs(200 - 0.95 * 260 - 70) / 330)
-    exam = found["the script of Humanity's Last Exam"]
-    assert "drops the last 130 rows" in exam.how
-    gap = 0.5 - 0.95
-    assert exam.value == pytest.approx(np.sqrt(200 / 330 * gap**2))
-
-
 def test_a_task_says_what_was_promised_and_received():
     task = cal.DecisionTask.from_costs(false_positive=50, false_negative=350)
     y, p = sample(2000, -0.08)
@@ -170,161 +142,6 @@ def test_very_many_levels_are_rounded_for_the_distance():
     assert rounded.lower.bounds[0] <= exact.bounds[1]
     assert exact.bounds[0] <= rounded.lower.bounds[1]
     assert "Forecasts are rounded to 65 536 cells here." in audit.to_html()
-
-
-def test_the_gate_has_three_answers(frame, tmp_path):
-    path = tmp_path / "rows.csv"
-    frame.to_csv(path, index=False)
-    y, p = sample(60_000)
-    fair = tmp_path / "fair.parquet"
-    pd.DataFrame({"prediction": p, "outcome": y}).to_parquet(fair)
-    few = tmp_path / "few.csv"
-    frame.head(40).to_csv(few, index=False)
-    for file, code, state in ((fair, 0, "passed"), (path, 1, "failed"), (few, 3, "cannot tell")):
-        done = run("check", str(file), "--tolerance", "0.02")
-        assert done.returncode == code, done.stderr
-        assert done.stdout.startswith(state)
-    assert run("check", str(path), "--quiet").stdout == ""
-    assert run("check", str(tmp_path / "none.csv")).returncode == 2
-
-
-def test_the_gate_writes_json_and_markdown(frame, tmp_path):
-    path = tmp_path / "rows.csv"
-    frame.to_csv(path, index=False)
-    options = ["--by", "side", "--measure", "smooth_calibration_error=0.3", "--json",
-               str(tmp_path / "gate.json"), "--markdown", "-"]  # fmt: skip
-    done = run("check", str(path), *options)
-    gate = json.loads((tmp_path / "gate.json").read_text())
-    assert done.returncode == gate["exit_code"] == 0
-    assert [check["state"] for check in gate["checks"]] == ["passed", "passed"]
-    assert gate["checks"][0]["limit"] == 0.3
-    assert done.stdout.startswith("## Calibration gate: passed")
-
-
-def test_the_gate_compares_with_a_baseline(frame, tmp_path):
-    new, old = tmp_path / "new.csv", tmp_path / "old.csv"
-    y, p = sample(4000, 0.1)
-    rows = pd.DataFrame({"id": np.arange(4000), "prediction": p, "outcome": y})
-    rows.to_csv(old, index=False)
-    rows.assign(prediction=np.clip(p + 0.1, 0, 1)).sample(frac=1, random_state=1).to_csv(
-        new, index=False
-    )
-    better = run("check", str(new), "--tolerance", "0.2", "--baseline", str(old), "--key", "id")
-    assert better.returncode == 0
-    assert "from the baseline on the same rows" in better.stdout
-    worse = run("check", str(old), "--tolerance", "0.2", "--baseline", str(new), "--key", "id")
-    assert worse.returncode == 1
-    unpaired = run("check", str(old), "--tolerance", "0.2", "--baseline", str(new))
-    assert unpaired.returncode == 1
-    assert "on rows of its own" in unpaired.stdout
-    alone = run("check", str(new), "--baseline", str(old), "--key", "id", "--only-difference")
-    assert alone.returncode == 0
-    assert alone.stdout.count("passed  ") == 1
-    same = run("check", str(old), "--baseline", str(old), "--key", "id", "--only-difference")
-    assert same.returncode == 0
-    assert "changed by +0.0000" in same.stdout
-    assert "(between +0.0000 and +0.0000)" in same.stdout
-    refused = run("check", str(old), "--only-difference")
-    assert (refused.returncode, "needs --baseline" in refused.stderr) == (2, True)
-    twice = tmp_path / "twice.csv"
-    pd.concat([rows, rows]).to_csv(twice, index=False)
-    refused = run("check", str(new), "--baseline", str(twice), "--key", "id")
-    assert refused.returncode == 2
-    assert "--key must name each row" in refused.stderr
-
-
-def test_a_baseline_heeds_clusters(tmp_path):
-    """Copies of rows in clusters add no evidence: the difference is as uncertain as without."""
-    y, p = sample(300, 0.1)
-    rows = pd.DataFrame({"prediction": p, "outcome": y, "day": np.arange(300)})
-    widths = []
-    for times, options in ((1, []), (6, []), (6, ["--cluster", "day"])):
-        old = pd.concat([rows] * times).assign(id=np.arange(300 * times))
-        new = old.assign(prediction=np.clip(old.prediction + 0.05, 0, 1))
-        old.to_csv(tmp_path / "old.csv", index=False)
-        new.to_csv(tmp_path / "new.csv", index=False)
-        json_path = tmp_path / "gate.json"
-        run("check", str(tmp_path / "new.csv"), "--baseline", str(tmp_path / "old.csv"), "--key",
-            "id", "--only-difference", "--json", str(json_path), *options)  # fmt: skip
-        (check,) = json.loads(json_path.read_text())["checks"]
-        widths.append(check["high"] - check["low"])
-    once, careless, clustered = widths
-    assert clustered == pytest.approx(once, rel=0.15)
-    assert careless < 0.7 * once
-
-
-def test_limits_are_read_from_names():
-    assert read_limits([], 0.1) == {"smooth_calibration_error": 0.1}
-    assert read_limits(["a=0.3", "b"], None) == {"a": 0.3, "b": None}
-    for wrong in ("a=x", "a=7"):
-        with pytest.raises(cal.errors.InvalidOptionError):
-            read_limits([wrong], None)
-
-
-def test_assert_calibrated_fails_with_a_sentence():
-    assert_calibrated(*sample(60_000))
-    with pytest.raises(AssertionError, match="Miscalibrated: the smooth calibration error"):
-        assert_calibrated(*sample(3000, 0.2))
-    with pytest.raises(AssertionError, match="cannot tell"):
-        assert_calibrated(*sample(50))
-    assert_calibrated(*sample(50), undecided="pass")
-
-
-def test_scorers_are_negative_errors():
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import cross_val_score
-
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(300, 1))
-    y = rng.random(300) < 1 / (1 + np.exp(-x[:, 0]))
-    for name in ("smooth_calibration_error", "binned_calibration_error"):
-        scores = cross_val_score(LogisticRegression(), x, y, scoring=scorers()[name], cv=3)
-        assert (scores <= 0).all()
-        assert (scores > -0.3).all()
-    assert set(scorers()) == set(JOINT_MEASURES)
-
-
-def test_an_audit_is_logged_to_mlflow(frame, tmp_path, monkeypatch):
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-    import mlflow
-
-    monkeypatch.chdir(tmp_path)
-    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
-    audit = cal.audit(frame, draws=99)
-    with mlflow.start_run() as run:
-        log_audit(audit)
-    client = mlflow.MlflowClient()
-    logged = client.get_run(run.info.run_id).data
-    assert logged.metrics["calibration.smooth_calibration_error"] == audit.verdict.value
-    assert logged.metrics["calibration.low"] == audit.verdict.interval.low
-    assert logged.tags["calibration.verdict"] == audit.verdict.state
-    kept = {file.path for file in client.list_artifacts(run.info.run_id)}
-    assert kept == {"calibration.html", "calibration.json"}
-
-
-SLOW_WRITER = """
-import sys, time
-from calibrant.writing import drafted
-with drafted(sys.argv[1]) as draft:
-    draft.write_text("new r")
-    print("half", flush=True)
-    time.sleep(60)
-"""
-
-
-def test_a_killed_writer_leaves_the_old_file(tmp_path):
-    path = tmp_path / "report.html"
-    path.write_text("old report")
-    writer = subprocess.Popen(
-        [sys.executable, "-c", SLOW_WRITER, str(path)], stdout=subprocess.PIPE, text=True
-    )
-    assert writer.stdout.readline() == "half\n"
-    os.kill(writer.pid, signal.SIGKILL)
-    writer.wait()
-    writer.stdout.close()
-    time.sleep(0.1)
-    assert path.read_text() == "old report"
 
 
 def test_dates_may_be_text(tmp_path):

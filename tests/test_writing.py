@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
+import subprocess
+import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -152,3 +156,27 @@ def test_commands_leave_no_draft(tmp_path):
     assert ended.code == 0, ended
     assert entries(tmp_path) == {"rows.csv", "new.csv", "map.json"}
     assert not any(name.startswith(DRAFT) for name in entries(tmp_path))
+
+
+SLOW_WRITER = """
+import sys, time
+from calibrant.writing import drafted
+with drafted(sys.argv[1]) as draft:
+    draft.write_text("new r")
+    print("half", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_killed_writer_leaves_the_old_file(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("old report")
+    writer = subprocess.Popen(
+        [sys.executable, "-c", SLOW_WRITER, str(path)], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout.readline() == "half\n"
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.wait()
+    writer.stdout.close()
+    time.sleep(0.1)
+    assert path.read_text() == "old report"

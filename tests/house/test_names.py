@@ -7,6 +7,9 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+# Folders of tests that are no room: what holds everywhere, what was published, what takes minutes,
+# the repository itself, and slow clear definitions for others to import.
+NO_ROOM = {"laws", "survey", "reference", "slow", "house", "oracles"}
 # Maps of classes are called like the maps of two outcomes that they extend.
 FOR_BOTH = {"Identity", "Temperature"}
 
@@ -35,3 +38,17 @@ def test_no_test_file_is_named_like_another():
 
 def test_no_file_of_the_package_looks_like_a_test():
     assert [path.name for path in (ROOT / "src").rglob("test*.py")] == []
+
+
+def rooms(folder: Path) -> set[str]:
+    return {path.parent.name for path in folder.glob("*/*.py")}
+
+
+def test_tests_stand_where_their_source_stands():
+    assert rooms(ROOT / "src" / "calibrant") == rooms(ROOT / "tests") - NO_ROOM
+
+
+def test_a_test_beside_the_rooms_is_named_after_a_file_beside_the_rooms():
+    files = {"kernels"} | {path.stem for path in (ROOT / "src" / "calibrant").glob("*.py")}
+    tests = {path.stem.removeprefix("test_") for path in (ROOT / "tests").glob("test_*.py")}
+    assert tests <= files

@@ -1,11 +1,10 @@
-"""One fixture, every engine: the same test runs on real frames of each."""
+"""One fixture, every engine: the same test runs on real frames of each.
+
+conftest.py imports the fixtures; the packages are imported where a frame is made.
+"""
 
 from __future__ import annotations
 
-import duckdb
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 
@@ -30,6 +29,37 @@ def spark():
     session.stop()
 
 
+def of_pandas_nullable(table):
+    import pandas as pd
+    import pyarrow as pa
+
+    nullable = {
+        pa.float64(): pd.Float64Dtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.bool_(): pd.BooleanDtype(),
+        pa.string(): pd.StringDtype(),
+    }
+    return table.to_pandas(types_mapper=nullable.get)
+
+
+def of_pandas_arrow(table):
+    import pandas as pd
+
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def of_polars(table):
+    import polars as pl
+
+    return pl.from_arrow(table)
+
+
+def of_duckdb(table):
+    import duckdb
+
+    return duckdb.from_arrow(table)
+
+
 def of_dask(table):
     import dask.dataframe as dd
 
@@ -39,19 +69,13 @@ def of_dask(table):
 # From an Arrow table to a frame; NaN stays NaN and null stays null where an engine can tell.
 ENGINES = {
     "pandas": lambda table: table.to_pandas(),
-    "pandas nullable": lambda table: table.to_pandas(types_mapper=NULLABLE.get),
-    "pandas arrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
-    "polars": pl.from_arrow,
-    "polars lazy": lambda table: pl.from_arrow(table).lazy(),
+    "pandas nullable": of_pandas_nullable,
+    "pandas arrow": of_pandas_arrow,
+    "polars": of_polars,
+    "polars lazy": lambda table: of_polars(table).lazy(),
     "arrow": lambda table: table,
-    "duckdb": duckdb.from_arrow,
+    "duckdb": of_duckdb,
     "dask": of_dask,
-}
-NULLABLE = {
-    pa.float64(): pd.Float64Dtype(),
-    pa.int64(): pd.Int64Dtype(),
-    pa.bool_(): pd.BooleanDtype(),
-    pa.string(): pd.StringDtype(),
 }
 LAZY = ("polars lazy", "duckdb", "dask")
 # The session is slow to start: a file of tests shares it.

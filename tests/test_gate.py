@@ -1,0 +1,110 @@
+"""The release gate: three answers, its files, its comparison with a baseline."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calibrant as cal
+from calibrant.gate import read_limits
+from commands import run
+from samples import sample
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    y, p = sample(900, 0.1)
+    side = np.where(np.arange(900) % 3 == 0, "<b>left</b>", "right")
+    return pd.DataFrame({"prediction": p, "outcome": y, "side": side, "who": np.arange(900) // 2})
+
+
+def test_the_gate_has_three_answers(frame, tmp_path):
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    y, p = sample(60_000)
+    fair = tmp_path / "fair.parquet"
+    pd.DataFrame({"prediction": p, "outcome": y}).to_parquet(fair)
+    few = tmp_path / "few.csv"
+    frame.head(40).to_csv(few, index=False)
+    for file, code, state in ((fair, 0, "passed"), (path, 1, "failed"), (few, 3, "cannot tell")):
+        done = run("check", str(file), "--tolerance", "0.02")
+        assert done.returncode == code, done.stderr
+        assert done.stdout.startswith(state)
+    assert run("check", str(path), "--quiet").stdout == ""
+    assert run("check", str(tmp_path / "none.csv")).returncode == 2
+
+
+def test_the_gate_writes_json_and_markdown(frame, tmp_path):
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    options = ["--by", "side", "--measure", "smooth_calibration_error=0.3", "--json",
+               str(tmp_path / "gate.json"), "--markdown", "-"]  # fmt: skip
+    done = run("check", str(path), *options)
+    gate = json.loads((tmp_path / "gate.json").read_text())
+    assert done.returncode == gate["exit_code"] == 0
+    assert [check["state"] for check in gate["checks"]] == ["passed", "passed"]
+    assert gate["checks"][0]["limit"] == 0.3
+    assert done.stdout.startswith("## Calibration gate: passed")
+
+
+def test_the_gate_compares_with_a_baseline(frame, tmp_path):
+    new, old = tmp_path / "new.csv", tmp_path / "old.csv"
+    y, p = sample(4000, 0.1)
+    rows = pd.DataFrame({"id": np.arange(4000), "prediction": p, "outcome": y})
+    rows.to_csv(old, index=False)
+    rows.assign(prediction=np.clip(p + 0.1, 0, 1)).sample(frac=1, random_state=1).to_csv(
+        new, index=False
+    )
+    better = run("check", str(new), "--tolerance", "0.2", "--baseline", str(old), "--key", "id")
+    assert better.returncode == 0
+    assert "from the baseline on the same rows" in better.stdout
+    worse = run("check", str(old), "--tolerance", "0.2", "--baseline", str(new), "--key", "id")
+    assert worse.returncode == 1
+    unpaired = run("check", str(old), "--tolerance", "0.2", "--baseline", str(new))
+    assert unpaired.returncode == 1
+    assert "on rows of its own" in unpaired.stdout
+    alone = run("check", str(new), "--baseline", str(old), "--key", "id", "--only-difference")
+    assert alone.returncode == 0
+    assert alone.stdout.count("passed  ") == 1
+    same = run("check", str(old), "--baseline", str(old), "--key", "id", "--only-difference")
+    assert same.returncode == 0
+    assert "changed by +0.0000" in same.stdout
+    assert "(between +0.0000 and +0.0000)" in same.stdout
+    refused = run("check", str(old), "--only-difference")
+    assert (refused.returncode, "needs --baseline" in refused.stderr) == (2, True)
+    twice = tmp_path / "twice.csv"
+    pd.concat([rows, rows]).to_csv(twice, index=False)
+    refused = run("check", str(new), "--baseline", str(twice), "--key", "id")
+    assert refused.returncode == 2
+    assert "--key must name each row" in refused.stderr
+
+
+def test_a_baseline_heeds_clusters(tmp_path):
+    """Copies of rows in clusters add no evidence: the difference is as uncertain as without."""
+    y, p = sample(300, 0.1)
+    rows = pd.DataFrame({"prediction": p, "outcome": y, "day": np.arange(300)})
+    widths = []
+    for times, options in ((1, []), (6, []), (6, ["--cluster", "day"])):
+        old = pd.concat([rows] * times).assign(id=np.arange(300 * times))
+        new = old.assign(prediction=np.clip(old.prediction + 0.05, 0, 1))
+        old.to_csv(tmp_path / "old.csv", index=False)
+        new.to_csv(tmp_path / "new.csv", index=False)
+        json_path = tmp_path / "gate.json"
+        run("check", str(tmp_path / "new.csv"), "--baseline", str(tmp_path / "old.csv"), "--key",
+            "id", "--only-difference", "--json", str(json_path), *options)  # fmt: skip
+        (check,) = json.loads(json_path.read_text())["checks"]
+        widths.append(check["high"] - check["low"])
+    once, careless, clustered = widths
+    assert clustered == pytest.approx(once, rel=0.15)
+    assert careless < 0.7 * once
+
+
+def test_limits_are_read_from_names():
+    assert read_limits([], 0.1) == {"smooth_calibration_error": 0.1}
+    assert read_limits(["a=0.3", "b"], None) == {"a": 0.3, "b": None}
+    for wrong in ("a=x", "a=7"):
+        with pytest.raises(cal.errors.InvalidOptionError):
+            read_limits([wrong], None)
