@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -46,6 +47,15 @@ def rooms(folder: Path) -> set[str]:
 
 def test_tests_stand_where_their_source_stands():
     assert rooms(ROOT / "src" / "calibrant") == rooms(ROOT / "tests") - NO_ROOM
+
+
+def test_files_that_pages_name_are_there():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    named = re.compile(r"`((?:\w+/)+\w+\.(?:py|hpp))`")
+    found = {name for page in pages for name in named.findall(page.read_text(encoding="utf-8"))}
+    assert len(found) > 20
+    folders = [ROOT, ROOT / "src" / "calibrant", ROOT / "tests"]
+    assert [name for name in found if not any((at / name).exists() for at in folders)] == []
 
 
 def test_a_test_beside_the_rooms_is_named_after_a_file_beside_the_rooms():

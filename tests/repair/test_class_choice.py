@@ -58,6 +58,24 @@ def test_frames_and_files_are_read_as_an_audit_reads_them(tmp_path):
         choose(frame, **(named | {"by": "sit"}))
 
 
+def test_frames_and_files_of_classes_are_read_as_an_audit_reads_them(tmp_path):
+    import pandas as pd
+
+    names, weight = ["a", "b", "c"], np.arange(N) % 3.0
+    label, day = np.array(names)[LABEL], np.arange(N) // 7
+    frame = pd.DataFrame(SHARP, columns=names).assign(label=label, weight=weight, day=day)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    beside = {"sample_weight": weight, "clusters": day, "by": {"day": day}}
+    expected = choose(label, SHARP, classes=names, **beside, **FAST)
+    named = {"outcome": "label", "sample_weight": "weight", "clusters": "day", "by": "day"}
+    for data in (frame, tmp_path / "rows.parquet"):
+        assert choose(data, classes=names, **named, **FAST).table == expected.table
+    with pytest.raises(InvalidForecastsError, match="'c'"):
+        choose(frame.drop(columns="c"), classes=names, outcome="label", **FAST)
+    with pytest.raises(InvalidOptionError, match="pos_label"):
+        choose(frame, classes=names, outcome="label", pos_label="a", **FAST)
+
+
 def test_one_kind_of_result():
     two, many = choose(LABEL == 1, SHARP[:, 1], **FAST), choose(LABEL, SHARP, **FAST)
     for choice in (two, many):

@@ -312,6 +312,14 @@ def test_classes_have_every_section_that_two_outcomes_have(full):
     assert {"CAL001", "CAL043", "CAL070"} <= {finding.code for finding in full.findings}
 
 
+def test_no_finding_of_classes_advises_what_is_for_two_outcomes():
+    label, table = forecasts(900, lift=(6, 1, 1))
+    by = {"site": np.array(["north", "south"])[np.arange(900) % 2]}
+    audit = cal.audit(label, table, classes=NAMES, by=by, draws=19)
+    (advice,) = (finding.advice for finding in audit.findings if finding.code == "CAL040")
+    assert advice == "give the model the column"
+
+
 def test_sections_of_classes_look_at_confidence(full):
     label, table = forecasts(900, lift=(6, 1, 1))
     forecast = ClassForecasts.read(label, table, classes=NAMES)

@@ -90,7 +90,7 @@ class Levels:
     group: npt.NDArray[np.intp]
     """Number of the group of each level."""
     joints: list[Joint]
-    """Law of each group in cells."""
+    """Joint of each group in cells."""
     total: Floats
     """Weight of the group of each level."""
     in_order: bool
@@ -106,8 +106,7 @@ class Levels:
         start = np.flatnonzero(np.diff(key[first] // cells, prepend=-1))
         stop = np.append(start[1:], first.size)
         group = np.repeat(np.arange(start.size), stop - start)
-        law = atoms.sums
-        sums = law.weighted().each(lambda entry: np.add.reduceat(entry[order], first))
+        sums = atoms.sums.weighted().each(lambda entry: np.add.reduceat(entry[order], first))
         levels = sums.at(np.clip(sums.moment / sums.weight, 0.0, 1.0))
         joints = [
             Joint(levels.where(slice(a, b)), resolution=cells)
@@ -160,10 +159,10 @@ class Multipliers:
         """Find the moments of the levels."""
         from scipy.special import ndtri
 
-        law = atoms.sums
-        charge = levels.added(law.positives - law.weight * law.prediction)
-        mass = levels.added(law.weight)
-        unit = levels.by_group(levels.added(law.weight_squares) / levels.total)
+        sums = atoms.sums
+        charge = levels.added(sums.positives - sums.weight * sums.prediction)
+        mass = levels.added(sums.weight)
+        unit = levels.by_group(levels.added(sums.weight_squares) / levels.total)
         square = levels.added(atoms.square) / levels.total
         cross = levels.added(atoms.cross) / levels.total
         hidden = (ndtri((1 + confidence) / 2) * unit[levels.group]) ** 2 * mass
@@ -228,10 +227,10 @@ def _deviations(
 def _floors(
     atoms: Atoms, levels: list[Levels], statistic: Statistic, settings: Settings
 ) -> list[Floats]:
-    law, draws = atoms.sums, min(settings.draws, DRAWS_FOR_A_FLOOR)
-    sums = [np.zeros(part.start.size) for part in levels]
-    for count in in_parts(draws, law.weight.size):
-        drawn = draw_positives(law, settings.rng, count) - law.weight * law.prediction
+    sums, draws = atoms.sums, min(settings.draws, DRAWS_FOR_A_FLOOR)
+    added = [np.zeros(part.start.size) for part in levels]
+    for count in in_parts(draws, sums.weight.size):
+        drawn = draw_positives(sums, settings.rng, count) - sums.weight * sums.prediction
         for i, part in enumerate(levels):
-            sums[i] += part.values(statistic, part.added(drawn)).sum(axis=1)
-    return [part / draws for part in sums]
+            added[i] += part.values(statistic, part.added(drawn)).sum(axis=1)
+    return [part / draws for part in added]

@@ -300,7 +300,7 @@ def _chance(w: Floats, p: Floats, y: Floats, cluster: npt.NDArray[np.intp] | Non
 def _chance_of_clusters(
     w: Floats, value: float, coins: float, charge: Floats, cluster: npt.NDArray[np.intp]
 ) -> float:
-    """Two-sided chance by Student's law, with one degree less than equal clusters would be."""
+    """Two-sided chance by Student's t, with one degree less than equal clusters would be."""
     from scipy.special import stdtr
 
     code = np.unique(cluster, return_inverse=True)[1]

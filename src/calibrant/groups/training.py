@@ -106,11 +106,11 @@ class Runs:
 
         These are sums of w, w r, w^2 r^2 and w^2 q (1 - q), r the residual, q the prediction.
         """
-        w, wy, wp, *_ = law = self._between(base.sums)
+        w, wy, wp, *_ = sums = self._between(base.sums)
         if base.squares:
             v, vy, vp, vyp, vpp, vyy = self._between(base.squares)
         else:
-            v, vy, vp, vyp, vpp, vyy = (base.unit * part for part in law)
+            v, vy, vp, vyp, vpp, vyy = (base.unit * part for part in sums)
         a, b = self.alpha, self.beta
         vq, vqq = a * vp + b * v, a * vpp + 2 * a * b * vp + b * b * v
         return np.stack([w, wy - a * wp - b * w, vyy - 2 * (a * vyp + b * vy) + vqq, vq - vqq])

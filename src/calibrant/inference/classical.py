@@ -117,7 +117,7 @@ def classical_numbers(
     Notes
     -----
     Intervals of slope and intercepts are normal with the sandwich variance, robust to clusters, or
-    with that of the fitted coins where it is larger; few clusters widen them as Student's law does.
+    with that of the fitted coins where it is larger; few clusters widen them as Student's t does.
     ICI, E50 and E90 use the Gaussian smoother of smECE at its fixed point, not a loess.
 
     References

@@ -68,7 +68,8 @@ def confidence_interval(
     y_proba : array-like of shape (n,) or (n, 2), optional
         Predicted probabilities of outcome 1; left out with a Joint.
     sample_weight : array-like of shape (n,), optional
-        Weights of the rows. They change the law, not the amount of evidence.
+        Weights of the rows. They change the joint distribution, not the amount of
+        evidence.
     pos_label : object, optional
         The label that counts as outcome 1.
     measure : str or callable, default=smooth_calibration_error
@@ -99,7 +100,7 @@ def confidence_interval(
     A weighted calibration error is the largest of many means; sample and population differ by at
     most the largest deviation of any of those means. That is estimated by the same maximum over
     residuals multiplied by random numbers (a Gaussian multiplier bootstrap), and its quantile is
-    added and subtracted; few clusters widen it as Student's law does. The interval is honest on
+    added and subtracted; few clusters widen it as Student's t does. The interval is honest on
     both sides, also at zero, where resampling the rows would not be; it is wider than needed where
     one test dominates. Where few events were seen z^2 more are mixed in, as in Wilson's interval;
     so they are for scores, where the forecast expects them.

@@ -28,7 +28,7 @@ STEPS = (4.0, 16.0, 64.0)
 class Side:
     """Charges of one forecaster, all together and by unit of drawing and level."""
 
-    law: Joint
+    joint: Joint
     charge: Floats
     """Of each level."""
     by_unit: Any
@@ -59,10 +59,10 @@ def find_reaches(
     rows = pair[0]
     size = rows.prediction.size
     cells = RESOLUTION if size <= MANY_ROWS else FEW_CELLS
-    laws = [Joint.from_rows(rows, cells) for rows in pair]
+    joints = [Joint.from_rows(rows, cells) for rows in pair]
     levels = [
-        np.searchsorted(cell_index(law.prediction, cells), cell_index(rows.prediction, cells))
-        for rows, law in zip(pair, laws, strict=True)
+        np.searchsorted(cell_index(joint.prediction, cells), cell_index(rows.prediction, cells))
+        for rows, joint in zip(pair, joints, strict=True)
     ]
     weight = np.ones(size) if rows.weight is None else rows.weight
     share = weight / weight.sum()
@@ -75,18 +75,18 @@ def find_reaches(
     spread = wilson * np.sqrt(share) * _shrunk(alike)
     sides = [
         Side(
-            law,
-            charges_of(law),
-            _by(unit, level, share * (outcome - law.prediction[level]) * scale, law),
-            _by(alike, level, spread, law),
+            joint,
+            charges_of(joint),
+            _by(unit, level, share * (outcome - joint.prediction[level]) * scale, joint),
+            _by(alike, level, spread, joint),
         )
-        for law, level in zip(laws, levels, strict=True)
+        for joint, level in zip(joints, levels, strict=True)
     ]
     shares = np.asarray(np.bincount(unit, share * scale), dtype=np.float64)
     few = 1.0
     if cluster is not None:
         few = np.sqrt(shares.size / (shares.size - 1)) * widening(shares, 1 - confidence)
-    apart, both = [], Both.of(*laws)
+    apart, both = [], Both.of(*joints)
     errors = Errors(sides, statistic)
     for count in in_parts(draws, max(shares.size, int(alike.max()) + 1, cells)):
         drawn = rng.standard_normal((count, shares.size)) * few
@@ -117,7 +117,7 @@ class Errors:
         self.moved: list[list[Floats]] = [[] for _ in STEPS]
 
     def _values(self, side: Side, charges: Floats) -> Floats:
-        return self.statistic.values(side.law, charges)
+        return self.statistic.values(side.joint, charges)
 
     def add(self, noise: list[Floats]) -> None:
         """Take deviations of both sides, one row per draw."""
@@ -215,7 +215,9 @@ def _shrunk(kind: npt.NDArray[np.intp]) -> Floats:
     return 1 / np.sqrt(np.bincount(kind))[kind]
 
 
-def _by(unit: npt.NDArray[np.intp], level: npt.NDArray[np.intp], charge: Floats, law: Joint) -> Any:
+def _by(
+    unit: npt.NDArray[np.intp], level: npt.NDArray[np.intp], charge: Floats, joint: Joint
+) -> Any:
     from scipy.sparse import coo_array
 
-    return coo_array((charge, (unit, level)), shape=(int(unit.max()) + 1, len(law))).tocsr()
+    return coo_array((charge, (unit, level)), shape=(int(unit.max()) + 1, len(joint))).tocsr()

@@ -1,4 +1,4 @@
-"""Intervals for mean scores: plain means, so the normal law does, helped where events are few."""
+"""Intervals for mean scores: plain means, nearly normal, helped where events are few."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def mean_and_reach(
 
     Where few events were seen the sample hides its own spread: as in Wilson's interval z^2 more
     events are mixed in, where the forecasts expect them (those forecasts that make it wider). Few
-    clusters widen the reach as Student's law does.
+    clusters widen the reach as Student's t does.
     """
     from scipy.special import ndtri
 

@@ -153,9 +153,9 @@ class Noise:
     def reach(self, confidence: float) -> Floats:
         """Half-widths of intervals that hold at once.
 
-        The largest deviation of a group, as a multiple of its mean, has nearly the same law in
-        every group; the quantile of its maximum over groups widens all intervals alike (a
-        studentised maximum).
+        The largest deviation of a group, as a multiple of its mean, has nearly the same
+        distribution in every group; the quantile of its maximum over groups widens all intervals
+        alike (a studentised maximum).
         """
         scale = self.scale[:, np.newaxis]
         relative = np.divide(

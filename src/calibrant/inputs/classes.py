@@ -8,21 +8,11 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.data.classes import ROUNDED_SUM_TOLERANCE
 from calibrant.data.input import as_array, as_floats
 from calibrant.errors import InvalidForecastsError
 from calibrant.inputs.roles import Roles
 from calibrant.joint.classes import ClassForecasts
-
-# Probabilities in files are rounded: rows may sum to one within this.
-SUM_TOLERANCE = 1e-3
-
-
-def holds_classes(y_proba: object) -> bool:
-    """Whether each row holds more than two probabilities."""
-    shape = getattr(y_proba, "shape", None)
-    if shape is None:
-        shape = as_array(y_proba, "y_proba").shape
-    return len(shape) == 2 and shape[1] > 2
 
 
 def read_class_columns(
@@ -41,7 +31,7 @@ def read_class_columns(
         table / 100 if percent else table,
         classes=list(classes),
         sample_weight=roles.weight,
-        sum_tolerance=SUM_TOLERANCE,
+        sum_tolerance=ROUNDED_SUM_TOLERANCE,
     )
 
 

@@ -20,11 +20,11 @@ from calibrant.data.rows import Given, Rows
 from calibrant.data.splits import canonical_order
 from calibrant.data.times import Times, checked_times, read_dates
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.inputs.classes import holds_classes, read_class_columns, without_words
+from calibrant.inputs.classes import read_class_columns, without_words
 from calibrant.inputs.roles import Roles
 from calibrant.inputs.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
 from calibrant.joint import Joint
-from calibrant.joint.classes import ClassForecasts, as_forecasts
+from calibrant.joint.classes import ClassForecasts, are_classes, as_forecasts
 from calibrant.words import count_text
 
 Columns = dict[str, Any]
@@ -140,7 +140,7 @@ def read(
 def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, title: str) -> Source:
     """Check outcomes and predictions; more than two columns are classes."""
     held = replace(roles, by=roles.labels_by())
-    many = isinstance(data, ClassForecasts) or roles.classes is not None or holds_classes(y_proba)
+    many = are_classes(data, y_proba, roles.classes)
     if many:
         roles.refuse_with_classes(labels)
     if labels.negative or labels.missing:

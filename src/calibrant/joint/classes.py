@@ -293,18 +293,18 @@ def as_forecasts(
     return y_true
 
 
-def are_classes(y_proba: object, classes: object = None) -> bool:
+def are_classes(y_true: object, y_proba: object, classes: object = None) -> bool:
     """Whether forecasts are rows of probabilities of classes, not of one outcome.
 
     They are if they have more than two columns, or if names of classes come with them.
     """
-    if isinstance(y_proba, ClassForecasts) or classes is not None:
+    if classes is not None or any(isinstance(part, ClassForecasts) for part in (y_true, y_proba)):
         return True
     if y_proba is None or isinstance(y_proba, Joint):
         return False
     shape = getattr(y_proba, "shape", None)
     if shape is None and isinstance(y_proba, Sequence) and len(y_proba):
         first = y_proba[0]
-        wide = isinstance(first, Sequence | np.ndarray) and not isinstance(first, str)
+        wide = hasattr(first, "__len__") and not isinstance(first, str | bytes)
         shape = (len(y_proba), len(first)) if wide else (len(y_proba),)
     return shape is not None and len(shape) == 2 and int(shape[1]) > 2

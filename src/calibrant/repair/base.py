@@ -82,7 +82,7 @@ class RecalibrationMap(Estimator):
         given: Joint | ClassForecasts
         if isinstance(y_proba, Joint):
             given = y_proba
-        elif self.for_two and not are_classes(y_proba, classes):
+        elif self.for_two and not are_classes(y_true, y_proba, classes):
             given = Joint.from_rows(Given.read(y_true, y_proba, sample_weight, pos_label))
         else:
             refuse_pos_label(pos_label)

@@ -144,8 +144,9 @@ def choose(
     ----------
     y_true : Joint, ClassForecasts, array-like of shape (n,), frame, or paths of files
         A Joint whose rows weigh the same within each level, forecasts of classes read before, or
-        the outcomes: 0 and 1, or labels of classes. A frame or files hold columns of two outcomes;
-        `by`, `sample_weight`, `clusters` and `time` are then names of columns.
+        the outcomes: 0 and 1, or labels of classes. A frame or files hold columns, those of
+        `classes` or that of `prediction`; `by`, `sample_weight`, `clusters` and `time` are then
+        names of columns.
     y_proba : array-like of shape (n,), (n, 2) or (n, K), optional
         Predicted probabilities of outcome 1, or rows of probabilities of K classes; left out with
         anything but outcomes.
@@ -153,7 +154,8 @@ def choose(
         Groups of rows, of which the worst is told before and after. A map with patches for groups
         is looked for by `calibrant.groups.repair_by_group`.
     classes : sequence of length K, optional
-        Names of the classes in the order of the columns; two columns are then classes, too.
+        Names of the classes in the order of the columns, and of the columns of a frame or of
+        files; two columns are then classes, too.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows.
     pos_label : object, optional
@@ -219,21 +221,21 @@ def choose(
     ('Temperature', 2)
     """
     settings = Settings.read(confidence=confidence, draws=draws, rng=rng)
-    of_classes = isinstance(y_true, ClassForecasts) or are_classes(y_proba, classes)
+    of_classes = are_classes(y_true, y_proba, classes)
     rule = read_score(score, classes=of_classes)
     if of_classes:
         refuse_pos_label(pos_label)
         _refuse_task(task)
-        split = Split(folds, clusters, time, _named(by))
+    split = Split(folds, clusters, time, _named(by))
+    if y_proba is None and not isinstance(y_true, Joint | ClassForecasts):
+        roles = Roles(prediction, outcome, sample_weight, clusters, by, time, classes=classes)
+        y_true, y_proba, sample_weight, split = _read_table(y_true, roles, pos_label, folds)
+        classes = pos_label = None
+    if of_classes:
         read = (y_true, y_proba, classes, sample_weight)
         units, labels = read_class_units(read, split, settings.rng)
     else:
-        if y_proba is None and not isinstance(y_true, Joint):
-            roles = Roles(prediction, outcome, sample_weight, clusters, by, time)
-            given, split = _read_table(y_true, roles, pos_label, folds)
-        else:
-            given = (y_true, y_proba, sample_weight, pos_label)
-            split = Split(folds, clusters, time, _named(by))
+        given = (y_true, y_proba, sample_weight, pos_label)
         units, labels = read_units(given, split, settings.rng)
     candidates = candidates_of(maps, units.classes)
     return choose_among(units, labels, candidates, rule, task, settings)
@@ -297,8 +299,11 @@ def _named(by: object) -> dict[str, Any]:
 
 def _read_table(
     data: object, roles: Roles, pos_label: object, folds: int
-) -> tuple[tuple[object, object, object, object], Split]:
-    """Read columns of a frame or of files; rows may be so many that only their sums are known."""
+) -> tuple[object, object, object, Split]:
+    """Read columns of a frame or of files; rows may be so many that only their sums are known.
+
+    What is read are forecasts of classes, a Joint, or outcomes, predictions and weights.
+    """
     if not are_paths(data) and column_names(data) is None:
         raise InvalidForecastsError(
             "a choice takes a Joint, ClassForecasts, outcomes and predictions, a frame, or paths",
@@ -313,10 +318,12 @@ def _read_table(
                 f"{source.joint.row_count} rows",
                 "leave by out, or choose on a part of the rows",
             )
-        return (source.joint, None, None, None), Split(folds)
-    rows = source.rows
+        return source.joint, None, None, Split(folds)
     split = Split(folds, source.clusters, source.times, dict(source.by))
-    return (rows.outcome, rows.prediction, rows.weight, None), split
+    if source.classes is not None:
+        return source.classes, None, None, split
+    rows = source.rows
+    return rows.outcome, rows.prediction, rows.weight, split
 
 
 def _refuse_task(task: object) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from calibrant.data.classes import ROUNDED_SUM_TOLERANCE
 from calibrant.errors import InvalidOptionError
 from calibrant.regression import LEAST
 from calibrant.repair.class_forms import AnyForm, ClassLines, Softmax
 from calibrant.repair.export import HIGHEST, LOWEST, PERCENT, form_text
 from calibrant.repair.quoting import Dialect, docstring, number_text
 
-# How far from one a row may sum: files hold probabilities that were rounded.
-SUM_TOLERANCE = 1e-3
 # Beyond such exponents nothing is left of a double, or a database refuses them.
 MOST_EXPONENT = 600.0
 # So many logarithms at most stand in the expressions of all classes.
@@ -77,7 +76,7 @@ def class_python(form: AnyForm, classes: Sequence[object], name: str, doc: str, 
         unit=100.0 if scale == PERCENT else 1.0,
         low=LOWEST,
         high=HIGHEST,
-        gap=SUM_TOLERANCE,
+        gap=ROUNDED_SUM_TOLERANCE,
     )
     if isinstance(form, Softmax):
         # One row of a matrix for each new score.
@@ -96,7 +95,7 @@ def sound_row(columns: Sequence[str]) -> str:
     """Write 1 for a row of probabilities that sum to one, 0 for another, NULL if one is missing."""
     one, low, high = number_text(1.0), number_text(LOWEST), number_text(HIGHEST)
     inside = [f"{x} >= {low} and {x} <= {high}" for x in columns]
-    total = f"abs({' + '.join(columns)} - {one}) <= {number_text(SUM_TOLERANCE)}"
+    total = f"abs({' + '.join(columns)} - {one}) <= {number_text(ROUNDED_SUM_TOLERANCE)}"
     missing = " or ".join(f"{x} is null" for x in columns)
     return f"case when {missing} then null when {' and '.join([*inside, total])} then 1 else 0 end"
 

@@ -221,9 +221,9 @@ class VennAbers(RecalibrationMap):
     """Two isotonic regressions per prediction, one for each outcome it might have.
 
     The prediction joins the rows once with outcome 0 and once with outcome 1; the two fitted values
-    are an interval of probabilities of which one is perfectly calibrated, whatever the law of the
-    rows, if rows are exchangeable. The map returns one value of the interval, high / (1 - low +
-    high), which the log score regrets least. It is never exactly 0 or 1.
+    are an interval of probabilities of which one is perfectly calibrated, whatever the
+    distribution of the rows, if rows are exchangeable. The map returns one value of the interval,
+    high / (1 - low + high), which the log score regrets least. It is never exactly 0 or 1.
 
     References
     ----------

@@ -174,12 +174,9 @@ def _groups(summary: Summary) -> Iterator[Finding]:
     if groups is None:
         return
     if groups.failing:
-        yield Finding(
-            "CAL040",
-            ISSUE,
-            groups.sentence,
-            "recalibrate by group (calibrant repair FILE --by), or give the model the column",
-        )
+        by_group = "recalibrate by group (calibrant repair FILE --by), or "
+        advice = f"{by_group if summary.classes is None else ''}give the model the column"
+        yield Finding("CAL040", ISSUE, groups.sentence, advice)
     else:
         yield Finding("CAL042", PASSED, groups.sentence)
     small = sum(group.small for group in groups)
