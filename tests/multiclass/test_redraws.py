@@ -105,7 +105,7 @@ def test_a_class_that_cannot_happen_and_does_is_certainly_off():
     rng = np.random.default_rng(6)
     table = np.column_stack([rng.dirichlet(np.ones(3), 300), np.zeros(300)])
     blank = ClassForecasts.read(np.zeros(300, int), table)
-    label = redraws.draw_labels(blank, rng)
+    label = next(redraws.redraws(blank, 1, rng))
     label[:3] = 3
     found = surprise.class_pvalues(blank.relabelled(label), 99, rng)
     assert found[3] == 1 / 100

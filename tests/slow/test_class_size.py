@@ -15,7 +15,7 @@ from calibrant.multiclass import (
     canonical_calibration_error,
     projected_smooth_calibration_error,
 )
-from calibrant.multiclass.redraws import draw_labels
+from calibrant.multiclass.redraws import redraws
 from calibrant.multiclass.surprise import class_pvalues
 from calibrant.multiclass.verdicts import judge_classes
 
@@ -53,7 +53,7 @@ def test_a_perfect_forecaster_is_rarely_accused(measure, rows, classes, samples,
         table = maker(rng, rows, classes)
         weight = rng.exponential(size=rows) if weighted else None
         blank = ClassForecasts.read(np.zeros(rows, int), table, sample_weight=weight)
-        forecasts = blank.relabelled(draw_labels(blank, rng))
+        forecasts = blank.relabelled(next(redraws(blank, 1, rng)))
         test = calibration_test(forecasts, measure=measure, draws=DRAWS, rng=seed)
         assert test.exact
         accused += test.pvalue <= LEVEL
@@ -93,7 +93,7 @@ def test_classes_that_are_right_are_rarely_surprising(weighted, off):
             true[:, 0], true[:, 1] = 0, table[:, 0] + table[:, 1]
         weight = rng.exponential(size=rows) if weighted else None
         blank = ClassForecasts.read(np.zeros(rows, int), true, sample_weight=weight)
-        label = draw_labels(blank, rng)
+        label = next(redraws(blank, 1, rng))
         forecasts = ClassForecasts.read(label, table, sample_weight=weight)
         pvalue = class_pvalues(forecasts, DRAWS, np.random.default_rng(seed))
         failed += (pvalue[2:] <= LEVEL).any()
@@ -108,7 +108,7 @@ def _accused(maker, rows, classes, samples):
     failed = 0
     for seed in range(samples):
         blank = ClassForecasts.read(np.zeros(rows, int), maker(rng, rows, classes))
-        forecasts = blank.relabelled(draw_labels(blank, rng))
+        forecasts = blank.relabelled(next(redraws(blank, 1, rng)))
         generator = np.random.default_rng(seed)
         judged = judge_classes(forecasts, None, Settings(draws=199, tolerance=0.02, rng=generator))
         failed += any(group.low > 0 for group in judged)

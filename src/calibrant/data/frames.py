@@ -50,11 +50,6 @@ def column_names(values: object) -> tuple[str, ...] | None:
     return tuple(native.collect_schema().names())
 
 
-def is_lazy(values: object) -> bool:
-    """Whether a dataframe is only planned."""
-    return isinstance(nw.from_native(values, pass_through=True), nw.LazyFrame)
-
-
 def as_values(values: object) -> object:
     """Values of a column or a table of pandas, Polars, Arrow and their kin; all else as it is."""
     native = nw.from_native(values, pass_through=True, allow_series=True)

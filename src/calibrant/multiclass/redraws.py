@@ -14,11 +14,6 @@ from calibrant.joint.classes import ClassForecasts
 FEW_CLASSES = 2**5
 
 
-def draw_labels(forecasts: ClassForecasts, rng: np.random.Generator) -> Indices:
-    """Draw one label per row from the probabilities of the row."""
-    return next(redraws(forecasts, 1, rng))
-
-
 def redraws(forecasts: ClassForecasts, draws: int, rng: np.random.Generator) -> Iterator[Indices]:
     """Draw one label per row, many times."""
     for labels in redraws_in_parts(forecasts, draws, rng):
