@@ -20,12 +20,22 @@ from calibrant.data.rows import Given
 from calibrant.groups import audit_groups, find_segments, judge_groups
 from calibrant.inference import classical_numbers
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.gap import Ranges
 from calibrant.inference.ratio import find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 
 SMOOTH = "smooth_calibration_error"
 GRID = np.arange(1, 50) / 50
+SHAPES = {
+    "right": lambda p: p,
+    "slope 0.7": lambda p: expit(0.7 * logit(p)),
+    "slope 0.4": lambda p: expit(0.4 * logit(p)),
+    "waves": lambda p: np.clip(p + 0.15 * np.sin(6 * np.pi * p), 0, 1),
+    "shift": lambda p: np.clip(p + 0.05, 0, 1),
+    "twice": lambda p: np.minimum(2 * p, 1),
+    "half": lambda p: p / 2,
+}
 RARE_GRID = 0.04 * 10 ** np.linspace(-2, 0, 40)
 
 
@@ -207,9 +217,10 @@ PAIRS = {
 }
 
 
-def _true_error(prediction, chance):
+def _true_error(prediction, chance, weight=None):
     levels, place = np.unique(prediction, return_inverse=True)
-    charges = np.bincount(place, (chance - prediction) / prediction.size)[np.newaxis, :]
+    weight = np.ones(prediction.size) if weight is None else weight
+    charges = np.bincount(place, weight * (chance - prediction) / weight.sum())[np.newaxis, :]
     law = cal.Joint.from_counts(levels, np.ones(levels.size), np.zeros(levels.size))
     return float(cal.CATALOGUE[SMOOTH].batch.function(law, charges)[0])
 
@@ -246,6 +257,112 @@ def clustered_segment_is_confirmed(rng):
     by = {"site": rng.integers(0, 4, 150)[cluster].astype(str), "age": rng.random(150)[cluster]}
     found = find_segments(together(rng, cluster, 0.5) < p, p, by, clusters=cluster, rng=rng)
     return any(segment.confirmed for segment in found)
+
+
+def shaped(rng, n, shape, kind):
+    """Forecasts, outcomes, their chances, and what lies beside them: weights or clusters."""
+    if kind == "rare":
+        p = np.clip(0.01 * np.exp(rng.normal(size=n) - 0.5), 1e-5, 0.9)
+    else:
+        p = rng.random(n)
+    if kind == "ties":
+        p = p.round(1).clip(0.05, 0.95)
+    chance = SHAPES[shape](p)
+    weight = np.exp(rng.normal(size=n)) if kind == "weights" else None
+    cluster = np.arange(n) % (n // 10) if kind == "clusters" else None
+    uniform = rng.random(n) if cluster is None else together(rng, cluster, 0.3)
+    return p, (uniform < chance).astype(int), chance, weight, cluster
+
+
+def true_gap(ranges, joint, p, chance, weight):
+    """Typical gap of the chances over the ranges that a sample was cut into."""
+    weight = np.ones(p.size) if weight is None else weight
+    start = joint.prediction[ranges.first]
+    index = np.maximum(np.searchsorted(start, p, "right") - 1, 0)
+    charge = np.bincount(index, weight * (chance - p), start.size) / weight.sum()
+    return float(np.sqrt((charge**2 / ranges.mass).sum()))
+
+
+def gap_misses(n, shape, kind, rng):
+    """Whether the interval of the typical gap misses the truth."""
+    p, y, chance, weight, cluster = shaped(rng, n, shape, kind)
+    evidence = Evidence.read(y, p, weight, None, cluster)
+    truth = true_gap(Ranges.of(evidence), evidence.joint, p, chance, weight)
+    found = cal.typical_gap(y, p, sample_weight=weight, clusters=cluster, draws=499, rng=rng)
+    return not found.low - 1e-6 <= truth <= found.high + 1e-6
+
+
+def verdict_is_wrong(n, shape, kind, factor, rng):
+    """Whether a verdict is wrong by tolerances so many times the true error and the true gap."""
+    p, y, chance, weight, cluster = shaped(rng, n, shape, kind)
+    error = _true_error(p, chance, weight)
+    evidence = Evidence.read(y, p, weight, None, cluster)
+    gap = true_gap(Ranges.of(evidence), evidence.joint, p, chance, weight)
+    found = cal.verdict(
+        y, p, sample_weight=weight, clusters=cluster, tolerance=min(1.0, factor * error),
+        gap_tolerance=min(1.0, factor * gap), draws=299, rng=rng,
+    )  # fmt: skip
+    return found.state == ("miscalibrated" if factor > 1 else "calibrated")
+
+
+def sound_forecasts_are_called_wrong(n, kind, rng):
+    """Whether calibrated forecasts are called miscalibrated, by the default tolerances."""
+    p, y, _, weight, cluster = shaped(rng, n, "right", kind)
+    found = cal.verdict(y, p, sample_weight=weight, clusters=cluster, draws=299, rng=rng)
+    return found.state == "miscalibrated"
+
+
+def default_test_rejects(n, kind, rng):
+    """Whether the default test rejects calibrated forecasts at the level 0.05."""
+    p, y, _, weight, cluster = shaped(rng, n, "right", kind)
+    test = cal.calibration_test(y, p, sample_weight=weight, clusters=cluster, draws=199, rng=rng)
+    return test.pvalue <= 0.05
+
+
+def _of_verdicts():
+    for n, kind in (
+        (50, "plain"),
+        (200, "weights"),
+        (200, "ties"),
+        (300, "clusters"),
+        (500, "rare"),
+    ):
+        yield Promise(
+            "default test at level 0.05",
+            f"{n} rows, {kind}",
+            partial(default_test_rejects, n, kind),
+            400,
+        )
+        yield Promise(
+            "sound forecasts are not called miscalibrated",
+            f"{n} rows, {kind}",
+            partial(sound_forecasts_are_called_wrong, n, kind),
+            200,
+        )
+    for n, shape, kind in (
+        (50, "slope 0.4", "plain"), (200, "right", "plain"), (200, "slope 0.4", "plain"),
+        (1000, "slope 0.7", "plain"), (1000, "waves", "plain"), (300, "slope 0.4", "weights"),
+        (300, "slope 0.4", "ties"), (1000, "slope 0.4", "clusters"), (1000, "right", "clusters"),
+        (500, "right", "rare"), (500, "twice", "rare"), (2000, "twice", "rare"),
+        (2000, "half", "rare"),
+    ):  # fmt: skip
+        yield Promise(
+            "interval of the typical gap",
+            f"{n} rows, {kind}, {shape}",
+            partial(gap_misses, n, shape, kind),
+            400,
+        )
+    for factor in (0.95, 1.05):
+        for n, shape, kind in (
+            (500, "slope 0.7", "plain"), (500, "waves", "plain"), (500, "shift", "weights"),
+            (1000, "slope 0.7", "clusters"), (2000, "twice", "rare"),
+        ):  # fmt: skip
+            yield Promise(
+                f"verdict by tolerances of {factor} times the truth",
+                f"{n} rows, {kind}, {shape}",
+                partial(verdict_is_wrong, n, shape, kind, factor),
+                300,
+            )
 
 
 def _of_clusters_and_groups():
@@ -359,6 +476,7 @@ def _of_comparisons_and_tests():
 
 
 PROMISES = [
+    *_of_verdicts(),
     *_of_clusters_and_groups(),
     *_of_few_events(),
     *_of_regressions(),

@@ -45,8 +45,8 @@ def test_the_gate_writes_json_and_markdown(frame, tmp_path):
     done = run("check", str(path), *options)
     gate = json.loads((tmp_path / "gate.json").read_text())
     assert done.returncode == gate["exit_code"] == 0
-    assert [check["state"] for check in gate["checks"]] == ["passed", "passed"]
-    assert gate["checks"][0]["limit"] == 0.3
+    assert [check["state"] for check in gate["checks"]] == ["passed"] * 3
+    assert [check["limit"] for check in gate["checks"]] == [0.3, 0.6, 0.3]
     assert done.stdout.startswith("## Calibration gate: passed")
 
 
@@ -100,6 +100,19 @@ def test_a_baseline_heeds_clusters(tmp_path):
     once, careless, clustered = widths
     assert clustered == pytest.approx(once, rel=0.15)
     assert careless < 0.7 * once
+
+
+@pytest.mark.parametrize(("options", "code"), [([], 1), (["--gap-tolerance", "1"], 0)])
+def test_the_gate_sees_waves_unless_told_not_to(tmp_path, options, code):
+    rng = np.random.default_rng(0)
+    p = rng.random(40_000)
+    y = rng.random(40_000) < np.clip(p + 0.2 * np.sin(8 * np.pi * p), 0, 1)
+    path = tmp_path / "waves.csv"
+    pd.DataFrame({"prediction": p, "outcome": y.astype(int)}).to_csv(path, index=False)
+    done = run("check", str(path), *options)
+    assert done.returncode == code, done.stdout
+    assert ("failed       typical gap: " in done.stdout) == (not options)
+    assert "passed       smooth calibration error: " in done.stdout
 
 
 def test_limits_are_read_from_names():

@@ -88,6 +88,7 @@ __all__ = [
     "smooth_calibration_error",
     "smoothed_curve",
     "surrogate_interval_calibration_error",
+    "typical_gap",
     "u_calibration_error",
     "upper_distance_to_calibration",
     "verdict",

@@ -27,7 +27,7 @@ from calibrant.joint.classes import ClassForecasts
 from calibrant.multiclass import judge_classes
 from calibrant.options import check_share
 from calibrant.stages import Tell, silent
-from calibrant.words import count_text, escaped, markdown_table
+from calibrant.words import capital, count_text, escaped, markdown_table
 
 PASSED, FAILED, CANNOT_TELL = "passed", "failed", "cannot tell"
 EXIT_CODES = {
@@ -186,15 +186,26 @@ def _measures(
     for name, limit in limits.items():
         own = replace(settings, tolerance=limit)
         verdict = find_verdict(evidence, Statistic.of(name), own)
+        error, gap = verdict.interval, verdict.gap
         yield Check(
             f"{name.replace('_', ' ')}{about}",
-            STATES.get(verdict.state, CANNOT_TELL),
-            verdict.sentence,
-            verdict.value,
-            verdict.interval.low,
-            verdict.interval.high,
+            STATES.get(verdict.error_state, CANNOT_TELL),
+            f"{capital(verdict.error_sentence)}. {verdict.outlook}".strip(),
+            error.value,
+            error.low,
+            error.high,
             verdict.tolerance,
         )
+        if gap is not None and gap.tolerance < 1:
+            yield Check(
+                f"typical gap{about}",
+                STATES.get(gap.state, CANNOT_TELL),
+                f"{capital(gap.sentence)}.",
+                gap.interval.value,
+                gap.interval.low,
+                gap.interval.high,
+                gap.tolerance,
+            )
 
 
 def _groups(

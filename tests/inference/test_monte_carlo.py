@@ -9,7 +9,11 @@ import pytest
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
+from calibrant.inference.evidence import Evidence
+from calibrant.inference.statistic import Statistic
 from calibrant.joint.draws import draw_positives
+
+SMOOTH = "smooth_calibration_error"
 
 
 def sample(n: int, shift: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -27,7 +31,8 @@ def test_pvalue_counts_ties_against_the_forecaster():
     """With certain forecasts every redraw scores what the sample scores: nothing is shown."""
     test = cal.calibration_test([0, 1, 1], [0.0, 1.0, 1.0], draws=99, rng=0)
     assert test.pvalue == 1.0
-    assert test.statistic == test.noise_floor == test.excess == 0.0
+    smooth = test.headline
+    assert smooth.statistic == smooth.noise_floor == smooth.excess == 0.0
 
 
 def test_a_contradicted_certainty_is_always_found():
@@ -35,18 +40,18 @@ def test_a_contradicted_certainty_is_always_found():
 
 
 def test_noise_floor_quantile_and_excess():
-    test = cal.calibration_test(*sample(400, 0.1), draws=199, rng=3)
+    test = cal.calibration_test(*sample(400, 0.1), measure=SMOOTH, draws=199, rng=3)
     assert test.noise_floor == pytest.approx(test.null.mean())
     assert test.noise_quantile(0.95) == pytest.approx(np.quantile(test.null, 0.95))
     assert test.excess == pytest.approx(test.statistic - test.noise_floor)
     assert (np.diff(test.null) >= 0).all()
-    assert test.measure == "smooth_calibration_error"
+    assert test.measure == SMOOTH
 
 
 def test_the_noise_floor_of_uniform_forecasts_is_the_known_one():
     """Mean smooth error of 3000 fresh samples of coins, n = 2000, uniform p: .389 (4) / sqrt(n)."""
     p = np.random.default_rng(1).random(2000)
-    test = cal.calibration_test(np.zeros(2000), p, draws=2000, rng=0)
+    test = cal.calibration_test(np.zeros(2000), p, measure=SMOOTH, draws=2000, rng=0)
     assert test.noise_floor * np.sqrt(2000) == pytest.approx(0.389, abs=0.02)
 
 
@@ -104,8 +109,9 @@ def test_rows_of_different_weight_are_redrawn_exactly_and_a_weighted_joint_is_no
     joint = cal.calibration_test(cal.Joint.from_samples(y, p, sample_weight=w), draws=1999, rng=0)
     assert rows.exact
     assert not joint.exact
-    assert rows.statistic == pytest.approx(joint.statistic)
-    assert rows.noise_floor == pytest.approx(joint.noise_floor, rel=0.05)
+    for one, other in zip(rows.parts, joint.parts, strict=True):
+        assert one.statistic == pytest.approx(other.statistic)
+        assert one.noise_floor == pytest.approx(other.noise_floor, rel=0.05)
 
 
 def test_options_of_a_measure_are_kept():
@@ -118,31 +124,43 @@ def test_options_of_a_measure_are_kept():
     assert test.statistic == pytest.approx(float(middle(y, p)))
 
 
-def test_a_combined_test_sees_a_slope_that_the_smooth_error_misses():
+def test_the_default_sees_a_slope_that_the_smooth_error_misses():
     rng = np.random.default_rng(2)
     p = rng.random(400)
     y = rng.random(400) < 0.5 + (p - 0.5) * 0.55
-    smooth = cal.calibration_test(y, p, rng=0)
-    combined = cal.calibration_test(y, p, measure="combined", rng=0)
-    assert [part.measure for part in combined.parts] == [
-        "smooth_calibration_error",
-        "kernel_calibration_error",
-        "cutoff_calibration_error",
-        "low_degree_calibration_error",
-    ]
-    assert combined.pvalue < 0.02 < smooth.pvalue
-    assert combined.parts[0].pvalue == smooth.pvalue
+    smooth = cal.calibration_test(y, p, measure=SMOOTH, rng=0)
+    test = cal.calibration_test(y, p, rng=0)
+    assert [part.measure for part in test.parts] == [SMOOTH, "slope_and_intercept", "shape"]
+    assert test.most_striking.measure == "slope_and_intercept"
+    assert test.pvalue < 0.02 < smooth.pvalue
+    assert test.headline.pvalue == smooth.pvalue
 
 
-def test_a_combined_test_is_the_largest_standardised_measure():
+def test_the_default_sees_waves_that_the_smooth_error_misses():
+    rng = np.random.default_rng(2)
+    p = rng.random(400)
+    y = rng.random(400) < np.clip(p + 0.2 * np.sin(6 * np.pi * p), 0, 1)
+    test = cal.calibration_test(y, p, rng=0)
+    assert test.pvalue < 0.02
+    assert test.headline.pvalue > 0.05
+
+
+def test_several_measures_are_judged_by_their_smallest_rank():
+    """The sample and its redraws, each by the smallest of its own p-values, counted slowly."""
     y, p = sample(200, 0.1)
-    names = ["smooth_calibration_error", "cutoff_calibration_error"]
-    combined = cal.calibration_test(y, p, measure=names, draws=49, rng=0)
-    scores = []
-    for part in combined.parts:
-        everything = np.append(part.null, part.statistic)
-        scores.append((part.statistic - everything.mean()) / everything.std())
-    assert combined.statistic == pytest.approx(max(scores))
+    names = [SMOOTH, "cutoff_calibration_error"]
+    test = cal.calibration_test(y, p, measure=names, draws=49, rng=0)
+    evidence = Evidence.read(y, p)
+    charges = np.concatenate(list(evidence.null_charges(49, np.random.default_rng(0))))
+    scores = [
+        np.append(part.statistic, Statistic.of(name).values(evidence.joint, charges))
+        for part, name in zip(test.parts, names, strict=True)
+    ]
+    smallest = [
+        min(sum(other >= row[i] - 1e-12 for other in row) / 50 for row in scores) for i in range(50)
+    ]
+    assert test.statistic == pytest.approx(1 - smallest[0])
+    assert test.pvalue == sum(one <= smallest[0] + 1e-12 for one in smallest) / 50
 
 
 def test_rows_in_one_cluster_count_once():
@@ -154,8 +172,10 @@ def test_rows_in_one_cluster_count_once():
     careless = cal.calibration_test(*again, rng=0)
     assert clustered.clusters == 150
     assert not clustered.exact
-    assert clustered.noise_floor == pytest.approx(alone.noise_floor, rel=0.15)
-    assert careless.noise_floor < 0.6 * alone.noise_floor
+    floor = alone.headline.noise_floor
+    assert clustered.headline.noise_floor == pytest.approx(floor, rel=0.15)
+    assert careless.headline.noise_floor < 0.6 * floor
+    assert careless.pvalue < 0.01 < min(clustered.pvalue, alone.pvalue)
 
 
 def test_clusters_may_be_names_and_their_order_does_not_matter():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit, logit
 
 import calibrant as cal
 from calibrant.inference import default_tolerance
@@ -30,8 +31,26 @@ def test_the_state_is_the_place_of_the_interval():
         verdict = cal.verdict(*sample(3000, 0.03, seed), rng=0)
         low, high = verdict.interval.low, verdict.interval.high
         expected = "calibrated" if high <= 0.02 else "miscalibrated" if low > 0.02 else "undecided"
-        assert verdict.state == expected
+        assert verdict.error_state == expected
         assert (verdict.rows_needed is None) or verdict.state == "undecided"
+
+
+def test_slope_and_waves_are_miscalibration_though_the_smooth_error_is_small():
+    rng = np.random.default_rng(0)
+    p = rng.random(100_000)
+    for chance in (expit(0.75 * logit(p)), np.clip(p + 0.2 * np.sin(8 * np.pi * p), 0, 1)):
+        y = rng.random(p.size) < chance
+        found = cal.verdict(y, p, gap_tolerance=0.03, draws=299, rng=0)
+        assert (found.state, found.error_state) == ("miscalibrated", "calibrated")
+        assert found.gap.state == "miscalibrated"
+        assert "the typical gap between forecast and observed rate is at least" in found.sentence
+        assert cal.verdict(y, p, gap_tolerance=1, draws=99, rng=0).state == "calibrated"
+
+
+def test_another_measure_is_judged_alone():
+    found = cal.verdict(*sample(500), measure="kernel_calibration_error", draws=99, rng=0)
+    assert found.gap is None
+    assert found.test.parts == ()
 
 
 def test_few_rows_say_how_many_would_do():
@@ -51,14 +70,15 @@ def test_so_many_rows_do_settle_it():
 def test_detectable_and_small():
     verdict = cal.verdict(*sample(200_000, 0.006), rng=0)
     assert verdict.state == "calibrated"
-    assert "detectably off (p = 0.001), and small" in verdict.sentence
+    assert "detectably off (p = 0.00" in verdict.sentence
+    assert "), and small; the smooth calibration error is at most 0.00" in verdict.sentence
 
 
 def test_detectable_and_undecided():
     verdict = cal.verdict(*sample(4000, 0.02), rng=0)
     assert verdict.state == "undecided"
     assert "not perfectly calibrated (p = " in verdict.sentence
-    assert "cannot say whether the smooth calibration error exceeds 0.02" in verdict.sentence
+    assert "cannot say whether by more than is tolerated" in verdict.sentence
 
 
 def test_an_error_at_the_tolerance_is_not_settled_by_rows():

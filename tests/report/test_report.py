@@ -239,7 +239,7 @@ def test_nothing_within_chance_is_told_as_a_finding():
     sound = cal.audit(rng.random(400) < p, p)
     assert sound.verdict.pvalue > 0.05
     for said in (str(sound), sound.to_markdown(), sound.to_html()):
-        assert "The smooth error is within chance, so no range is singled out." in said
+        assert "Nothing is beyond chance, so no range is singled out." in said
         assert "Most clearly: forecasts" not in said
     off = cal.audit(rng.random(400) < p**2, p)
     assert all("Most clearly: forecasts" in said for said in (str(off), off.to_markdown()))

@@ -16,6 +16,7 @@ from calibrant.cli.options import (
     ConfidenceOption,
     CountOption,
     FilesArgument,
+    GapToleranceOption,
     Missing,
     MissingOption,
     NaLabelOption,
@@ -58,6 +59,7 @@ def audit(
     ] = False,
     cluster: ClusterOption = None,
     tolerance: ToleranceOption = None,
+    gap_tolerance: GapToleranceOption = None,
     confidence: ConfidenceOption = 0.95,
     time: Annotated[str | None, typer.Option(help="Column of times, for windows.")] = None,
     task: Annotated[
@@ -115,7 +117,9 @@ def audit(
         source = replace(source, described=source.described | command)
         kind = DecisionTask if classes is None else MulticlassDecisionTask
         asked = Asked(None if task is None else kind.from_file(task), find_segments)
-        settings = Settings.read(confidence=confidence, tolerance=tolerance, rng=seed)
+        settings = Settings.read(
+            confidence=confidence, tolerance=tolerance, gap_tolerance=gap_tolerance, rng=seed
+        )
         result = audit_source(source, settings, asked, tell)
         if html is not None:
             tell("pictures")

@@ -15,6 +15,7 @@ from calibrant.cli.options import (
     ConfidenceOption,
     CountOption,
     FilesArgument,
+    GapToleranceOption,
     Missing,
     MissingOption,
     NaLabelOption,
@@ -38,6 +39,7 @@ from calibrant.errors import InvalidOptionError
 def check(
     files: FilesArgument,
     tolerance: ToleranceOption = None,
+    gap_tolerance: GapToleranceOption = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(help="Measure to check, or measure=tolerance; may be given several times."),
@@ -124,7 +126,7 @@ def check(
             old = read(baseline, None, plain, **options)
             earlier = Baseline(max_worse, source=old, alone=only_difference)
         limits = read_limits(measure or [], tolerance)
-        settings = Settings.read(confidence=confidence, rng=seed)
+        settings = Settings.read(confidence=confidence, gap_tolerance=gap_tolerance, rng=seed)
         gate = run_gate(source, limits, settings, earlier, tell)
     if json_path is not None:
         write_text(json.dumps(gate.as_dict(), allow_nan=False), json_path)

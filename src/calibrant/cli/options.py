@@ -63,6 +63,13 @@ ClassesOption = Annotated[
     ),
 ]
 ToleranceOption = Annotated[float | None, typer.Option(help="Smooth error that is small enough.")]
+GapToleranceOption = Annotated[
+    float | None,
+    typer.Option(
+        help="Typical gap between forecast and observed rate that is small enough; "
+        "twice the tolerance if not given, 1 to leave it out."
+    ),
+]
 ConfidenceOption = Annotated[float, typer.Option(help="Confidence of the verdict.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of the redraws.")]
 

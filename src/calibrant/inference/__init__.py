@@ -18,6 +18,7 @@ from calibrant.inference.classical import (
 )
 from calibrant.inference.comparison import Comparison, compare
 from calibrant.inference.evidence import MOST_COINS_DRAWN as MOST_COINS_DRAWN, Evidence as Evidence
+from calibrant.inference.gap import typical_gap
 from calibrant.inference.interval import (
     ConfidenceInterval,
     confidence_interval,
@@ -42,10 +43,12 @@ from calibrant.inference.simultaneous import (
 from calibrant.inference.statistic import AnyMeasure as AnyMeasure, Statistic as Statistic
 from calibrant.inference.verdicts import (
     CALIBRATED as CALIBRATED,
+    DETECTABLE as DETECTABLE,
     LARGEST_TOLERANCE as LARGEST_TOLERANCE,
     MISCALIBRATED as MISCALIBRATED,
     RARE as RARE,
     TOLERATED_SHARE as TOLERATED_SHARE,
+    Gap as Gap,
     Verdict,
     default_tolerance,
     find_verdict as find_verdict,
@@ -72,6 +75,7 @@ __all__ = [
     "default_tolerance",
     "noise_floors",
     "rows_needed",
+    "typical_gap",
     "verdict",
     "verdict_chances",
 ]

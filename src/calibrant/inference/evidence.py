@@ -289,6 +289,19 @@ class Evidence:
             noise = rng.standard_normal((count, len(joint))) * np.sqrt(hidden)
             yield together - mean[:, np.newaxis] * charge + noise
 
+    def squared_charges(self, first: npt.NDArray[np.intp]) -> Floats:
+        """Variance of the charges of runs of levels, given the first level of each run.
+
+        Squared residuals of rows, or of the rows of a cluster that fall into a run together.
+        """
+        if self.clusters is None:
+            return np.asarray(np.add.reduceat(self._spreads()[0], first))
+        of_level = np.repeat(np.arange(first.size), np.diff(np.append(first, len(self.joint))))
+        runs = of_level[:, np.newaxis] == np.arange(first.size)
+        sums = self.clusters.charges @ runs.astype(np.float64)
+        count = len(self.clusters)
+        return np.asarray((sums**2).sum(axis=0) * (count / (count - 1)))
+
     def _design_effect(self, clusters: Clusters) -> float:
         within = clusters.charges.sum(axis=1)
         return max(1.0, float(within @ within) / max(float(self._spreads()[0].sum()), 1e-300))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.decisions import DecisionTask, Score
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import FEW_CLUSTERS, Evidence
@@ -164,14 +165,20 @@ def find_interval(
 ) -> ConfidenceInterval:
     """Interval from evidence that was read before."""
     statistic.refuse_without_interval()
-    confidence = settings.confidence
-    parts = evidence.multiplied_charges(settings.draws, settings.rng, confidence)
+    parts = evidence.multiplied_charges(settings.draws, settings.rng, settings.confidence)
     deviations = np.concatenate([statistic.values(evidence.joint, charges) for charges in parts])
+    return multiplier_interval(evidence, statistic, deviations, settings.confidence)
+
+
+def multiplier_interval(
+    evidence: Evidence, statistic: Statistic, deviations: Floats, confidence: float
+) -> ConfidenceInterval:
+    """Interval from deviations of a weighted calibration error that were drawn before."""
     half_width = upper_quantile(deviations, confidence) * evidence.widening(1 - confidence)
     return _around(evidence, statistic, confidence, half_width, "multiplier")
 
 
-def upper_quantile(draws: np.ndarray, confidence: float) -> float:
+def upper_quantile(draws: Floats, confidence: float) -> float:
     """Value that a further draw stays below with at least the given chance."""
     rank = min(draws.size, int(np.ceil(confidence * (draws.size + 1))))
     return float(np.partition(draws, rank - 1)[rank - 1])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calibrant.options import as_generator, check_draws, check_share
+from calibrant.options import as_generator, check_draws, check_share, check_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,8 @@ class Settings:
     """Redraws of outcomes, and random multipliers of residuals."""
     tolerance: float | None = None
     """Error that is small enough; None where the data decide."""
+    gap_tolerance: float | None = None
+    """Typical gap that is small enough; None for twice the tolerance."""
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
     seed: int | None = None
     """The seed of the source, if it was given as one."""
@@ -29,6 +31,7 @@ class Settings:
         confidence: float = 0.95,
         draws: int = 999,
         tolerance: float | None = None,
+        gap_tolerance: float | None = None,
         rng: np.random.Generator | int | None = None,
     ) -> Settings:
         """Check what a caller chose."""
@@ -36,8 +39,10 @@ class Settings:
         check_share("confidence", confidence)
         if tolerance is not None:
             check_share("tolerance", tolerance)
+        if gap_tolerance is not None:
+            check_within("gap_tolerance", gap_tolerance, 0, 1)
         seed = rng if isinstance(rng, int) else None
-        return cls(confidence, draws, tolerance, as_generator(rng), seed)
+        return cls(confidence, draws, tolerance, gap_tolerance, as_generator(rng), seed)
 
     def again(self, seed: int) -> Settings:
         """Judge with a source of randomness that starts at a seed."""

@@ -28,6 +28,8 @@ class Statistic:
     options: Mapping[str, Any] = field(default_factory=dict)
     entry: Measure | None = None
     """Its line of the catalogue."""
+    of_charges: Callable[[Joint, Floats], Floats] | None = None
+    """What it is of many charges, for a statistic that is not in the catalogue."""
 
     @classmethod
     def of(cls, measure: AnyMeasure) -> Statistic:
@@ -48,12 +50,23 @@ class Statistic:
             return cls(name, function, options, found)
         return cls(name, measure)
 
+    @classmethod
+    def charged(cls, name: str, of_charges: Callable[[Joint, Floats], Floats]) -> Statistic:
+        """Name a function of many charges that is no measure of the catalogue."""
+
+        def of_joint(joint: Joint) -> float:
+            return float(of_charges(joint, charges_of(joint)[np.newaxis, :])[0])
+
+        return cls(name, of_joint, of_charges=of_charges)
+
     def value(self, joint: Joint) -> float:
         """Measure a Joint."""
         return float(self.function(joint, **self.options))
 
     def batch(self) -> Callable[..., Floats] | None:
         """Return the measure as a function of many charges, where its options allow that."""
+        if self.of_charges is not None:
+            return self.of_charges
         batch = None if self.entry is None else self.entry.batch
         if batch is None or not set(self.options) <= {*batch.options}:
             return None

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.interval import ConfidenceInterval, find_interval
-from calibrant.inference.monte_carlo import CalibrationTest, run_test
+from calibrant.inference.gap import Ranges, gap_interval
+from calibrant.inference.interval import ConfidenceInterval, find_interval, multiplier_interval
+from calibrant.inference.monte_carlo import CalibrationTest, beside, run_test
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.regions import Region
 from calibrant.words import chance_text, count_text, percent_text
 
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
 # The default tolerance is this much, or this share of the rarer outcome if that is less.
 LARGEST_TOLERANCE, TOLERATED_SHARE = 0.02, 0.1
+GAP = "the typical gap between forecast and observed rate"
+# A typical gap of so many times the tolerance is small enough when nobody says.
+GAP_TOLERANCE = 2.0
 # Beside a base rate this close to 0 or 1 the ratio of observed to expected events is shown.
 RARE = 0.1
 # A p-value up to this is called detectable.
@@ -30,23 +35,65 @@ TOO_CLOSE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """The typical gap between forecast and observed rate, beside what is small enough."""
+
+    interval: ConfidenceInterval
+    """Where the population's gap lies."""
+    tolerance: float
+    """Gap that is small enough."""
+    ranges: int
+    """Ranges of forecasts that it is the mean over."""
+    worst: Region
+    """The range that is most clearly off."""
+
+    @property
+    def state(self) -> str:
+        """What the gap tells: "calibrated", "miscalibrated" or "undecided"."""
+        return state_of(self.interval.low, self.interval.high, self.tolerance)
+
+    @property
+    def sentence(self) -> str:
+        """Say on which side of its tolerance the gap is."""
+        return side_sentence(GAP, self.interval, self.tolerance)
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether forecasts are calibrated within a tolerance, as far as the sample can tell."""
 
-    state: str
-    """"calibrated", "miscalibrated" or "undecided"."""
     interval: ConfidenceInterval
     """Where the population's error lies."""
-    test: CalibrationTest
-    """The error beside what a perfect forecaster would have scored."""
     tolerance: float
     """Error that is small enough."""
+    gap: Gap | None
+    """What the smooth error does not see, slope and waves; None for another measure."""
+    test: CalibrationTest
+    """The forecasts beside what a perfect forecaster would have scored."""
     rows: int
     rows_needed: int | None
     """Rows in all that would probably settle an undecided case; None if decided, or if the error
     is too close to the tolerance for any number of rows."""
     ratio: Ratio | None
     """Observed over expected events of the rarer outcome, when its share is below 0.1."""
+
+    @property
+    def state(self) -> str:
+        """Calibrated if error and gap are, miscalibrated if one of them is, or undecided."""
+        states = {self.error_state} | ({self.gap.state} if self.gap else set())
+        if MISCALIBRATED in states:
+            return MISCALIBRATED
+        return UNDECIDED if UNDECIDED in states else CALIBRATED
+
+    @property
+    def error_state(self) -> str:
+        """What the error tells: "calibrated", "miscalibrated" or "undecided"."""
+        return state_of(self.interval.low, self.interval.high, self.tolerance)
+
+    @property
+    def error_sentence(self) -> str:
+        """Say on which side of the tolerance the error is."""
+        return side_sentence(f"the {self.measure.replace('_', ' ')}", self.interval, self.tolerance)
 
     @property
     def measure(self) -> str:
@@ -60,12 +107,12 @@ class Verdict:
 
     @property
     def noise_floor(self) -> float:
-        """Mean score of a perfect forecaster on these rows."""
-        return self.test.noise_floor
+        """Mean error of a perfect forecaster on these rows."""
+        return self.test.headline.noise_floor
 
     @property
     def pvalue(self) -> float:
-        """Chance that a perfect forecaster scores at least this much."""
+        """Chance that a perfect forecaster looks at least as wrong."""
         return self.test.pvalue
 
     @property
@@ -76,37 +123,44 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """Say the verdict in plain words."""
-        interval = self.interval
-        error = f"the {self.measure.replace('_', ' ')}"
-        sure = f"({percent_text(interval.confidence)} confidence)"
-        tolerance = f"{self.tolerance:.3g}"
         detected = self.pvalue <= DETECTABLE
         chance = f"p = {chance_text(self.pvalue)}"
+        sure = f"({percent_text(self.interval.confidence)} confidence)"
+        error = f"the {self.measure.replace('_', ' ')}"
         if self.state == CALIBRATED:
             found = f"detectably off ({chance}), and small" if detected else "nothing detectable"
+            gap = f" and the typical gap {_up_to(self.gap.interval)}" if self.gap else ""
             return (
-                f"Calibrated within {tolerance}: {found}; {error} is at most "
-                f"{rounded_up(interval.high)} {sure}."
+                f"Calibrated within {self.tolerance:.3g}: {found}; {error} is "
+                f"{_up_to(self.interval)}{gap} {sure}."
             )
         if self.state == MISCALIBRATED:
-            return (
-                f"Miscalibrated: {error} is at least {rounded_down(interval.low)} {sure}, "
-                f"beyond the tolerance of {tolerance}."
+            failed = [f"{error} {_beyond(self.interval, self.tolerance)}"] * (
+                self.error_state == MISCALIBRATED
             )
-        between = f"between {rounded_down(interval.low)} and {rounded_up(interval.high)} {sure}"
+            if self.gap and self.gap.state == MISCALIBRATED:
+                failed.append(f"{GAP} {_beyond(self.gap.interval, self.gap.tolerance)}")
+            return f"Miscalibrated: {'; '.join(failed)} {sure}."
+        lies = f"{error} lies {_between(self.interval)}"
+        if self.gap:
+            lies += f", the typical gap {_between(self.gap.interval)}"
         if detected:
             said = (
                 f"Undecided: not perfectly calibrated ({chance}), but this sample cannot say "
-                f"whether {error} exceeds {tolerance}: it lies {between}."
+                f"whether by more than is tolerated: {lies} {sure}."
             )
         else:
             said = (
-                f"Undecided: {count_text(self.rows, 'row')} cannot certify {tolerance}; "
-                f"{error} lies {between}."
+                f"Undecided: {count_text(self.rows, 'row')} cannot certify {self.tolerance:.3g}; "
+                f"{lies} {sure}."
             )
-        return f"{said} {self._outlook()}"
+        return f"{said} {self.outlook}"
 
-    def _outlook(self) -> str:
+    @property
+    def outlook(self) -> str:
+        """Say how many rows would settle what these leave open; nothing if they leave nothing."""
+        if self.state != UNDECIDED:
+            return ""
         if self.rows_needed is None:
             return "The error is so close to the tolerance that more rows may not settle it."
         return f"About {count_text(self.rows_needed, 'row')} would probably settle it."
@@ -123,6 +177,7 @@ def verdict(
     pos_label: object = None,
     measure: AnyMeasure = smooth_calibration_error,
     tolerance: float | None = None,
+    gap_tolerance: float | None = None,
     confidence: float = 0.95,
     clusters: object = None,
     draws: int = 999,
@@ -145,8 +200,12 @@ def verdict(
     tolerance : float, optional
         Error that is small enough. By default 0.02, or a tenth of the share of the rarer outcome
         if that is less.
+    gap_tolerance : float, optional
+        Typical gap between forecast and observed rate that is small enough, by default twice the
+        tolerance; 1 leaves the gap out of the verdict. Used with the smooth error, which does not
+        see a slope that is off, or waves.
     confidence : float, default=0.95
-        Confidence of the interval that decides.
+        Confidence of the intervals that decide.
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other.
     draws : int, default=999
@@ -157,19 +216,32 @@ def verdict(
     Returns
     -------
     Verdict
-        "calibrated" when the whole interval lies within the tolerance, "miscalibrated" when all
-        of it lies beyond, otherwise "undecided".
+        "calibrated" when the intervals of the smooth error and of the typical gap lie within their
+        tolerances, "miscalibrated" when one of them lies beyond, otherwise "undecided".
+
+    Notes
+    -----
+    Two chances of a wrong verdict are taken, one for each interval: forecasts that are within both
+    tolerances are called miscalibrated in at most 5 % of samples, those beyond one of them are
+    called calibrated in at most 5 % (simulated; see the page on promises).
 
     Examples
     --------
     >>> outcomes, predictions = [1] * 6 + [0] * 6, [0.5] * 12
     >>> print(verdict(outcomes, predictions, rng=0))
-    Undecided: 12 rows cannot certify 0.02; the smooth calibration error lies between 0 and 0.412
-    (95 % confidence). About 8 200 rows would probably settle it.
+    Undecided: 12 rows cannot certify 0.02; the smooth calibration error lies between 0 and 0.412,
+    the typical gap between 0 and 0.572 (95 % confidence). About 8 200 rows would probably
+    settle it.
     >>> verdict(outcomes * 2000, predictions * 2000, rng=0).state
     'calibrated'
     """
-    settings = Settings.read(confidence=confidence, draws=draws, tolerance=tolerance, rng=rng)
+    settings = Settings.read(
+        confidence=confidence,
+        draws=draws,
+        tolerance=tolerance,
+        gap_tolerance=gap_tolerance,
+        rng=rng,
+    )
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     return find_verdict(evidence, Statistic.of(measure), settings)
 
@@ -179,16 +251,61 @@ def find_verdict(evidence: Evidence, statistic: Statistic, settings: Settings) -
     joint = evidence.given
     given = settings.tolerance
     allowed = default_tolerance(joint) if given is None else given
-    interval = find_interval(evidence, statistic, settings)
-    test = run_test(evidence, statistic, settings.draws, settings.rng)
-    state = state_of(interval.low, interval.high, allowed)
-    needed = None
-    if state == UNDECIDED:
-        needed = _rows_that_settle(joint.row_count, interval, test.noise_floor, allowed)
+    if statistic.function is smooth_calibration_error:
+        interval, gap = _error_and_gap(evidence, statistic, settings.within(allowed))
+        test = run_test(evidence, beside(statistic), settings.draws, settings.rng)
+    else:
+        interval, gap = find_interval(evidence, statistic, settings), None
+        test = run_test(evidence, statistic, settings.draws, settings.rng)
     ratio = None
     if min(joint.base_rate, 1 - joint.base_rate) < RARE:
         ratio = find_ratio(evidence, settings.confidence, swapped=joint.base_rate > 0.5)
-    return Verdict(state, interval, test, allowed, joint.row_count, needed, ratio)
+    needed = None
+    found = Verdict(interval, allowed, gap, test, joint.row_count, None, ratio)
+    if found.state == UNDECIDED:
+        needed = _rows_that_settle(joint.row_count, interval, found.noise_floor, allowed)
+    return replace(found, rows_needed=needed)
+
+
+def _error_and_gap(
+    evidence: Evidence, statistic: Statistic, settings: Settings
+) -> tuple[ConfidenceInterval, Gap]:
+    """Intervals of the smooth error and of the typical gap, from the same random multipliers."""
+    confidence, ranges = settings.confidence, Ranges.of(evidence)
+    deviations, noise = [], []
+    for charges in evidence.multiplied_charges(settings.draws, settings.rng, confidence):
+        deviations.append(statistic.values(evidence.joint, charges))
+        noise.append(ranges.noise(charges))
+    error = multiplier_interval(evidence, statistic, np.concatenate(deviations), confidence)
+    gap = gap_interval(evidence, ranges, np.concatenate(noise), confidence)
+    allowed = settings.gap_tolerance
+    if allowed is None:
+        allowed = min(1.0, GAP_TOLERANCE * (settings.tolerance or 0.0))
+    return error, Gap(gap, allowed, ranges.mass.size, ranges.worst(evidence.joint))
+
+
+def side_sentence(what: str, interval: ConfidenceInterval, tolerance: float) -> str:
+    """Say on which side of its tolerance something lies, in half a sentence."""
+    state = state_of(interval.low, interval.high, tolerance)
+    sure = f"({percent_text(interval.confidence)} confidence)"
+    if state == MISCALIBRATED:
+        return f"{what} {_beyond(interval, tolerance)} {sure}"
+    if state == CALIBRATED:
+        return f"{what} is {_up_to(interval)}, within the tolerance of {tolerance:.3g} {sure}"
+    lies = f"{what} lies {_between(interval)}"
+    return f"{lies}, on both sides of the tolerance of {tolerance:.3g} {sure}"
+
+
+def _beyond(interval: ConfidenceInterval, tolerance: float) -> str:
+    return f"is at least {rounded_down(interval.low)}, beyond the tolerance of {tolerance:.3g}"
+
+
+def _up_to(interval: ConfidenceInterval) -> str:
+    return f"at most {rounded_up(interval.high)}"
+
+
+def _between(interval: ConfidenceInterval) -> str:
+    return f"between {rounded_down(interval.low)} and {rounded_up(interval.high)}"
 
 
 def state_of(low: float, high: float, tolerance: float) -> str:

@@ -33,6 +33,13 @@ def log_audit(audit: Audit, name: str = "calibration") -> None:
         "pvalue": verdict.pvalue,
         "tolerance": verdict.tolerance,
     }
+    if verdict.gap is not None:
+        numbers |= {
+            "typical_gap": verdict.gap.interval.value,
+            "typical_gap_low": verdict.gap.interval.low,
+            "typical_gap_high": verdict.gap.interval.high,
+            "gap_tolerance": verdict.gap.tolerance,
+        }
     mlflow.log_metrics({f"{name}.{key}": v for key, v in numbers.items() if math.isfinite(v)})
     mlflow.set_tag(f"{name}.verdict", verdict.state)
     mlflow.log_text(audit.to_html(), f"{name}.html")

@@ -48,7 +48,7 @@ class NullDisplay(Display):
         found = data[0] if isinstance(data[0], Verdict) else verdict(*data, **options)
         return cls(
             found.measure,
-            found.test.null,
+            found.test.headline.null,
             found.value,
             found.interval.low,
             found.interval.high,

@@ -121,6 +121,7 @@ def audit(
     pairs: bool = False,
     find_segments: bool = False,
     tolerance: float | None = None,
+    gap_tolerance: float | None = None,
     confidence: float = 0.95,
     clusters: object = None,
     task: DecisionTask | MulticlassDecisionTask | None = None,
@@ -171,6 +172,9 @@ def audit(
     tolerance : float, optional
         Smooth error that is small enough. By default 0.02, or a tenth of the share of the rarer
         outcome if that is less; for each of K classes 0.02, or a tenth of 1/K.
+    gap_tolerance : float, optional
+        Typical gap between forecast and observed rate that is small enough, by default twice the
+        tolerance.
     confidence : float, default=0.95
         Confidence of the intervals that decide.
     clusters : array-like of shape (n,), or str, optional
@@ -205,8 +209,9 @@ def audit(
     --------
     >>> result = audit([1] * 30 + [0] * 10, [0.5] * 40)
     >>> print(result.verdict)
-    Miscalibrated: the smooth calibration error is at least 0.0925 (95 % confidence), beyond the
-    tolerance of 0.02.
+    Miscalibrated: the smooth calibration error is at least 0.0925, beyond the tolerance of 0.02;
+    the typical gap between forecast and observed rate is at least 0.0956, beyond the tolerance of
+    0.04 (95 % confidence).
 
     More columns are more classes:
 
@@ -217,7 +222,13 @@ def audit(
     >>> [(group.name, group.state) for group in result.by_class]
     [('cat', 'miscalibrated'), ('dog', 'miscalibrated'), ('cow', 'miscalibrated')]
     """
-    settings = Settings.read(confidence=confidence, draws=draws, tolerance=tolerance, rng=rng)
+    settings = Settings.read(
+        confidence=confidence,
+        draws=draws,
+        tolerance=tolerance,
+        gap_tolerance=gap_tolerance,
+        rng=rng,
+    )
     roles = Roles(
         prediction,
         outcome,

@@ -6,15 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from calibrant.inference import CALIBRATED, MISCALIBRATED, RARE
+from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, RARE
 from calibrant.repair import Choice
 from calibrant.report.sections import ClassSection
-from calibrant.report.sentences import (
-    DETECTABLE,
-    row_sentence,
-    set_sentence,
-    verdict_sentence,
-)
+from calibrant.report.sentences import row_sentence, set_sentence, verdict_sentence
 from calibrant.words import agreeing, capital, count_text
 
 if TYPE_CHECKING:
@@ -23,8 +18,8 @@ if TYPE_CHECKING:
 ISSUE, NOTE, PASSED = "issue", "note", "passed"
 # The finding that a map would help.
 REPAIR = "CAL070"
-# The finding that forecasts are beyond the tolerance.
-VERDICT = "CAL001"
+# The finding that forecasts are beyond the tolerance, that rows cannot tell, that they are within.
+VERDICT, UNTOLD, TRUSTED = "CAL001", "CAL002", "CAL003"
 FEW_VALUES = 30
 # Rows that sum to one but for this do.
 ROUNDING = 1e-9
@@ -50,7 +45,7 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
     """List what was found, issues first."""
     found = [
         *_verdict(summary),
-        *repair_findings(summary.choice),
+        *repair_findings(summary.choice, needed=summary.verdict.state != CALIBRATED),
         *_shape(summary),
         *([] if summary.classes is None else _classes(summary.classes)),
         *_groups(summary),
@@ -74,15 +69,15 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
         trust = "use the probabilities as they are"
         if summary.classes is not None:
             trust = "trust the confidence as it is; what holds for each class is said beside it"
-        yield Finding("CAL003", PASSED, verdict_sentence(summary), trust)
+        yield Finding(TRUSTED, PASSED, verdict_sentence(summary), trust)
     else:
         needed = verdict.rows_needed
         more = "" if needed is None else f": about {count_text(needed, 'row')} in all"
-        yield Finding("CAL002", NOTE, verdict_sentence(summary), f"collect more rows{more}")
+        yield Finding(UNTOLD, NOTE, verdict_sentence(summary), f"collect more rows{more}")
 
 
-def repair_findings(choice: Choice | None) -> Iterator[Finding]:
-    """Say what a map would gain, or that none would."""
+def repair_findings(choice: Choice | None, *, needed: bool = True) -> Iterator[Finding]:
+    """Say what a map would gain, or that none would; forecasts within a tolerance need none."""
     if choice is None:
         return
     if choice.leave_alone:
@@ -98,7 +93,7 @@ def repair_findings(choice: Choice | None) -> Iterator[Finding]:
         NOTE,
         f"{choice.sentence} The smooth error{of} falls from {before:.4f} to {after:.4f} on rows "
         "that the map had not seen.",
-        f"recalibrate: {how}",
+        f"recalibrate: {how}" if needed else f"not needed; to gain it all the same: {how}",
     )
 
 
@@ -109,21 +104,20 @@ def _shape(summary: Summary) -> Iterator[Finding]:
         yield Finding(code, kind, f"{capital(summary.where)}.")
     slope = summary.classical.slope
     of = "" if summary.classes is None else " of the confidence"
-    if slope.high < 1:
+    if slope.high < 1 or slope.low > 1:
+        over = slope.high < 1
+        code, kind = ("CAL020", "Over-confident") if over else ("CAL021", "Under-confident")
+        shown = "too extreme" if over else "too timid"
+        cure = "shrinks" if over else "spreads"
+        advice = f"forecasts are {shown}: temperature or Platt scaling {cure} them"
+        if summary.verdict.state == CALIBRATED:
+            kind, advice = f"{kind}, by less than is tolerated", ""
         yield Finding(
-            "CAL020",
+            code,
             NOTE,
-            f"Over-confident: the calibration slope{of} is {slope.value:.2f} "
+            f"{kind}: the calibration slope{of} is {slope.value:.2f} "
             f"(between {slope.low:.2f} and {slope.high:.2f}; 1 is right).",
-            "forecasts are too extreme: temperature or Platt scaling shrinks them",
-        )
-    elif slope.low > 1:
-        yield Finding(
-            "CAL021",
-            NOTE,
-            f"Under-confident: the calibration slope{of} is {slope.value:.2f} "
-            f"(between {slope.low:.2f} and {slope.high:.2f}; 1 is right).",
-            "forecasts are too timid: temperature or Platt scaling spreads them",
+            advice,
         )
     ratio = summary.classical.ratio
     # Of classes, promised and received say the same.

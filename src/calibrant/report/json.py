@@ -9,7 +9,7 @@ from typing import Any
 
 from calibrant.decisions import Costs
 from calibrant.groups import Groups, Segment
-from calibrant.inference import CalibrationTest, Estimate, Measured, Ratio, ScoreTest, Verdict
+from calibrant.inference import CalibrationTest, Estimate, Gap, Measured, Ratio, ScoreTest, Verdict
 from calibrant.report.findings import Finding
 from calibrant.report.sections import ClassSection
 from calibrant.report.sentences import set_sentence
@@ -136,11 +136,25 @@ def verdict_dict(verdict: Verdict) -> dict[str, Any]:
         "confidence": verdict.interval.confidence,
         "tolerance": verdict.tolerance,
         "noise_floor": verdict.noise_floor,
+        "gap": None if verdict.gap is None else _gap(verdict.gap),
         "pvalue": verdict.pvalue,
+        "pvalues": {part.measure: part.pvalue for part in verdict.test.parts},
         "rows": verdict.rows,
         "rows_needed": verdict.rows_needed,
         "clusters": verdict.test.clusters,
         "ratio": None if verdict.ratio is None else asdict(verdict.ratio),
+    }
+
+
+def _gap(gap: Gap) -> dict[str, Any]:
+    return {
+        "state": gap.state,
+        "value": gap.interval.value,
+        "low": gap.interval.low,
+        "high": gap.interval.high,
+        "tolerance": gap.tolerance,
+        "ranges": gap.ranges,
+        "worst": asdict(gap.worst),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calibrant.groups import Groups
+from calibrant.inference import DETECTABLE
 from calibrant.plots import (
     DecisionLossDisplay,
     Display,
@@ -12,7 +13,6 @@ from calibrant.plots import (
     TimeDisplay,
     WitnessDisplay,
 )
-from calibrant.report.sentences import DETECTABLE
 from calibrant.report.summary import Summary
 
 WIDTH = 7.4

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calibrant.groups import Segment
+from calibrant.inference import DETECTABLE
 from calibrant.report.sections import ClassSection
 from calibrant.words import (
     capital,
@@ -20,14 +21,13 @@ if TYPE_CHECKING:
 SEGMENTS = "Segments found on one half of the rows and judged on the other:"
 # A perfect forecaster's payoff stays within so many standard deviations of the promise in 95 %.
 REACH = 1.96
-DETECTABLE = 0.05
 
 
 def where_sentence(summary: Summary) -> str:
     """Say where forecasts are off; what chance alone would show is not told as a finding."""
     if summary.verdict.pvalue <= DETECTABLE:
         return f"Most clearly: {summary.where}."
-    return "The smooth error is within chance, so no range is singled out."
+    return "Nothing is beyond chance, so no range is singled out."
 
 
 def headline(summary: Summary) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from calibrant.decisions import Costs, DecisionTask
 from calibrant.groups import Groups, Segment, groups_of, judge_groups
 from calibrant.inference import (
+    DETECTABLE,
     ClassicalNumbers,
     Evidence,
     Measured,
@@ -97,8 +98,14 @@ class Summary:
 
     @property
     def where(self) -> str:
-        """Where forecasts are most clearly off, in words."""
-        return self.measured.values[HEADLINE].witness.sentence
+        """Where forecasts are most clearly off, in words.
+
+        Where the smooth error sees nothing beyond chance, the worst range of the typical gap.
+        """
+        verdict = self.verdict
+        if verdict.gap is None or verdict.test.headline.pvalue <= DETECTABLE:
+            return self.measured.values[HEADLINE].witness.sentence
+        return verdict.gap.worst.sentence
 
     @property
     def findings(self) -> tuple[Finding, ...]:

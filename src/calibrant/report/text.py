@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from calibrant.catalogue import CATALOGUE
 from calibrant.groups import Groups
-from calibrant.report.findings import ISSUE, NOTE, REPAIR, VERDICT
+from calibrant.inference import CALIBRATED
+from calibrant.report.findings import ISSUE, NOTE, REPAIR, TRUSTED, UNTOLD, VERDICT
 from calibrant.report.sentences import (
     SEGMENTS,
     at_once,
@@ -25,7 +26,7 @@ from calibrant.words import chance_text, count_text, percent_text
 # A terminal shows so many groups or classes; the others are counted.
 MOST_GROUPS = 10
 # Findings that the first lines say already.
-SAID = {"CAL002", "CAL010", "CAL011", "CAL046", "CAL047"}
+SAID = {UNTOLD, "CAL010", "CAL011", "CAL046", "CAL047"}
 
 
 def render_text(summary: Summary) -> str:
@@ -64,6 +65,7 @@ def _headline(summary: Summary) -> Iterator[str]:
 def _smooth_error(summary: Summary) -> Iterator[str]:
     verdict = summary.verdict
     low, high = verdict.interval.low, verdict.interval.high
+    chance = verdict.test.headline
     yield (
         f"{CATALOGUE[HEADLINE].title:<30}  {verdict.value:.4f}, between {low:.4f} and {high:.4f} "
         f"with {percent_text(verdict.interval.confidence)} confidence"
@@ -71,13 +73,16 @@ def _smooth_error(summary: Summary) -> Iterator[str]:
     yield f"{'tolerance':<30}  {verdict.tolerance:.4g}"
     yield (
         f"{'a perfect forecaster would get':<30}  {verdict.noise_floor:.4f} on average, "
-        f"at most {verdict.test.noise_quantile(0.95):.4f} in 95 % of {verdict.test.null.size} "
-        "redraws"
+        f"at most {chance.noise_quantile(0.95):.4f} in 95 % of {chance.null.size} redraws"
     )
-    yield (
-        f"{'chance of so large an error':<30}  {chance_text(verdict.pvalue)} "
-        "for a perfect forecaster"
-    )
+    if verdict.gap is not None:
+        gap = verdict.gap.interval
+        yield (
+            f"{'typical gap':<30}  {gap.value:.4f}, between {gap.low:.4f} and {gap.high:.4f}, over "
+            f"{count_text(verdict.gap.ranges, 'range')} of forecasts"
+        )
+        yield f"{'tolerance of the gap':<30}  {verdict.gap.tolerance:.4g}"
+    yield (f"{'chance of such errors':<30}  {chance_text(verdict.pvalue)} for a perfect forecaster")
     yield (
         f"{'distance to calibration':<30}  between {summary.distances.low:.4f} and "
         f"{summary.distances.high:.4f} on these rows"
@@ -126,12 +131,12 @@ def _segment_lines(summary: Summary) -> Iterator[str]:
 
 
 def _advice(summary: Summary) -> Iterator[str]:
+    advised = [f for f in summary.findings if f.kind == ISSUE and f.advice]
     repair = [f for f in summary.findings if f.code == REPAIR]
-    advised = repair + [f for f in summary.findings if f.kind == ISSUE and f.advice]
-    if repair:  # says the same, with the command
-        advised = [f for f in advised if f.code != VERDICT]
+    if repair and summary.verdict.state != CALIBRATED:  # says what the verdict says, and how
+        advised = repair + [f for f in advised if f.code != VERDICT]
     if not advised:
-        advised = [f for f in summary.findings if f.advice][:1]
+        advised = [f for f in summary.findings if f.code in {UNTOLD, TRUSTED}] + repair
     for finding in advised:
         yield f"what to do: {finding.advice} ({finding.code})"
 

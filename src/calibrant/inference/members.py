@@ -1,0 +1,81 @@
+"""What the default test looks at beside the smooth error: slope and intercept, and shape.
+
+The smooth error sums residuals over wide ranges of forecasts. Errors whose sign changes within
+such a range cancel in it: a slope that is off, or waves. Two statistics see those.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant.arrays import Floats
+from calibrant.inference.statistic import Statistic
+from calibrant.joint import Joint
+
+# Log-odds of forecasts beyond this share of 0 and 1 are taken there: a certain forecast has no
+# variance, and its log-odds no number.
+MOST_CERTAIN = 1e-9
+# Less than this share of what could be there is a rounding error.
+NO_VARIATION = 1e-10
+
+
+def slope_scores(joint: Joint, charges: Floats) -> Floats:
+    """Rao's score statistic of intercept and slope in the log-odds, for each row of charges.
+
+    The derivatives of the likelihood of expit(a + b logit p) at a = 0, b = 1 are the sums of the
+    charges and of charges times log-odds; the statistic is their square in units of their
+    covariance under calibration. With one forecast only the intercept is left.
+
+    References
+    ----------
+    Cox (1958), Two further applications of a model for binary regression, Biometrika 45.
+    """
+    from scipy.special import logit
+
+    v = joint.prediction
+    design = np.stack([np.ones_like(v), logit(np.clip(v, MOST_CERTAIN, 1 - MOST_CERTAIN))])
+    variance = v * (1 - v) * joint.weight_squares / joint.total**2
+    if not variance.any():
+        return np.zeros(len(charges))
+    design[1] -= np.average(design[1], weights=variance)
+    spread = (design**2) @ variance
+    scores = charges @ design.T
+    # The centred log-odds are uncorrelated with the intercept.
+    seen = spread > NO_VARIATION * spread[0]
+    return np.asarray((scores[:, seen] ** 2 / spread[seen]).sum(axis=1))
+
+
+def shape_gains(joint: Joint, charges: Floats) -> Floats:
+    """Mean log-likelihood that isotonic regression gains over the forecasts, for each row.
+
+    A certain forecast that failed makes it infinite. Charges of flipped clusters may belong to no
+    outcomes at all; pools beyond 0 and 1 then count as 0 and 1.
+
+    References
+    ----------
+    Dimitriadis, Gneiting, Jordan (2021), Stable reliability diagrams for probabilistic
+    classifiers, PNAS 118(8): the miscalibration of the log score.
+    """
+    from scipy.optimize import isotonic_regression
+    from scipy.special import xlogy
+
+    v, mass = joint.prediction, joint.mass
+    frequency = v + charges / mass
+    certain = (v <= 0) | (v >= 1)
+    with np.errstate(divide="ignore"):
+        odds, never = np.log(v) - np.log1p(-v), np.log1p(-v)
+    # ones log p + zeros log(1 - p), where p is neither 0 nor 1
+    odds[certain] = never[certain] = 0.0
+    own = charges @ odds + mass @ (v * odds + never)
+    failed = (np.abs(charges[:, certain]) > NO_VARIATION * mass[certain]).any(axis=1)
+    gains = np.empty(len(charges))
+    for index, row in enumerate(frequency):
+        fit = isotonic_regression(row, weights=mass)
+        share = np.clip(fit.x[fit.blocks[:-1]], 0.0, 1.0)
+        pooled = np.add.reduceat(mass, fit.blocks[:-1])
+        gains[index] = pooled @ (xlogy(share, share) + xlogy(1 - share, 1 - share))
+    return np.where(failed, np.inf, gains - own)
+
+
+SLOPE = Statistic.charged("slope_and_intercept", slope_scores)
+SHAPE = Statistic.charged("shape", shape_gains)

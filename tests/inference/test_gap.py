@@ -1,0 +1,104 @@
+"""The typical gap: its definition, no bias, its interval, and what it sees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+import calibrant as cal
+from calibrant.errors import InvalidOptionError
+from calibrant.inference.evidence import Evidence
+from calibrant.inference.gap import Ranges
+
+
+def forecasts(n, chance=lambda p: p, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return (rng.random(n) < chance(p)).astype(int), p
+
+
+def by_hand(y, p, w, cluster, count):
+    """Mean squared gap over ranges of equal weight, less the products of a row with itself."""
+    order = np.argsort(p)
+    y, p, w, cluster = y[order], p[order], w[order] / w.sum(), cluster[order]
+    middle = np.cumsum(w) - w / 2
+    of_range = np.minimum((middle * count).astype(int), count - 1)
+    total = 0.0
+    for index in range(count):
+        rows = of_range == index
+        part = w[rows] * (y[rows] - p[rows])
+        names, code = np.unique(cluster[rows], return_inverse=True)
+        sums = np.bincount(code, part, names.size)
+        several = np.unique(cluster).size
+        factor = several / (several - 1) if several < y.size else 1.0
+        total += (part.sum() ** 2 - factor * (sums**2).sum()) / w[rows].sum()
+    return total
+
+
+@pytest.mark.parametrize("kind", ["plain", "weights", "clusters"])
+def test_the_squared_gap_leaves_out_what_a_row_has_in_common_with_itself(kind):
+    y, p = forecasts(300, lambda p: 0.5 + 0.4 * (p - 0.5))
+    w = np.exp(np.random.default_rng(1).normal(size=300)) if kind == "weights" else np.ones(300)
+    cluster = np.arange(300) % 50 if kind == "clusters" else np.arange(300)
+    evidence = Evidence.read(
+        y, p, w if kind == "weights" else None, None, cluster if kind == "clusters" else None
+    )
+    found = Ranges.of(evidence, 5)
+    assert found.squared == pytest.approx(by_hand(y, p, w, cluster, 5), rel=1e-9)
+    assert found.value == pytest.approx(np.sqrt(max(0, found.squared)))
+
+
+def test_the_squared_gap_of_a_perfect_forecaster_is_zero_on_average():
+    found = [Ranges.of(Evidence.read(*forecasts(200, seed=seed))).squared for seed in range(300)]
+    assert abs(np.mean(found)) < 4 * np.std(found) / np.sqrt(300)
+
+
+def test_it_sees_slope_and_waves_that_the_smooth_error_hardly_does():
+    for chance in (
+        lambda p: expit(0.6 * logit(p)),
+        lambda p: np.clip(p + 0.2 * np.sin(8 * np.pi * p), 0, 1),
+    ):
+        y, p = forecasts(20_000, chance)
+        gap = cal.typical_gap(y, p, rng=0)
+        pieces = np.array_split(np.sort(p), 15)
+        truth = np.sqrt(np.mean([np.mean(chance(part) - part) ** 2 for part in pieces]))
+        assert gap.low > 0.04
+        assert gap.low < truth < gap.high
+        assert cal.smooth_calibration_error(y, p) < 0.03
+
+
+def test_weights_add_no_evidence_and_clusters_take_some_away():
+    y, p = forecasts(600)
+    plain = cal.typical_gap(y, p, rng=0)
+    heavy = cal.typical_gap(y, p, sample_weight=np.full(600, 7.0), rng=0)
+    assert (heavy.low, heavy.high) == pytest.approx((plain.low, plain.high), abs=1e-6)
+    five = np.repeat(np.arange(600), 5)
+    again = cal.typical_gap(np.repeat(y, 5), np.repeat(p, 5), clusters=five, n_bins=15, rng=0)
+    known = cal.typical_gap(y, p, n_bins=15, rng=0)
+    assert again.high == pytest.approx(known.high, rel=0.25)
+
+
+def test_few_rows_make_few_ranges_and_a_wide_interval():
+    y, p = forecasts(30)
+    gap = cal.typical_gap(y, p, rng=0)
+    assert gap.low == 0.0
+    assert gap.high > 0.1
+    assert Ranges.of(Evidence.read(y, p)).mass.size == 1
+    assert Ranges.of(Evidence.read(*forecasts(1000))).mass.size == 15
+
+
+@pytest.mark.parametrize("n_bins", [0, 2.5, 2**20 + 1])
+def test_impossible_ranges_are_refused(n_bins):
+    with pytest.raises(InvalidOptionError):
+        cal.typical_gap([0, 1], [0.5, 0.6], n_bins=n_bins)
+
+
+def test_the_worst_range_is_the_one_with_the_clearest_gap():
+    p = np.repeat(np.arange(1, 10) / 10, 200)
+    y = np.concatenate([np.arange(200) < 200 * v for v in np.arange(1, 10) / 10]).astype(int)
+    y[p == 0.7] = (np.arange(200) < 90).astype(int)
+    evidence = Evidence.read(y, p)
+    worst = Ranges.of(evidence).worst(evidence.joint)
+    assert (worst.low, worst.high) == (0.7, 0.7)
+    assert "too high" in worst.sentence
