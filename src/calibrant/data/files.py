@@ -15,7 +15,7 @@ from calibrant.data.databases import attach
 from calibrant.data.labels import Labels, Told
 from calibrant.data.paths import READABLE, Paths, settled
 from calibrant.data.tables import Part, Table, open_table, quoted
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, ReadingError
 
 if TYPE_CHECKING:
     import duckdb
@@ -189,6 +189,9 @@ def _explained(what: str) -> Iterator[None]:
 
     try:
         yield
+    except duckdb.IOException as error:
+        # Files are looked for before: what fails now is the disk, the network or somebody else.
+        raise ReadingError(what, _first_line(error)) from error
     except duckdb.Error as error:
         text = str(error)
         if "not utf-8" in text:
@@ -197,4 +200,8 @@ def _explained(what: str) -> Iterator[None]:
                 "letters that are not UTF-8",
                 "save it as UTF-8, for instance with iconv -f latin1 -t utf-8",
             ) from error
-        raise InvalidForecastsError(what, text.splitlines()[0].rstrip(".")) from error
+        raise InvalidForecastsError(what, _first_line(error)) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(".")
