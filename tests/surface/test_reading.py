@@ -6,13 +6,17 @@ import gzip
 import json
 import os
 import threading
+import time
 
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import calibrant as cal
+from calibrant.data.files import queried
 from calibrant.data.paths import settled
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import repair_by_group
@@ -94,6 +98,54 @@ def test_every_other_column_passes_to_the_letter(tmp_path):
     out = passed_through(tmp_path, "rows.csv", text, "out.csv")
     kept = [line.rsplit(",", 1)[0] for line in out.read_text().splitlines()]
     assert kept == text.splitlines()
+
+
+ALIKE = "prediction,a,a,A,,a_1\n0.1,1,2,3,4,5\n0.2,6,7,8,9,10\n"
+
+
+def test_names_that_are_alike_pass_to_the_letter_or_are_refused(tmp_path):
+    out = passed_through(tmp_path, "rows.csv", ALIKE, "out.csv")
+    kept = [line.rsplit(",", 1) for line in out.read_text().splitlines()]
+    assert [line for line, _ in kept] == ALIKE.splitlines()
+    assert kept[0][1] == "recalibrated"
+    out = passed_through(tmp_path, "rows.csv", ALIKE, "out.tsv")
+    assert out.read_text().splitlines()[0] == "prediction\ta\ta\tA\t\ta_1\trecalibrated"
+    for name in ("out.parquet", "out.jsonl"):
+        with pytest.raises(InvalidForecastsError, match=r"different names, got 'a', 'a', 'A'.*CSV"):
+            passed_through(tmp_path, "rows.csv", ALIKE, name)
+    capitals = pa.table({"prediction": [0.5], "ID": [1], "id": [2]})
+    pyarrow.parquet.write_table(capitals, tmp_path / "rows.parquet")
+    fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+    with pytest.raises(InvalidForecastsError, match="different names, got 'ID', 'id'"):
+        apply_to_files(fitted, tmp_path / "rows.parquet", tmp_path / "out.parquet")
+    apply_to_files(fitted, tmp_path / "rows.parquet", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text().startswith("prediction,ID,id,recalibrated\n0.5,1,2,")
+    for text in ('{"prediction": 0.5, "a": 1, "A": 2}\n', '{"prediction": 0.5, "a": 1, "a": 2}\n'):
+        with pytest.raises(InvalidForecastsError, match=r"'A', 'a'|duplicate key"):
+            passed_through(tmp_path, "rows.jsonl", text, "out.jsonl")
+
+
+def test_a_name_means_the_column_of_the_header_and_no_other(tmp_path):
+    rows = "0.1,0,x,y,u,v,w\n0.2,1,x,z,u,v,w\n"
+    path = written(tmp_path / "rows.csv", "prediction,outcome,a,a,A,,a_1\n" + rows)
+    for name in ("a", "A", "a_1"):  # DuckDB calls the second one a_1
+        with pytest.raises(InvalidForecastsError, match=f"one column '{name}'"):
+            cal.joints_by(path, by=name)
+    for name in ("A_2", "column5"):
+        with pytest.raises(InvalidForecastsError, match=f"there must be a column '{name}'"):
+            cal.joints_by(path, by=name)
+
+
+def test_files_with_other_columns_are_not_written_without_them(tmp_path):
+    fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+    pd.DataFrame({"prediction": [0.5]}).to_csv(tmp_path / "a.csv", index=False)
+    pd.DataFrame({"z": [1], "prediction": [0.5]}).to_csv(tmp_path / "b.csv", index=False)
+    for kind in ("csv", "parquet"):
+        pd.DataFrame({"prediction": [0.5]}).to_parquet(tmp_path / "a.parquet")
+        pd.DataFrame({"z": [1], "prediction": [0.5]}).to_parquet(tmp_path / "b.parquet")
+        names = [tmp_path / f"a.{kind}", tmp_path / f"b.{kind}"]
+        with pytest.raises(InvalidForecastsError, match=f"the same columns, got 'z' in b.{kind}"):
+            apply_to_files(fitted, names, tmp_path / "out.csv")
 
 
 def test_letters_become_types_only_where_all_rows_agree(tmp_path):
@@ -247,6 +299,10 @@ def test_a_file_counts_once_whatever_it_is_called(tmp_path, monkeypatch):
         assert len(files.names) == 1
     for command in ("audit", "check", "repair"):
         assert "counted once" in run(command, str(path), str(path)).stdout
+    (tmp_path / "map.json").write_text(Platt().fit([0.2, 0.8] * 9, [0, 1, 1] * 6).to_json())
+    done = run("apply", "map.json", "rows.csv", "link.csv", "--out", "out.csv")
+    assert "note: rows.csv was named 2 times and counted once" in done.stdout
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 61
     done = run("audit", "-", "-", stdin=path.read_text())
     assert done.returncode == 2
     assert "can be read once" in done.stderr
@@ -374,6 +430,46 @@ def test_messages_name_no_type_of_numpy(tmp_path):
     with pytest.raises(InvalidForecastsError, match=r"pos_label 2 must.*labels 0, 1") as refusal:
         cal.audit(path, pos_label=np.int64(2))
     assert "np." not in str(refusal.value)
+
+
+def test_times_with_a_zone_are_groups_of_the_same_name_everywhere(tmp_path, monkeypatch):
+    times = pd.to_datetime(["2024-07-01 23:30", "2024-07-02 00:30"] * 60, utc=True)
+    frame = pd.DataFrame({"prediction": 0.5, "outcome": [0, 1, 1, 0] * 30, "t": times})
+    path = tmp_path / "rows.parquet"
+    frame.to_parquet(path)
+    found = set()
+    for zone in ("UTC", "America/New_York"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        said = json.loads(cal.audit(path, by=["t"], draws=9).to_json())
+        with queried(f"select strftime(t, '%H') as hour from '{path}'") as relation:  # noqa: S608
+            hours = sorted(set(relation.fetchall()))
+        found.add(str([*cal.joints_by(path, by="t"), said["groups"]["groups"], hours]))
+    monkeypatch.undo()
+    time.tzset()
+    assert len(found) == 1, found
+    assert "('00',), ('23',)" in found.pop()
+
+
+COLUMNS_NAMED = {
+    "won": (dict.fromkeys(["w"], 1.0) | {"p": 0.5, "won": None}, "column 'won' must not hold miss"),
+    "p": ({"p": None, "won": 1, "w": 1.0}, "column 'p' must not hold missing"),
+    "w": ({"p": 0.5, "won": 1, "w": -1.0}, "column 'w' must be finite and not negative"),
+    "labels": ({"p": 0.5, "won": 7, "w": 1.0}, "column 'won' must hold 0 and 1"),
+    "range": ({"p": 3.5, "won": 1, "w": 1.0}, "column 'p' must be probabilities"),
+}
+
+
+@pytest.mark.parametrize(("row", "message"), COLUMNS_NAMED.values(), ids=COLUMNS_NAMED)
+def test_refusals_name_the_column_that_was_named(tmp_path, row, message):
+    frame = pd.DataFrame([{"p": 0.5, "won": 0, "w": 1.0}] * 5 + [row])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for data in (frame, tmp_path / "rows.csv"):
+        with pytest.raises(InvalidForecastsError) as refusal:
+            cal.audit(data, prediction="p", outcome="won", sample_weight="w")
+        assert message in str(refusal.value)
+        assert "y_true" not in str(refusal.value)
+        assert "y_proba" not in str(refusal.value)
 
 
 def test_segments_of_counts_say_what_needs_rows(tmp_path):

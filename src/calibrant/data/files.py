@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.data.compressed import READABLE
 from calibrant.data.databases import attach
 from calibrant.data.labels import Labels, Told
-from calibrant.data.paths import READABLE, Paths, settled
+from calibrant.data.paths import Paths, settled
 from calibrant.data.tables import Part, Table, open_table, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, ReadingError
 
@@ -177,6 +178,8 @@ def _configure(
             raise InvalidOptionError(
                 "memory_limit must be an amount of memory", repr(memory_limit), 'try "1GB"'
             ) from error
+    # Times with a zone have the same days and names on every machine.
+    connection.execute("set TimeZone = 'UTC'")
     # DuckDB draws on standard output.
     shown = sys.stdout.isatty() and sys.stderr.isatty() if progress is None else progress
     connection.execute(f"set enable_progress_bar = {str(shown).lower()}")

@@ -8,6 +8,7 @@ label or a value; types of values are found on all rows. Parquet files keep thei
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -69,22 +70,33 @@ class Table:
     """Type of each column: VARCHAR for CSV, JSON for JSON lines, that of the file for Parquet."""
     typed: bool
     """Whether the file itself says of which type columns are."""
-    twice: frozenset[str] = frozenset()
-    """Names of columns that the header has more than once."""
+    header: Sequence[str] = ()
+    """Names as the file writes them, where they are not those of the columns."""
 
     @cached_property
     def columns(self) -> list[str]:
-        """Names of the columns."""
+        """Names of the columns; DuckDB changes those that are alike but for capitals, or empty."""
         return list(self.types)
 
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the columns as the file writes them."""
+        return list(self.header or self.types)
+
     def require(self, names: Sequence[str]) -> None:
-        """Refuse columns that are not there, or there twice."""
-        require_columns(self.columns, names)
+        """Refuse columns that are not there, or that are not the only ones of their name."""
+        require_columns(self.names, names)
         for name in names:
-            if name in self.twice:
+            alike = [other for other in self.names if other.lower() == name.lower()]
+            if alike.count(name) > 1 or self.columns[self.names.index(name)] != name:
                 raise InvalidForecastsError(
-                    f"there must be one column {name!r}", "more than one", "rename the others"
+                    f"there must be one column {name!r}", shown(alike), "rename the others"
                 )
+
+    def alike(self) -> list[str]:
+        """Names of the file that are the same but for their capitals."""
+        lowered = [name.lower() for name in self.names]
+        return [name for name in self.names if lowered.count(name.lower()) > 1]
 
     def read_as(
         self, parts: Mapping[str, Part], labels: Labels
@@ -299,26 +311,37 @@ def open_table(
     reader = _reader(names)
     if reader == "read_parquet":
         source = f"read_parquet({listed})"
-        return Table(connection, source, _described(connection, source), typed=True)
+        types = _described(connection, source)
+        header: list[str] = []
+        if _has_renamed(types):
+            own = _parquet_header(connection, names[0])
+            header = [*own, *list(types)[len(own) :]]  # then come those of folders
+        if wanted is None and len(names) > 1:
+            _refuse_mixed({name: _parquet_header(connection, name) for name in names})
+        return Table(connection, source, types, typed=True, header=header)
     if reader == "read_json":
         columns = list(_described(connection, f"read_json({listed}, {JSON})"))
         if wanted is None or not set(wanted) <= set(columns):
             columns = list(_described(connection, f"read_json({listed}, {WHOLE_JSON})"))
         types = dict.fromkeys(columns, "JSON")
+        if wanted is None and _has_renamed(types):
+            _refuse_alike(connection, listed)
         return Table(
             connection, f"read_json({listed}, columns = {_struct(types)})", types, typed=False
         )
     source = f"read_csv({listed}, {CSV}, all_varchar = true)"
     types = _described(connection, source)
-    headers = [_header(connection, name) for name in names]
-    twice = frozenset(name for _, raw in headers for name in raw if raw.count(name) > 1)
-    mark, raw = headers[0]
+    headers = {name: _header(connection, name) for name in names}
+    if wanted is None:
+        _refuse_mixed({name: raw for name, (_, raw) in headers.items()})
+    mark, raw = headers[names[0]]
     if len(names) == 1 and raw == list(types):  # DuckDB need not look again in each query
         source = (
             f"read_csv({listed}, {CSV}, auto_detect = false, delim = {literal(mark)}, "
             f"columns = {_struct(types)})"
         )
-    return Table(connection, source, types, typed=False, twice=twice)
+    header = raw if len(raw) == len(types) else []
+    return Table(connection, source, types, typed=False, header=header)
 
 
 def quoted(name: str) -> str:
@@ -362,6 +385,48 @@ def _kind(name: str) -> str:
 def _described(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, str]:
     relation = connection.sql(f"select * from {source} limit 0")  # noqa: S608
     return dict(zip(relation.columns, map(str, relation.types), strict=True))
+
+
+def _has_renamed(types: Mapping[str, str]) -> bool:
+    """Whether DuckDB may have numbered a column, because another has the name but for capitals."""
+    lowered = {name.lower() for name in types}
+    return any(re.sub(r"_[0-9]+$", "", name) in lowered - {name} for name in lowered)
+
+
+def _parquet_header(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
+    """Return the names of the columns of a Parquet file, without what is inside of them."""
+    query = f"select name, coalesce(num_children, 0) from parquet_schema({literal(name)})"  # noqa: S608
+    found, inside = [], 0
+    for name_, children in connection.execute(query).fetchall()[1:]:
+        if not inside:
+            found.append(str(name_))
+        inside += children - bool(inside)
+    return found
+
+
+def _refuse_mixed(headers: Mapping[str, Sequence[str]]) -> None:
+    """Refuse files with columns that others do not have: all columns are wanted."""
+    everywhere = set.intersection(*(set(header) for header in headers.values()))
+    for file, header in headers.items():
+        own = [name for name in header if name not in everywhere]
+        if own:
+            raise InvalidForecastsError(
+                "files must have the same columns",
+                f"{own[0]!r} in {Path(file).name} and not in all",
+            )
+
+
+def _refuse_alike(connection: duckdb.DuckDBPyConnection, listed: str) -> None:
+    """Refuse JSON whose names differ by capitals only, which DuckDB cannot keep apart."""
+    keys = f"select distinct unnest(json_keys(json)) as key from read_json_objects({listed})"  # noqa: S608
+    alike = (
+        f"select lower(key), list(key order by key) from ({keys}) group by 1 having count(*) > 1"  # noqa: S608
+    )
+    found = connection.execute(f"{alike} order by 1").fetchone()
+    if found is not None:
+        raise InvalidForecastsError(
+            "columns must have different names", shown(found[1]), "rename one of them"
+        )
 
 
 def _struct(types: Mapping[str, str]) -> str:
