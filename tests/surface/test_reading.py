@@ -128,12 +128,61 @@ def test_names_that_are_alike_pass_to_the_letter_or_are_refused(tmp_path):
 def test_a_name_means_the_column_of_the_header_and_no_other(tmp_path):
     rows = "0.1,0,x,y,u,v,w\n0.2,1,x,z,u,v,w\n"
     path = written(tmp_path / "rows.csv", "prediction,outcome,a,a,A,,a_1\n" + rows)
-    for name in ("a", "A", "a_1"):  # DuckDB calls the second one a_1
+    assert list(cal.joints_by(path, by="a_1")) == [("w",)]  # DuckDB calls the second one a_1
+    for name in ("a", "A"):
         with pytest.raises(InvalidForecastsError, match=f"one column '{name}'"):
             cal.joints_by(path, by=name)
-    for name in ("A_2", "column5"):
+    for name in ("a_2", "column_1"):
         with pytest.raises(InvalidForecastsError, match=f"there must be a column '{name}'"):
             cal.joints_by(path, by=name)
+
+
+HASHED = [(f"{'#' if i % 2 else ''}{i}", 0.5, i % 2) for i in range(60)]
+
+
+@pytest.mark.parametrize("names", ["id,prediction,outcome", ",prediction,outcome"])
+def test_no_row_is_taken_for_a_comment(tmp_path, names):
+    path = written(tmp_path / "rows.csv", csv(names, HASHED))
+    plain = written(tmp_path / "plain.csv", csv(names, [(i, 0.5, i % 2) for i in range(60)]))
+    assert cal.Joint.from_files(path).row_count == 60
+    for both in ([path, plain], [plain, path]):
+        assert cal.Joint.from_files(both).row_count == 120
+
+
+def test_no_row_is_taken_for_a_line_before_the_header(tmp_path):
+    rows = [(0.5, i % 2, "a") for i in range(60)]
+    further = csv("prediction,outcome,g,h", [(0.1, 0, "a", "b")] * 7)
+    path = written(tmp_path / "rows.csv", csv("prediction,outcome,g", rows) + further)
+    with pytest.raises(InvalidForecastsError, match=r"got line 62 with 4 columns instead of 3"):
+        cal.Joint.from_files(path)
+    with pytest.raises(InvalidForecastsError, match="there must be a column 'h'"):
+        cal.joints_by(path, by="h")
+    titled = written(tmp_path / "titled.csv", "Report\n" + csv("prediction,outcome,g", rows))
+    with pytest.raises(InvalidForecastsError, match="column 'prediction', got columns Report"):
+        cal.Joint.from_files(titled)
+
+
+def test_files_may_differ_in_order_and_marks_of_their_columns(tmp_path):
+    rows = [(i, f"0.{i % 10}", i % 2) for i in range(60)]
+    first = written(tmp_path / "a.csv", csv("id,prediction,outcome", rows))
+    turned = csv("outcome,prediction,id", [row[::-1] for row in rows]).replace(",", ";")
+    second = written(tmp_path / "b.csv", turned)
+    alone = cal.Joint.from_files(first)
+    assert cal.Joint.from_files([first, second]) == alone + alone
+    fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+    apply_to_files(fitted, [first, second], tmp_path / "out.csv")
+    kept = [line.rsplit(",", 1)[0] for line in (tmp_path / "out.csv").read_text().splitlines()]
+    assert kept[1:] == [",".join(map(str, row)) for row in rows * 2]
+
+
+def test_a_header_may_hold_marks_and_lines(tmp_path):
+    text = 'prediction,"a;b;c;d",outcome,"two\nlines"\n' + "0.5,x,1,y\n0.5,x,0,y\n" * 9
+    path = written(tmp_path / "rows.csv", text)
+    assert cal.Joint.from_files(path).row_count == 18
+    assert list(cal.joints_by(path, by="two\nlines")) == [("y",)]
+    out = passed_through(tmp_path, "rows.csv", text, "out.csv")
+    again = pd.read_csv(out)
+    assert list(again) == ["prediction", "a;b;c;d", "outcome", "two\nlines", "recalibrated"]
 
 
 def test_files_with_other_columns_are_not_written_without_them(tmp_path):

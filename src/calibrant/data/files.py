@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,11 +18,15 @@ from calibrant.data.labels import Labels, Told
 from calibrant.data.paths import Paths, settled
 from calibrant.data.tables import Part, Table, open_table, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, ReadingError
+from calibrant.words import count_text
 
 if TYPE_CHECKING:
     import duckdb
 
 NO_LABELS = Labels()
+RAGGED = re.compile(
+    r"CSV Error on Line: (\d+)\b.*?Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL
+)
 
 
 @contextmanager
@@ -202,6 +207,12 @@ def _explained(what: str) -> Iterator[None]:
                 what,
                 "letters that are not UTF-8",
                 "save it as UTF-8, for instance with iconv -f latin1 -t utf-8",
+            ) from error
+        ragged = RAGGED.search(text)
+        if ragged is not None:
+            line, expected, found = ragged.groups()
+            raise InvalidForecastsError(
+                what, f"line {line} with {count_text(int(found), 'column')} instead of {expected}"
             ) from error
         raise InvalidForecastsError(what, _first_line(error)) from error
 

@@ -8,14 +8,17 @@ label or a value; types of values are found on all rows. Parquet files keep thei
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calibrant.data.compressed import READABLE
 from calibrant.data.hints import number_hint, require_columns
 from calibrant.data.labels import MOST_LABELS, Labels, Told, refuse_missing_words, shown
 from calibrant.errors import InvalidForecastsError
@@ -32,9 +35,13 @@ READERS = {
     ".ndjson": "read_json",
 }
 COMPRESSED = {".gz", ".zst"}
+# A name in the header may go over several lines.
+MOST_HEADER_LINES = 100
 DELIMITERS = (",", ";", "\t", "|")
 # Quotes are never sniffed: they may come after the rows that a sniffer looks at.
-CSV = """header = true, allow_quoted_nulls = false, quote = '"', escape = '"'"""
+CSV = (
+    """auto_detect = false, header = true, allow_quoted_nulls = false, quote = '"', escape = '"'"""
+)
 JSON = "map_inference_threshold = -1"
 WHOLE_JSON = f"{JSON}, sample_size = -1, maximum_sample_files = 2147483647"
 NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "BLOB", "BIT", "GEOMETRY", "VARIANT")
@@ -329,19 +336,66 @@ def open_table(
         return Table(
             connection, f"read_json({listed}, columns = {_struct(types)})", types, typed=False
         )
-    source = f"read_csv({listed}, {CSV}, all_varchar = true)"
-    types = _described(connection, source)
-    headers = {name: _header(connection, name) for name in names}
-    if wanted is None:
-        _refuse_mixed({name: raw for name, (_, raw) in headers.items()})
-    mark, raw = headers[names[0]]
-    if len(names) == 1 and raw == list(types):  # DuckDB need not look again in each query
-        source = (
-            f"read_csv({listed}, {CSV}, auto_detect = false, delim = {literal(mark)}, "
-            f"columns = {_struct(types)})"
+    return _open_csv(connection, names, wanted)
+
+
+def _open_csv(
+    connection: duckdb.DuckDBPyConnection, names: Sequence[str], wanted: Sequence[str] | None
+) -> Table:
+    """Open CSV files by the names in their first line.
+
+    DuckDB is told all that it would guess: a guess may take rows for comments, or for lines before
+    the header.
+    """
+    headers = {name: _header(connection, name, wanted or ()) for name in names}
+    found = {name: header for name, (_, header) in headers.items()}
+    if wanted is None or not all({*wanted} <= {*header} for header in found.values()):
+        _refuse_mixed(found)
+    mark, header = headers[names[0]]
+    columns = _distinct(header)
+    if all(own == (mark, header) for own in headers.values()):
+        source = _csv(f"[{', '.join(map(literal, names))}]", mark, columns)
+    else:
+        header = columns = _shared(list(found.values()))
+        if wanted is None and len(columns) < len(found[names[0]]):
+            raise InvalidForecastsError(
+                "files must have the same columns in the same order",
+                "names that are empty or alike, and another order",
+                "rename them",
+            )
+        listed = ", ".join(map(quoted, columns))
+        sources = (
+            _csv(literal(name), mark, _distinct(own)) for name, (mark, own) in headers.items()
         )
-    header = raw if len(raw) == len(types) else []
+        selects = (f"select {listed} from {source}" for source in sources)  # noqa: S608
+        source = f"({' union all '.join(selects)})"
+    types = dict.fromkeys(columns, "VARCHAR")
     return Table(connection, source, types, typed=False, header=header)
+
+
+def _csv(files: str, mark: str, columns: Sequence[str]) -> str:
+    struct = _struct(dict.fromkeys(columns, "VARCHAR"))
+    return f"read_csv({files}, {CSV}, delim = {literal(mark)}, columns = {struct})"
+
+
+def _distinct(header: Sequence[str]) -> list[str]:
+    """Change names that are empty, or that another has but for its capitals."""
+    found: list[str] = []
+    taken = {name.lower() for name in header}
+    for name in header:
+        new = name
+        if not name or name.lower() in {other.lower() for other in found}:
+            numbered = (f"{name or 'column'}_{number}" for number in count(1))
+            new = next(other for other in numbered if other.lower() not in taken)
+        taken.add(new.lower())
+        found.append(new)
+    return found
+
+
+def _shared(headers: Sequence[Sequence[str]]) -> list[str]:
+    """Names of the first header that mean one column in each."""
+    own = [{name for name in _distinct(h) if h.count(name) == 1} for h in headers]
+    return [name for name in headers[0] if all(name in names for names in own)]
 
 
 def quoted(name: str) -> str:
@@ -433,19 +487,30 @@ def _struct(types: Mapping[str, str]) -> str:
     return "{" + ", ".join(f"{literal(name)}: '{kind}'" for name, kind in types.items()) + "}"
 
 
-def _header(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, list[str]]:
+def _header(
+    connection: duckdb.DuckDBPyConnection, name: str, wanted: Sequence[str]
+) -> tuple[str, list[str]]:
     """Return the mark between the names in the first line of a CSV file, and the names.
 
     Marks that no text has stand for quotes: an empty quote would be the character NUL.
     """
     first = "auto_detect = false, header = false, delim = '\x01', quote = '\x02', escape = '\x02'"
-    (line,) = connection.execute(
+    lines = connection.execute(
         f"select line from read_csv({literal(name)}, {first}, columns = {{'line': 'VARCHAR'}}, "  # noqa: S608
-        "strict_mode = false, max_line_size = 10000000) limit 1"
-    ).fetchone() or ("",)
+        f"strict_mode = false, max_line_size = 10000000) limit {MOST_HEADER_LINES}"
+    ).fetchall()
+    text = "\n".join(str(line or "") for (line,) in lines).lstrip("\ufeff")
     parsed = {
-        mark: next(csv.reader([str(line or "").lstrip("\ufeff")], delimiter=mark), [])
+        mark: next(csv.reader(io.StringIO(text, newline=""), delimiter=mark), [])
         for mark in DELIMITERS
     }
-    mark = max(DELIMITERS, key=lambda mark: len(parsed[mark]))
+
+    def fit(mark: str) -> tuple[int, bool, int]:
+        header = parsed[mark]
+        whole = not any('"' in name for name in header)  # else a quoted name was cut
+        return len({*wanted} & {*header}), whole, len(header)
+
+    mark = max(DELIMITERS, key=fit)
+    if not parsed[mark]:
+        raise InvalidForecastsError(READABLE, f"{Path(name).name}: no header")
     return mark, parsed[mark]
