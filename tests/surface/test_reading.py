@@ -357,6 +357,53 @@ def test_a_file_counts_once_whatever_it_is_called(tmp_path, monkeypatch):
     assert "can be read once" in done.stderr
 
 
+KINDS = {
+    "csv": lambda frame, path: frame.to_csv(path, index=False),
+    "jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
+    "parquet": lambda frame, path: frame.to_parquet(path),
+}
+ALONE = pd.DataFrame({"prediction": [0.5] * 60, "outcome": [0, 1] * 30, "site": ["a", "b"] * 30})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["a*b", "a?b", "[a]", "a[!x]b", "a[", "**"])
+def test_a_file_that_is_there_is_meant_whatever_its_name(tmp_path, monkeypatch, name, kind):
+    monkeypatch.chdir(tmp_path)
+    KINDS[kind](ALONE, f"{name}.{kind}")
+    for other in ("a", "aXb", "ab", "x"):
+        KINDS[kind](ALONE[:10].assign(outcome=1), f"{other}.{kind}")
+    joint = cal.Joint.from_files(f"{name}.{kind}")
+    assert (joint.row_count, joint.base_rate) == (60, 0.5)
+
+
+def test_a_name_of_a_file_that_cannot_be_told_from_a_pattern_is_refused(tmp_path):
+    path = tmp_path / "back\\slash*.csv"
+    ALONE.to_csv(path, index=False)
+    with pytest.raises(InvalidForecastsError, match="backslash"):
+        cal.Joint.from_files(path)
+
+
+def test_a_folder_is_meant_whatever_its_name(tmp_path):
+    (tmp_path / "new [1]").mkdir()
+    ALONE.to_parquet(tmp_path / "new [1]" / "rows.parquet")
+    assert cal.Joint.from_files(tmp_path / "new [1]").row_count == 60
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_name_of_a_folder_replaces_no_column(tmp_path, kind):
+    for folder in ("outcome=1", "Outcome=1", "prediction=0.9", "site=z"):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / f"rows.{kind}"
+        KINDS[kind](ALONE, path)
+        joints = cal.joints_by(path, by="site")
+        assert {key: joint.base_rate for key, joint in joints.items()} == {("a",): 0, ("b",): 1}
+        assert joints["a",].mean_prediction == 0.5
+        fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+        apply_to_files(fitted, path, tmp_path / "out.csv")
+        again = pd.read_csv(tmp_path / "out.csv")
+        assert again.drop(columns="recalibrated").equals(ALONE)
+
+
 def test_a_pipe_is_read_like_standard_input(tmp_path):
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
@@ -519,6 +566,17 @@ def test_refusals_name_the_column_that_was_named(tmp_path, row, message):
         assert message in str(refusal.value)
         assert "y_true" not in str(refusal.value)
         assert "y_proba" not in str(refusal.value)
+
+
+def test_outcomes_are_no_predictions_and_no_weights(tmp_path):
+    path = written(tmp_path / "rows.csv", csv("p,y", [(0.5, i % 2) for i in range(60)]))
+    for roles in ({"prediction": "y", "outcome": "y"}, {"prediction": "p", "sample_weight": "y"}):
+        for data in (path, pd.read_csv(path)):
+            with pytest.raises(InvalidOptionError, match=r"'y' must not be .* as well"):
+                cal.audit(data, **{"outcome": "y"} | roles)
+    for command in ("check", "repair"):
+        done = run(command, str(path), "--prediction", "y", "--outcome", "y")
+        assert (done.returncode, "must not be" in done.stderr) == (2, True)
 
 
 def test_segments_of_counts_say_what_needs_rows(tmp_path):

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from glob import glob
+from glob import escape, glob
 from pathlib import Path
 from typing import BinaryIO, TypeGuard
 
@@ -86,7 +86,7 @@ def _meant(path: str, stack: ExitStack) -> list[str]:
         raise InvalidForecastsError("a file must have a name", repr(path))
     place = Path(path)
     if place.is_dir():
-        return _globbed(f"{path}/**/*.parquet", path)
+        return _globbed(f"{escape(path)}/**/*.parquet", path)
     if not place.exists():
         return _globbed(path, path)
     if place.is_file() and not path.startswith("/dev/"):

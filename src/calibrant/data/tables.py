@@ -40,9 +40,10 @@ MOST_HEADER_LINES = 100
 DELIMITERS = (",", ";", "\t", "|")
 # Quotes are never sniffed: they may come after the rows that a sniffer looks at.
 CSV = (
-    """auto_detect = false, header = true, allow_quoted_nulls = false, quote = '"', escape = '"'"""
+    "auto_detect = false, hive_partitioning = false, header = true, allow_quoted_nulls = false, "
+    """quote = '"', escape = '"'"""
 )
-JSON = "map_inference_threshold = -1"
+JSON = "map_inference_threshold = -1, hive_partitioning = false"
 WHOLE_JSON = f"{JSON}, sample_size = -1, maximum_sample_files = 2147483647"
 NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "BLOB", "BIT", "GEOMETRY", "VARIANT")
 KEPT = ("BOOLEAN", "VARCHAR", "DATE", "TIMESTAMP", "ENUM")
@@ -314,10 +315,11 @@ def open_table(
         Columns that will be read. The first rows of JSON lines may not have them all.
     """
     # With parameters DuckDB would run the query here, and keep all rows.
-    listed = f"[{', '.join(map(literal, names))}]"
+    listed = f"[{', '.join(map(_file, names))}]"
     reader = _reader(names)
     if reader == "read_parquet":
-        source = f"read_parquet({listed})"
+        partitions = not _keys(names[0]) & {*map(str.lower, _parquet_header(connection, names[0]))}
+        source = f"read_parquet({listed}, hive_partitioning = {partitions})"
         types = _described(connection, source)
         header: list[str] = []
         if _has_renamed(types):
@@ -334,7 +336,10 @@ def open_table(
         if wanted is None and _has_renamed(types):
             _refuse_alike(connection, listed)
         return Table(
-            connection, f"read_json({listed}, columns = {_struct(types)})", types, typed=False
+            connection,
+            f"read_json({listed}, {JSON}, columns = {_struct(types)})",
+            types,
+            typed=False,
         )
     return _open_csv(connection, names, wanted)
 
@@ -354,7 +359,7 @@ def _open_csv(
     mark, header = headers[names[0]]
     columns = _distinct(header)
     if all(own == (mark, header) for own in headers.values()):
-        source = _csv(f"[{', '.join(map(literal, names))}]", mark, columns)
+        source = _csv(f"[{', '.join(map(_file, names))}]", mark, columns)
     else:
         header = columns = _shared(list(found.values()))
         if wanted is None and len(columns) < len(found[names[0]]):
@@ -364,9 +369,7 @@ def _open_csv(
                 "rename them",
             )
         listed = ", ".join(map(quoted, columns))
-        sources = (
-            _csv(literal(name), mark, _distinct(own)) for name, (mark, own) in headers.items()
-        )
+        sources = (_csv(_file(name), mark, _distinct(own)) for name, (mark, own) in headers.items())
         selects = (f"select {listed} from {source}" for source in sources)  # noqa: S608
         source = f"({' union all '.join(selects)})"
     types = dict.fromkeys(columns, "VARCHAR")
@@ -401,6 +404,21 @@ def _shared(headers: Sequence[Sequence[str]]) -> list[str]:
 def quoted(name: str) -> str:
     """Quote the name of a column."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def _file(name: str) -> str:
+    """Write the name of one file, in which DuckDB would see a pattern."""
+    special = set(name) & set("*?[")
+    if special and "\\" in name:
+        raise InvalidForecastsError(
+            "the name of a file must have no backslash beside * ? [", repr(name), "rename it"
+        )
+    return literal("".join(f"[{letter}]" if letter in special else letter for letter in name))
+
+
+def _keys(name: str) -> set[str]:
+    """Names of the columns that folders like year=2025 stand for."""
+    return {part.split("=")[0].lower() for part in Path(name).parts[:-1] if "=" in part}
 
 
 def literal(value: object) -> str:
@@ -449,7 +467,7 @@ def _has_renamed(types: Mapping[str, str]) -> bool:
 
 def _parquet_header(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     """Return the names of the columns of a Parquet file, without what is inside of them."""
-    query = f"select name, coalesce(num_children, 0) from parquet_schema({literal(name)})"  # noqa: S608
+    query = f"select name, coalesce(num_children, 0) from parquet_schema({_file(name)})"  # noqa: S608
     found, inside = [], 0
     for name_, children in connection.execute(query).fetchall()[1:]:
         if not inside:
@@ -496,8 +514,9 @@ def _header(
     """
     first = "auto_detect = false, header = false, delim = '\x01', quote = '\x02', escape = '\x02'"
     lines = connection.execute(
-        f"select line from read_csv({literal(name)}, {first}, columns = {{'line': 'VARCHAR'}}, "  # noqa: S608
-        f"strict_mode = false, max_line_size = 10000000) limit {MOST_HEADER_LINES}"
+        f"select line from read_csv({_file(name)}, {first}, columns = {{'line': 'VARCHAR'}}, "  # noqa: S608
+        "hive_partitioning = false, strict_mode = false, "
+        f"max_line_size = 10000000) limit {MOST_HEADER_LINES}"
     ).fetchall()
     text = "\n".join(str(line or "") for (line,) in lines).lstrip("\ufeff")
     parsed = {

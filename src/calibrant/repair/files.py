@@ -100,7 +100,7 @@ def apply_to_files(
     kind = dialect_of("duckdb")
     with opened_table(paths) as table:
         connection = table.connection
-        _refuse_taken([*table.names, *table.columns], names)
+        _refuse_taken(list(dict.fromkeys([*table.names, *table.columns])), names)
         how += _own_header(table, names, Path(out).suffix.lower())
         parts, lists = _parts(fitted, patches, prediction, table.names)
         rows = _Rows.of(table, parts, Path(out).suffix.lower())
