@@ -20,6 +20,7 @@ from calibrant.data.files import queried
 from calibrant.data.paths import settled
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import repair_by_group
+from calibrant.inputs import Roles, read as read_source
 from calibrant.repair import Platt
 from calibrant.repair.files import apply_to_files
 from commands import run
@@ -545,6 +546,21 @@ def test_times_with_a_zone_are_groups_of_the_same_name_everywhere(tmp_path, monk
     time.tzset()
     assert len(found) == 1, found
     assert "('00',), ('23',)" in found.pop()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:no explicit representation of timezones")
+def test_times_with_other_offsets_are_compared_as_moments(tmp_path, kind):
+    # The hour that comes twice when summer time ends: 00:30, 01:30 and 02:30 in UTC.
+    times = ["2024-10-27T02:30:00+02:00", "2024-10-27T02:30:00+01:00", "2024-10-27T03:30:00+01:00"]
+    frame = pd.DataFrame({"prediction": 0.5, "outcome": [0, 1, 1], "t": times})
+    KINDS[kind](frame, tmp_path / f"rows.{kind}")
+    roles = Roles(time="t")
+    for data in (tmp_path / f"rows.{kind}", frame):
+        source = read_source(data, None, roles)
+        assert source.times.astype("datetime64[m]").astype(str).tolist() == [
+            f"2024-10-27T0{hour}:30" for hour in range(3)
+        ]
 
 
 COLUMNS_NAMED = {

@@ -144,6 +144,8 @@ class Table:
         """Write a column as a type that was found on all its rows."""
         text = self.text(name)
         if not self.typed:
+            if kind == "TIMESTAMP":
+                return _moment(self._filled(name))
             return text if kind == "VARCHAR" else f"cast({self._filled(name)} as {kind})"
         return quoted(name) if kind.startswith((*KEPT, *NUMBERS)) else text
 
@@ -254,7 +256,7 @@ class Table:
             is_json = self.types[name] == "JSON"
             return f"json_type({quoted(name)}) in ('ARRAY', 'OBJECT')" if is_json else "false"
         if kind == "TIMESTAMP":
-            return f"try_cast({text} as timestamp) is not null"
+            return f"try_cast({text} as timestamptz) is not null"
         # A JSON string is text, whatever it looks like; a flag of JSON is no string.
         own = "" if self.types[name] != "JSON" else f" and json_type({quoted(name)}) <> 'VARCHAR'"
         if kind == "BOOLEAN":
@@ -428,6 +430,11 @@ def literal(value: object) -> str:
     if isinstance(value, float):
         return f"{value!r}::double"
     return str(value)
+
+
+def _moment(text: str) -> str:
+    """Write text as a time in UTC: as a bare timestamp DuckDB would ignore its offset."""
+    return f"cast(cast({text} as timestamptz) as timestamp)"
 
 
 def _truth(text: str) -> str:
