@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -122,6 +123,49 @@ def full_disk(stdin: str = os.devnull) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
 
 
+def without_privileges() -> None:
+    """Let modes of files hold for the owner of the machine too (capset, Linux)."""
+    import ctypes
+
+    header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert ctypes.CDLL(None).capset(header, nothing) == 0
+
+
+def failing_disk() -> None:
+    """Opening a file works, and reading it does not."""
+    import duckdb
+
+    def fail():
+        raise duckdb.IOException('Could not read from file "rows.csv": Input/output error\n')
+
+    _before("calibrant.data.files", "open_table", fail)
+
+
+def vanishing_file() -> None:
+    """Somebody removes the files between a look at them and reading them."""
+    _before("duckdb", "connect", _remove_rows)
+
+
+def vanishing_folder() -> None:
+    """Somebody removes the folder of the files between reading their header and their rows."""
+    import calibrant.data.files as place
+
+    opened = place.open_table
+
+    def vanishing(*arguments, **options):
+        table = opened(*arguments, **options)
+        _remove_rows()
+        return table
+
+    place.open_table = vanishing
+
+
+def _remove_rows():
+    for word in sys.argv:
+        if word.endswith("/rows.csv"):
+            shutil.rmtree(Path(word).parent)
+
+
 def interrupted_reading() -> None:
     _signal_in_use("duckdb", "connect", signal.SIGINT)
 
@@ -162,13 +206,18 @@ def broken_code() -> None:
 
 def _signal_in_use(module, name, number):
     """Send a signal to the process when it calls a function."""
+    _before(module, name, lambda: os.kill(os.getpid(), number))
+
+
+def _before(module, name, action):
+    """Do something whenever a function is called."""
     import importlib
 
     place = importlib.import_module(module)
     function = getattr(place, name)
 
-    def signalled(*arguments, **options):
-        os.kill(os.getpid(), number)
+    def called(*arguments, **options):
+        action()
         return function(*arguments, **options)
 
-    setattr(place, name, signalled)
+    setattr(place, name, called)

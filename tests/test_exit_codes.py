@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import subprocess
 import sys
@@ -118,6 +119,48 @@ def test_wrong_input_is_2(name, wrong, sources, tmp_path):
     assert ended.stdout == ""
     assert "Traceback" not in ended.stderr
     assert all(path.read_text() == OLD for path in outputs(arguments, out) if path.exists())
+
+
+UNREADABLE = {
+    "no permission": commands.without_privileges,
+    "a failing disk": commands.failing_disk,
+    "a file that vanishes": commands.vanishing_file,
+    "a folder that vanishes": commands.vanishing_folder,
+    "a cut-off copy": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [*((name, "no permission") for name in COMMANDS)]
+    + [(name, fault) for name in ("check", "apply") for fault in list(UNREADABLE)[1:]],
+)
+def test_a_file_that_fails_while_it_is_read_is_74(name, fault, sources, tmp_path):
+    files, out = dict(sources), tmp_path / "out"
+    rows = tmp_path / "folder" / "rows.csv"
+    rows.parent.mkdir()
+    rows.write_bytes(Path(sources["rows"]).read_bytes())
+    if fault == "a cut-off copy":
+        rows = tmp_path / "rows.csv.gz"
+        rows.write_bytes(gzip.compress(Path(sources["rows"]).read_bytes())[:-9])
+    if fault == "no permission":
+        rows.chmod(0)
+    files["rows"] = str(rows)
+    ended = run_forked(*filled(name, files, out), fault=UNREADABLE[fault])
+    assert ended.code == 74, ended
+    assert ended.stdout == ""
+    assert len(ended.stderr.splitlines()) == 1
+    assert_nothing_lost(tmp_path, [])
+
+
+def test_a_map_that_cannot_be_read_is_74(sources, tmp_path):
+    stored = tmp_path / "map.json"
+    stored.write_text(Path(sources["map"]).read_text())
+    stored.chmod(0)
+    arguments = ["apply", str(stored), sources["rows"], "--out", str(tmp_path / "out.csv")]
+    ended = run_forked(*arguments, fault=commands.without_privileges)
+    assert ended.code == 74, ended
+    assert "map.json" in ended.stderr
 
 
 def test_demo_and_measures_too(tmp_path):

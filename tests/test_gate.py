@@ -118,6 +118,8 @@ def test_the_gate_sees_waves_unless_told_not_to(tmp_path, options, code):
 def test_limits_are_read_from_names():
     assert read_limits([], 0.1) == {"smooth_calibration_error": 0.1}
     assert read_limits(["a=0.3", "b"], None) == {"a": 0.3, "b": None}
+    with pytest.raises(cal.errors.InvalidOptionError, match="named once"):
+        read_limits(["a=0.1", "a=0.3"], None)
     for wrong in ("a=x", "a=7"):
         with pytest.raises(cal.errors.InvalidOptionError):
             read_limits([wrong], None)

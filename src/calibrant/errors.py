@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+
+# A name that leads to no file is a mistake of the caller, whatever the system says of it.
+NO_FILE = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
+
 
 class CalibrantError(Exception):
     """Base of all errors raised on purpose.
@@ -38,6 +43,18 @@ class InvalidStateError(InvalidForecastsError, InvalidOptionError):
     """A stored map, Joint, monitor or forecaster that nothing here can have written."""
 
 
+class ReadingError(CalibrantError, OSError):
+    """A file that failed while it was read: no permission, a broken disk, a copy cut off."""
+
+    def __init__(self, what: str, got: str = "", hint: str = "") -> None:
+        super().__init__(what, got, hint)
+        # OSError takes three arguments for a number, its meaning and a file.
+        self.errno = self.strerror = self.filename = None
+
+    def __reduce__(self) -> tuple[type[ReadingError], tuple[str, str, str]]:
+        return type(self), (self.what, self.got, self.hint)
+
+
 class InferenceRefusedError(CalibrantError, ValueError):
     """A p-value, noise floor or interval that the data at hand cannot support."""
 
@@ -52,3 +69,8 @@ class MissingPackageError(CalibrantError, ImportError):
 
 class CalibrantWarning(UserWarning):
     """A number that is right but easily misread."""
+
+
+def reading_failed(error: OSError) -> bool:
+    """Whether the system failed to read a file, rather than the file being wrong or absent."""
+    return error.errno is not None and error.errno not in NO_FILE

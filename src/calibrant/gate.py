@@ -168,6 +168,8 @@ def read_limits(measures: list[str], tolerance: float | None) -> dict[str, float
     limits: dict[str, float | None] = {}
     for text in measures or [HEADLINE]:
         name, _, own = text.partition("=")
+        if name.strip() in limits:
+            raise InvalidOptionError("a measure must be named once", repr(name.strip()))
         try:
             limits[name.strip()] = float(own) if own else tolerance
         except ValueError as error:

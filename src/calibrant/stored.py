@@ -19,7 +19,7 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import CalibrantError, InvalidStateError
+from calibrant.errors import CalibrantError, InvalidStateError, ReadingError, reading_failed
 
 # Nothing that is written here is larger.
 MOST_CHARACTERS = 2**28
@@ -146,6 +146,8 @@ def load_json(source: str | Path | Mapping[str, Any], what: str) -> Stored:
             raise InvalidStateError(f"{what} must be JSON of at most 2**28 characters", str(source))
         return parse(path.read_text(encoding="utf-8"), what)
     except (OSError, TypeError) as error:
+        if isinstance(error, OSError) and reading_failed(error):
+            raise ReadingError(f"{what} must be readable", str(error)) from error
         raise InvalidStateError(f"{what} must be readable", str(error)) from error
     except UnicodeDecodeError as error:
         raise InvalidStateError(f"{what} must be JSON", "a file that is no text") from error

@@ -6,16 +6,21 @@ import gzip
 import json
 import os
 import threading
+import time
 
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import calibrant as cal
+from calibrant.data.files import queried
 from calibrant.data.paths import settled
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups import repair_by_group
+from calibrant.inputs import Roles, read as read_source
 from calibrant.repair import Platt
 from calibrant.repair.files import apply_to_files
 from commands import run
@@ -94,6 +99,103 @@ def test_every_other_column_passes_to_the_letter(tmp_path):
     out = passed_through(tmp_path, "rows.csv", text, "out.csv")
     kept = [line.rsplit(",", 1)[0] for line in out.read_text().splitlines()]
     assert kept == text.splitlines()
+
+
+ALIKE = "prediction,a,a,A,,a_1\n0.1,1,2,3,4,5\n0.2,6,7,8,9,10\n"
+
+
+def test_names_that_are_alike_pass_to_the_letter_or_are_refused(tmp_path):
+    out = passed_through(tmp_path, "rows.csv", ALIKE, "out.csv")
+    kept = [line.rsplit(",", 1) for line in out.read_text().splitlines()]
+    assert [line for line, _ in kept] == ALIKE.splitlines()
+    assert kept[0][1] == "recalibrated"
+    out = passed_through(tmp_path, "rows.csv", ALIKE, "out.tsv")
+    assert out.read_text().splitlines()[0] == "prediction\ta\ta\tA\t\ta_1\trecalibrated"
+    for name in ("out.parquet", "out.jsonl"):
+        with pytest.raises(InvalidForecastsError, match=r"different names, got 'a', 'a', 'A'.*CSV"):
+            passed_through(tmp_path, "rows.csv", ALIKE, name)
+    capitals = pa.table({"prediction": [0.5], "ID": [1], "id": [2]})
+    pyarrow.parquet.write_table(capitals, tmp_path / "rows.parquet")
+    fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+    with pytest.raises(InvalidForecastsError, match="different names, got 'ID', 'id'"):
+        apply_to_files(fitted, tmp_path / "rows.parquet", tmp_path / "out.parquet")
+    apply_to_files(fitted, tmp_path / "rows.parquet", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text().startswith("prediction,ID,id,recalibrated\n0.5,1,2,")
+    for text in ('{"prediction": 0.5, "a": 1, "A": 2}\n', '{"prediction": 0.5, "a": 1, "a": 2}\n'):
+        with pytest.raises(InvalidForecastsError, match=r"'A', 'a'|duplicate key"):
+            passed_through(tmp_path, "rows.jsonl", text, "out.jsonl")
+
+
+def test_a_name_means_the_column_of_the_header_and_no_other(tmp_path):
+    rows = "0.1,0,x,y,u,v,w\n0.2,1,x,z,u,v,w\n"
+    path = written(tmp_path / "rows.csv", "prediction,outcome,a,a,A,,a_1\n" + rows)
+    assert list(cal.joints_by(path, by="a_1")) == [("w",)]  # DuckDB calls the second one a_1
+    for name in ("a", "A"):
+        with pytest.raises(InvalidForecastsError, match=f"one column '{name}'"):
+            cal.joints_by(path, by=name)
+    for name in ("a_2", "column_1"):
+        with pytest.raises(InvalidForecastsError, match=f"there must be a column '{name}'"):
+            cal.joints_by(path, by=name)
+
+
+HASHED = [(f"{'#' if i % 2 else ''}{i}", 0.5, i % 2) for i in range(60)]
+
+
+@pytest.mark.parametrize("names", ["id,prediction,outcome", ",prediction,outcome"])
+def test_no_row_is_taken_for_a_comment(tmp_path, names):
+    path = written(tmp_path / "rows.csv", csv(names, HASHED))
+    plain = written(tmp_path / "plain.csv", csv(names, [(i, 0.5, i % 2) for i in range(60)]))
+    assert cal.Joint.from_files(path).row_count == 60
+    for both in ([path, plain], [plain, path]):
+        assert cal.Joint.from_files(both).row_count == 120
+
+
+def test_no_row_is_taken_for_a_line_before_the_header(tmp_path):
+    rows = [(0.5, i % 2, "a") for i in range(60)]
+    further = csv("prediction,outcome,g,h", [(0.1, 0, "a", "b")] * 7)
+    path = written(tmp_path / "rows.csv", csv("prediction,outcome,g", rows) + further)
+    with pytest.raises(InvalidForecastsError, match=r"got line 62 with 4 columns instead of 3"):
+        cal.Joint.from_files(path)
+    with pytest.raises(InvalidForecastsError, match="there must be a column 'h'"):
+        cal.joints_by(path, by="h")
+    titled = written(tmp_path / "titled.csv", "Report\n" + csv("prediction,outcome,g", rows))
+    with pytest.raises(InvalidForecastsError, match="column 'prediction', got columns Report"):
+        cal.Joint.from_files(titled)
+
+
+def test_files_may_differ_in_order_and_marks_of_their_columns(tmp_path):
+    rows = [(i, f"0.{i % 10}", i % 2) for i in range(60)]
+    first = written(tmp_path / "a.csv", csv("id,prediction,outcome", rows))
+    turned = csv("outcome,prediction,id", [row[::-1] for row in rows]).replace(",", ";")
+    second = written(tmp_path / "b.csv", turned)
+    alone = cal.Joint.from_files(first)
+    assert cal.Joint.from_files([first, second]) == alone + alone
+    fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+    apply_to_files(fitted, [first, second], tmp_path / "out.csv")
+    kept = [line.rsplit(",", 1)[0] for line in (tmp_path / "out.csv").read_text().splitlines()]
+    assert kept[1:] == [",".join(map(str, row)) for row in rows * 2]
+
+
+def test_a_header_may_hold_marks_and_lines(tmp_path):
+    text = 'prediction,"a;b;c;d",outcome,"two\nlines"\n' + "0.5,x,1,y\n0.5,x,0,y\n" * 9
+    path = written(tmp_path / "rows.csv", text)
+    assert cal.Joint.from_files(path).row_count == 18
+    assert list(cal.joints_by(path, by="two\nlines")) == [("y",)]
+    out = passed_through(tmp_path, "rows.csv", text, "out.csv")
+    again = pd.read_csv(out)
+    assert list(again) == ["prediction", "a;b;c;d", "outcome", "two\nlines", "recalibrated"]
+
+
+def test_files_with_other_columns_are_not_written_without_them(tmp_path):
+    fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+    pd.DataFrame({"prediction": [0.5]}).to_csv(tmp_path / "a.csv", index=False)
+    pd.DataFrame({"z": [1], "prediction": [0.5]}).to_csv(tmp_path / "b.csv", index=False)
+    for kind in ("csv", "parquet"):
+        pd.DataFrame({"prediction": [0.5]}).to_parquet(tmp_path / "a.parquet")
+        pd.DataFrame({"z": [1], "prediction": [0.5]}).to_parquet(tmp_path / "b.parquet")
+        names = [tmp_path / f"a.{kind}", tmp_path / f"b.{kind}"]
+        with pytest.raises(InvalidForecastsError, match=f"the same columns, got 'z' in b.{kind}"):
+            apply_to_files(fitted, names, tmp_path / "out.csv")
 
 
 def test_letters_become_types_only_where_all_rows_agree(tmp_path):
@@ -247,9 +349,60 @@ def test_a_file_counts_once_whatever_it_is_called(tmp_path, monkeypatch):
         assert len(files.names) == 1
     for command in ("audit", "check", "repair"):
         assert "counted once" in run(command, str(path), str(path)).stdout
+    (tmp_path / "map.json").write_text(Platt().fit([0.2, 0.8] * 9, [0, 1, 1] * 6).to_json())
+    done = run("apply", "map.json", "rows.csv", "link.csv", "--out", "out.csv")
+    assert "note: rows.csv was named 2 times and counted once" in done.stdout
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 61
     done = run("audit", "-", "-", stdin=path.read_text())
     assert done.returncode == 2
     assert "can be read once" in done.stderr
+
+
+KINDS = {
+    "csv": lambda frame, path: frame.to_csv(path, index=False),
+    "jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
+    "parquet": lambda frame, path: frame.to_parquet(path),
+}
+ALONE = pd.DataFrame({"prediction": [0.5] * 60, "outcome": [0, 1] * 30, "site": ["a", "b"] * 30})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["a*b", "a?b", "[a]", "a[!x]b", "a[", "**"])
+def test_a_file_that_is_there_is_meant_whatever_its_name(tmp_path, monkeypatch, name, kind):
+    monkeypatch.chdir(tmp_path)
+    KINDS[kind](ALONE, f"{name}.{kind}")
+    for other in ("a", "aXb", "ab", "x"):
+        KINDS[kind](ALONE[:10].assign(outcome=1), f"{other}.{kind}")
+    joint = cal.Joint.from_files(f"{name}.{kind}")
+    assert (joint.row_count, joint.base_rate) == (60, 0.5)
+
+
+def test_a_name_of_a_file_that_cannot_be_told_from_a_pattern_is_refused(tmp_path):
+    path = tmp_path / "back\\slash*.csv"
+    ALONE.to_csv(path, index=False)
+    with pytest.raises(InvalidForecastsError, match="backslash"):
+        cal.Joint.from_files(path)
+
+
+def test_a_folder_is_meant_whatever_its_name(tmp_path):
+    (tmp_path / "new [1]").mkdir()
+    ALONE.to_parquet(tmp_path / "new [1]" / "rows.parquet")
+    assert cal.Joint.from_files(tmp_path / "new [1]").row_count == 60
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_name_of_a_folder_replaces_no_column(tmp_path, kind):
+    for folder in ("outcome=1", "Outcome=1", "prediction=0.9", "site=z"):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / f"rows.{kind}"
+        KINDS[kind](ALONE, path)
+        joints = cal.joints_by(path, by="site")
+        assert {key: joint.base_rate for key, joint in joints.items()} == {("a",): 0, ("b",): 1}
+        assert joints["a",].mean_prediction == 0.5
+        fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+        apply_to_files(fitted, path, tmp_path / "out.csv")
+        again = pd.read_csv(tmp_path / "out.csv")
+        assert again.drop(columns="recalibrated").equals(ALONE)
 
 
 def test_a_pipe_is_read_like_standard_input(tmp_path):
@@ -374,6 +527,72 @@ def test_messages_name_no_type_of_numpy(tmp_path):
     with pytest.raises(InvalidForecastsError, match=r"pos_label 2 must.*labels 0, 1") as refusal:
         cal.audit(path, pos_label=np.int64(2))
     assert "np." not in str(refusal.value)
+
+
+def test_times_with_a_zone_are_groups_of_the_same_name_everywhere(tmp_path, monkeypatch):
+    times = pd.to_datetime(["2024-07-01 23:30", "2024-07-02 00:30"] * 60, utc=True)
+    frame = pd.DataFrame({"prediction": 0.5, "outcome": [0, 1, 1, 0] * 30, "t": times})
+    path = tmp_path / "rows.parquet"
+    frame.to_parquet(path)
+    found = set()
+    for zone in ("UTC", "America/New_York"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        said = json.loads(cal.audit(path, by=["t"], draws=9).to_json())
+        with queried(f"select strftime(t, '%H') as hour from '{path}'") as relation:  # noqa: S608
+            hours = sorted(set(relation.fetchall()))
+        found.add(str([*cal.joints_by(path, by="t"), said["groups"]["groups"], hours]))
+    monkeypatch.undo()
+    time.tzset()
+    assert len(found) == 1, found
+    assert "('00',), ('23',)" in found.pop()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:no explicit representation of timezones")
+def test_times_with_other_offsets_are_compared_as_moments(tmp_path, kind):
+    # The hour that comes twice when summer time ends: 00:30, 01:30 and 02:30 in UTC.
+    times = ["2024-10-27T02:30:00+02:00", "2024-10-27T02:30:00+01:00", "2024-10-27T03:30:00+01:00"]
+    frame = pd.DataFrame({"prediction": 0.5, "outcome": [0, 1, 1], "t": times})
+    KINDS[kind](frame, tmp_path / f"rows.{kind}")
+    roles = Roles(time="t")
+    for data in (tmp_path / f"rows.{kind}", frame):
+        source = read_source(data, None, roles)
+        assert source.times.astype("datetime64[m]").astype(str).tolist() == [
+            f"2024-10-27T0{hour}:30" for hour in range(3)
+        ]
+
+
+COLUMNS_NAMED = {
+    "won": (dict.fromkeys(["w"], 1.0) | {"p": 0.5, "won": None}, "column 'won' must not hold miss"),
+    "p": ({"p": None, "won": 1, "w": 1.0}, "column 'p' must not hold missing"),
+    "w": ({"p": 0.5, "won": 1, "w": -1.0}, "column 'w' must be finite and not negative"),
+    "labels": ({"p": 0.5, "won": 7, "w": 1.0}, "column 'won' must hold 0 and 1"),
+    "range": ({"p": 3.5, "won": 1, "w": 1.0}, "column 'p' must be probabilities"),
+}
+
+
+@pytest.mark.parametrize(("row", "message"), COLUMNS_NAMED.values(), ids=COLUMNS_NAMED)
+def test_refusals_name_the_column_that_was_named(tmp_path, row, message):
+    frame = pd.DataFrame([{"p": 0.5, "won": 0, "w": 1.0}] * 5 + [row])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for data in (frame, tmp_path / "rows.csv"):
+        with pytest.raises(InvalidForecastsError) as refusal:
+            cal.audit(data, prediction="p", outcome="won", sample_weight="w")
+        assert message in str(refusal.value)
+        assert "y_true" not in str(refusal.value)
+        assert "y_proba" not in str(refusal.value)
+
+
+def test_outcomes_are_no_predictions_and_no_weights(tmp_path):
+    path = written(tmp_path / "rows.csv", csv("p,y", [(0.5, i % 2) for i in range(60)]))
+    for roles in ({"prediction": "y", "outcome": "y"}, {"prediction": "p", "sample_weight": "y"}):
+        for data in (path, pd.read_csv(path)):
+            with pytest.raises(InvalidOptionError, match=r"'y' must not be .* as well"):
+                cal.audit(data, **{"outcome": "y"} | roles)
+    for command in ("check", "repair"):
+        done = run(command, str(path), "--prediction", "y", "--outcome", "y")
+        assert (done.returncode, "must not be" in done.stderr) == (2, True)
 
 
 def test_segments_of_counts_say_what_needs_rows(tmp_path):

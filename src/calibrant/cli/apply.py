@@ -30,6 +30,8 @@ def apply(
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
     """Copy files with a column of recalibrated predictions, or one for each class."""
+    from calibrant.data.paths import settled
+    from calibrant.inputs import reading_notes
     from calibrant.repair import apply_to_files, check_output, group_columns, load, output_names
     from calibrant.words import count_text
     from calibrant.writing import drafted
@@ -37,10 +39,10 @@ def apply(
     check_files({"--out": out}, [map_file, *files], force=force)
     check_output(out)
     fitted = load(map_file)
-    with drafted(out) as draft:
+    with settled(files) as found, drafted(out) as draft:
         done = apply_to_files(
             fitted,
-            files,
+            found,
             draft,
             prediction=prediction,
             column=column,
@@ -48,6 +50,8 @@ def apply(
         )
     names = ", ".join(output_names(fitted, column))
     say(f"{count_text(done.rows, 'row')} with {names}: {out}")
+    for note in reading_notes(found, None):
+        say(f"note: {note}")
     if done.strange:
         say(
             f"note: {count_text(done.strange, 'row')} with values that the fit has not seen in "

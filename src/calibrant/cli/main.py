@@ -117,9 +117,11 @@ def _after_output(end: typer.Exit | SystemExit) -> int:
 
 
 def _code(error: BaseException) -> ExitCode:
-    if isinstance(error, CalibrantError | UsageError):
-        return ExitCode.WRONG_INPUT
-    return ExitCode.INPUT_OUTPUT if isinstance(error, OSError) else ExitCode.FAULT
+    if isinstance(error, OSError):
+        return ExitCode.INPUT_OUTPUT
+    return (
+        ExitCode.WRONG_INPUT if isinstance(error, CalibrantError | UsageError) else ExitCode.FAULT
+    )
 
 
 def _sentence(error: BaseException) -> str:

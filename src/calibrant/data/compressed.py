@@ -7,26 +7,33 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
+from calibrant.errors import InvalidForecastsError, ReadingError
+
+READABLE = "the file must be readable CSV, Parquet or JSON lines"
+GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = 0xFD2FB528
 SKIPPABLE_MAGIC = range(0x184D2A50, 0x184D2A60)
 RUN_LENGTH_BLOCK = 1
 
 
-def damage(path: Path) -> str | None:
-    """Say what is wrong with a gzip or Zstandard file; None if it is whole, or neither."""
+def check_whole(path: Path) -> None:
+    """Refuse a gzip or Zstandard file that is none, or that was cut off or damaged."""
     checks = {".gz": _read_gzip, ".zst": _walk_zstd}
     check = checks.get(path.suffix.lower())
     if check is None:
-        return None
+        return
     try:
         with path.open("rb") as stream:
             check(stream)
     except (EOFError, OSError, zlib.error) as error:
-        return str(error).rstrip(".")
-    return None
+        got = f"{path.name}: {str(error).rstrip('.')}"
+        raise ReadingError(READABLE, got, "fetch or write it again") from error
 
 
 def _read_gzip(stream: BinaryIO) -> None:
+    if stream.read(2) != GZIP_MAGIC:
+        raise _not_packed(stream, "gzip")
+    stream.seek(0)
     with gzip.open(stream) as unpacked:
         while unpacked.read(2**20):
             pass
@@ -43,7 +50,7 @@ def _walk_zstd(stream: BinaryIO) -> None:
         elif magic == ZSTD_MAGIC:
             _walk_frame(stream)
         else:
-            raise OSError("Not a Zstandard file")
+            raise _not_packed(stream, "Zstandard")
         if stream.tell() > end:
             raise EOFError("Compressed file ended before the end of its last block")
 
@@ -62,6 +69,14 @@ def _walk_frame(stream: BinaryIO) -> None:
         stream.seek(1 if kind == RUN_LENGTH_BLOCK else size, 1)
     if descriptor >> 2 & 1:
         stream.seek(4, 1)
+
+
+def _not_packed(stream: BinaryIO, kind: str) -> InvalidForecastsError:
+    return InvalidForecastsError(
+        READABLE,
+        f"{Path(stream.name).name}: not a {kind} file",
+        "pack it, or leave the last ending out of its name",
+    )
 
 
 def _number(stream: BinaryIO, size: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,16 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.data.compressed import READABLE
 from calibrant.data.databases import attach
 from calibrant.data.labels import Labels, Told
-from calibrant.data.paths import READABLE, Paths, settled
+from calibrant.data.paths import Paths, settled
 from calibrant.data.tables import Part, Table, open_table, quoted
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, ReadingError
+from calibrant.words import count_text
 
 if TYPE_CHECKING:
     import duckdb
 
 NO_LABELS = Labels()
+RAGGED = re.compile(
+    r"CSV Error on Line: (\d+)\b.*?Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL
+)
 
 
 @contextmanager
@@ -177,6 +183,8 @@ def _configure(
             raise InvalidOptionError(
                 "memory_limit must be an amount of memory", repr(memory_limit), 'try "1GB"'
             ) from error
+    # Times with a zone have the same days and names on every machine.
+    connection.execute("set TimeZone = 'UTC'")
     # DuckDB draws on standard output.
     shown = sys.stdout.isatty() and sys.stderr.isatty() if progress is None else progress
     connection.execute(f"set enable_progress_bar = {str(shown).lower()}")
@@ -189,6 +197,9 @@ def _explained(what: str) -> Iterator[None]:
 
     try:
         yield
+    except duckdb.IOException as error:
+        # Files are looked for before: what fails now is the disk, the network or somebody else.
+        raise ReadingError(what, _first_line(error)) from error
     except duckdb.Error as error:
         text = str(error)
         if "not utf-8" in text:
@@ -197,4 +208,14 @@ def _explained(what: str) -> Iterator[None]:
                 "letters that are not UTF-8",
                 "save it as UTF-8, for instance with iconv -f latin1 -t utf-8",
             ) from error
-        raise InvalidForecastsError(what, text.splitlines()[0].rstrip(".")) from error
+        ragged = RAGGED.search(text)
+        if ragged is not None:
+            line, expected, found = ragged.groups()
+            raise InvalidForecastsError(
+                what, f"line {line} with {count_text(int(found), 'column')} instead of {expected}"
+            ) from error
+        raise InvalidForecastsError(what, _first_line(error)) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(".")

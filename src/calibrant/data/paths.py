@@ -10,14 +10,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from glob import glob
+from glob import escape, glob
 from pathlib import Path
 from typing import BinaryIO, TypeGuard
 
-from calibrant.data.compressed import damage
-from calibrant.errors import InvalidForecastsError
+from calibrant.data.compressed import READABLE, check_whole
+from calibrant.errors import InvalidForecastsError, ReadingError, reading_failed
 
-READABLE = "the file must be readable CSV, Parquet or JSON lines"
 STANDARD_INPUT = "-"
 REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -62,10 +61,17 @@ def settled(paths: Paths) -> Iterator[Files]:
             "standard input can be read once", f"{given.count(STANDARD_INPUT)} times -"
         )
     with ExitStack() as stack:
-        found = [name for path in given for name in _meant(path, stack)]
-        for name in found:
-            _refuse_damaged(Path(name))
-        yield Files(tuple(dict.fromkeys(given)), *_each_once(found))
+        try:
+            found = [name for path in given for name in _meant(path, stack)]
+            for name in found:
+                _refuse_damaged(Path(name))
+            files = Files(tuple(dict.fromkeys(given)), *_each_once(found))
+        except OSError as error:
+            if error.filename is None:  # explained already, or a copy that could not be made
+                raise
+            kind = ReadingError if reading_failed(error) else InvalidForecastsError
+            raise kind(READABLE, str(error)) from error
+        yield files
 
 
 def _meant(path: str, stack: ExitStack) -> list[str]:
@@ -80,7 +86,7 @@ def _meant(path: str, stack: ExitStack) -> list[str]:
         raise InvalidForecastsError("a file must have a name", repr(path))
     place = Path(path)
     if place.is_dir():
-        return _globbed(f"{path}/**/*.parquet", path)
+        return _globbed(f"{escape(path)}/**/*.parquet", path)
     if not place.exists():
         return _globbed(path, path)
     if place.is_file() and not path.startswith("/dev/"):
@@ -126,10 +132,10 @@ def _copy_of(stream: BinaryIO) -> Iterator[str]:
 
 def _refuse_damaged(path: Path) -> None:
     """Refuse files that are empty, and compressed files that were cut off."""
+    with path.open("rb"):  # may be forbidden
+        pass
     if not path.stat().st_size:
         raise InvalidForecastsError(
             READABLE, f"{path.name}: empty, not even a header", "write it again"
         )
-    damaged = damage(path)
-    if damaged is not None:
-        raise InvalidForecastsError(READABLE, f"{path.name}: {damaged}", "fetch or write it again")
+    check_whole(path)

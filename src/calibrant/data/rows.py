@@ -23,6 +23,7 @@ from calibrant.data.input import (
     refuse_missing,
 )
 from calibrant.errors import InvalidForecastsError
+from calibrant.words import count_text
 
 Outcomes = npt.NDArray[np.uint8] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
@@ -222,7 +223,9 @@ def _refuse_where(bad: npt.NDArray[np.bool_], values: npt.NDArray[Any], what: st
     if bad.any():
         rows = np.flatnonzero(bad)
         raise InvalidForecastsError(
-            what, f"{rows.size} rows that are not, first row {rows[0]}: {values[rows[0]]}"
+            what,
+            f"{count_text(rows.size, 'row')} where it is not, first row {rows[0]}: "
+            f"{values[rows[0]]}",
         )
 
 

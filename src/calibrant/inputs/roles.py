@@ -54,6 +54,7 @@ class Roles:
 
         Where the probabilities of classes stand depends on the columns that are present.
         """
+        self._refuse_told()
         parts = dict.fromkeys(self.columns_by(), Part.VALUE)
         if self.clusters is not None:
             parts[str(self.clusters)] = Part.VALUE
@@ -67,6 +68,15 @@ class Roles:
             if self.count is None and self.positives is None:
                 parts[self.outcome] = Part.OUTCOME
         return parts | {str(name): Part.NUMBER for name in numbers if name is not None}
+
+    def _refuse_told(self) -> None:
+        """Refuse predictions and weights that are the outcomes: they say nothing of forecasts."""
+        if self.count is not None or self.positives is not None:
+            return
+        if self.classes is None and self.prediction == self.outcome:
+            raise InvalidOptionError(f"column {self.outcome!r} must not be the prediction as well")
+        if isinstance(self.weight, str) and self.weight == self.outcome:
+            raise InvalidOptionError(f"column {self.outcome!r} must not be the weight as well")
 
     def _class_parts(self, classes: Sequence[Any], present: Collection[str]) -> dict[str, Part]:
         if isinstance(classes, str) or not classes:

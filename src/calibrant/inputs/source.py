@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -158,7 +159,23 @@ def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, ti
 
 def _columns_of(files: Files) -> list[str]:
     with opened_table(files, progress=False) as table:
-        return table.columns
+        return table.names
+
+
+@contextmanager
+def _columns_named(roles: Roles) -> Iterator[None]:
+    """Say of columns what the library says of the arrays that they were read into."""
+    names = {"y_true": roles.outcome, "y_proba": roles.prediction, "sample_weight": roles.weight}
+
+    def named(text: str) -> str:
+        for argument, name in names.items():
+            text = text.replace(argument, f"column {name!r}")
+        return text
+
+    try:
+        yield
+    except InvalidForecastsError as error:
+        raise type(error)(named(error.what), error.got, named(error.hint)) from error
 
 
 def _read_frame(
@@ -208,8 +225,9 @@ def _read_frame(
         source = _of_classes(forecasts, held, title)
     else:
         prediction = _rescaled(columns[roles.prediction], percent=percent)
-        given = Given.read(columns[roles.outcome], prediction, held.weight)
-        source = _of_rows(*Joint.checked(given), held, title)
+        with _columns_named(roles):
+            given = Given.read(columns[roles.outcome], prediction, held.weight)
+            source = _of_rows(*Joint.checked(given), held, title)
     return replace(source, dropped=dropped, described=described, notes=notes)
 
 

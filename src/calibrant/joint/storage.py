@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidStateError, MissingPackageError
+from calibrant.errors import InvalidStateError, MissingPackageError, ReadingError, reading_failed
 from calibrant.joint.sums import COUNTED, LevelSums
 from calibrant.options import power_of_two
 from calibrant.stored import Stored, restoring
@@ -76,6 +76,8 @@ def read_parquet(path: str | Path) -> pa.Table:
     try:
         return _parquet().read_table(path)
     except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and reading_failed(error):
+            raise ReadingError("the file must be readable", str(error)) from error
         raise InvalidStateError(
             "the file must be a stored Joint", str(error).splitlines()[0].rstrip(".")
         ) from error

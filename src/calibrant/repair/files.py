@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrant.data.files import numbers_explained, opened_table
-from calibrant.data.labels import Labels
+from calibrant.data.labels import Labels, shown
 from calibrant.data.paths import Paths
 from calibrant.data.tables import Part, Table, literal, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 WRITERS = {
     ".parquet": "format parquet",
     ".csv": "format csv, header",
-    ".tsv": "format csv, header, delimiter '\t'",
+    ".tsv": "format csv, delimiter '\t', header",
     ".jsonl": "format json",
     ".ndjson": "format json",
 }
@@ -98,8 +100,9 @@ def apply_to_files(
     kind = dialect_of("duckdb")
     with opened_table(paths) as table:
         connection = table.connection
-        _refuse_taken(table.columns, names)
-        parts, lists = _parts(fitted, patches, prediction, table.columns)
+        _refuse_taken(list(dict.fromkeys([*table.names, *table.columns])), names)
+        how += _own_header(table, names, Path(out).suffix.lower())
+        parts, lists = _parts(fitted, patches, prediction, table.names)
         rows = _Rows.of(table, parts, Path(out).suffix.lower())
         selected = _query(connection, fitted, rows, prediction, names, units, lists=lists)
         try:
@@ -117,6 +120,26 @@ def apply_to_files(
         except duckdb.Error as error:
             raise _explained(error, fitted, prediction, units) from error
     return Applied(int(done[0]) if done else 0, int(strange))
+
+
+def _own_header(table: Table, names: Sequence[str], suffix: str) -> str:
+    """Say how to write names that DuckDB would change."""
+    if table.names == table.columns:
+        return ""
+    marks = {".csv": ",", ".tsv": "\t"}
+    if suffix in marks:
+        line = io.StringIO()
+        csv.writer(line, delimiter=marks[suffix], lineterminator="\n").writerow(
+            [*table.names, *names]
+        )
+        return f" false, prefix {literal(line.getvalue())}, suffix '\n'"
+    if table.alike():
+        raise InvalidForecastsError(
+            f"columns of a {suffix} file must have different names",
+            shown(table.alike()),
+            "rename them, or write CSV",
+        )
+    return ""
 
 
 def _patches_of(fitted: RecalibrationMap) -> Patches:
