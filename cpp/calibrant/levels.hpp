@@ -67,6 +67,8 @@ std::size_t sorted_items(const Rows<Outcome>& rows, ItemOf item_of, Buffer<Item>
     BucketStarts starts{};
     std::size_t bad = 0;
     std::size_t fractions = 0;
+    // In this order: what is freed first lies above, and its pages serve the arrays of the answer.
+    items = allocate<Item>(rows.count);
     const Buffer<Item> read = allocate<Item>(rows.count);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < rows.count; ++i) {
@@ -84,7 +86,6 @@ std::size_t sorted_items(const Rows<Outcome>& rows, ItemOf item_of, Buffer<Item>
     const std::size_t buckets = digits.buckets();
     counts_to_starts(starts, buckets);
 
-    items = allocate<Item>(kept);
     BucketStarts next = starts;
     for (std::size_t i = 0; i < kept; ++i) items[next[digits.bucket(key_of(read[i]))]++] = read[i];
     for (std::size_t b = 0; b < buckets; ++b)
