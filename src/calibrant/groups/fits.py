@@ -20,7 +20,7 @@ from calibrant.repair import (
     gain_of,
     is_clear,
     patches_text,
-    trial,
+    row_luck,
 )
 
 CELLS_OF_THE_REPORT = 10
@@ -130,8 +130,8 @@ class Jury:
     def judged(self, before: Floats, after: Floats, outcome: Floats, weight: Floats) -> Judged:
         """Let rows decide about corrections, and others report; of nothing, if they say no."""
         units, fine = _units(self.deciding, before, outcome, weight), after[self.deciding]
-        tried = trial(as_score("brier"), units, fine)
-        clear = is_clear(_gain(units, fine), units, tried, CLEARLY_PATCHED)
+        luck = row_luck(as_score("brier"), units.prediction, fine)
+        clear = is_clear(_gain(units, fine), units, luck, CLEARLY_PATCHED)
         return Judged.by(self.reporting, before, after if clear else before, outcome, weight)
 
 

@@ -37,7 +37,7 @@ from calibrant.repair import (
     losses,
     mean_loss,
     read_units,
-    trial,
+    row_luck,
 )
 
 DEGREE = 1
@@ -154,7 +154,7 @@ def repair_by_group(
     gain = gain_of(seen, lost - left, confidence)
     over = gain_of(seen, losses(rule, seen, seen.prediction) - left, confidence)
     fitted, fit = _fitted(units, divided, plain.map, np.ones(units.fold.size, dtype=bool))
-    clear = is_clear(gain, seen, trial(rule, seen, repaired, first), CLEARLY_PATCHED)
+    clear = is_clear(gain, seen, row_luck(rule, first, repaired), CLEARLY_PATCHED)
     patched = clear and bool(fitted.patches.patches)
     scores = [mean_loss(seen, rule, p) for p in (seen.prediction, first, repaired)]
     gain, over = gain.told(*scores[1:]), over.told(scores[0], scores[2])

@@ -43,7 +43,7 @@ from calibrant.repair.rule import (
     Gain as Gain,
     gain_of as gain_of,
     is_clear as is_clear,
-    trial as trial,
+    row_luck as row_luck,
 )
 from calibrant.repair.sql import group_columns as group_columns, output_names as output_names
 

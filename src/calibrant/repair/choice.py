@@ -24,11 +24,11 @@ from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair.base import RecalibrationMap, refuse_pos_label
 from calibrant.repair.folds import Split, Units, read_class_units, read_units
 from calibrant.repair.judgement import Judgement, failure_text, judge, plain_table
-from calibrant.repair.nesting import can_nest, cross_fitted, nested
+from calibrant.repair.nesting import can_nest, chosen_by, cross_fitted, nested
 from calibrant.repair.parametric import Identity
 from calibrant.repair.registry import candidates_of, untaught
 from calibrant.repair.row_losses import losses, mean_loss, read_score
-from calibrant.repair.rule import LEAVE, Gain, decide, gain_after_choice, trial
+from calibrant.repair.rule import LEAVE, Gain, gain_after_choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,8 +278,7 @@ def choose_among(
     held = cross_fitted(units, candidates)
     judged = units.judged
     seen, labels = units.where(judged), {name: column[judged] for name, column in labels.items()}
-    trials = {name: trial(rule, seen, values[judged]) for name, values in held.items()}
-    decision = decide(seen, trials, settings.confidence)
+    decision = chosen_by(units, rule, held, judged, settings.confidence)
     chosen, gains = decision.name if can_nest(units) else LEAVE, decision.gains
     scores = {name: mean_loss(seen, rule, values[judged]) for name, values in held.items()}
     told = {
@@ -298,7 +297,7 @@ def choose_among(
     repaired, gain = seen.prediction, gains[LEAVE]
     if chosen != LEAVE:
         repaired = nested(units, candidates, rule, held)[judged]
-        saved = trials[LEAVE].lost - losses(rule, seen, repaired)
+        saved = losses(rule, seen, seen.prediction) - losses(rule, seen, repaired)
         gain = gain_after_choice(seen, saved, gains[chosen], settings.confidence)
         gain = gain.told(scores[LEAVE], mean_loss(seen, rule, repaired))
     best = max(gains, key=lambda name: gains[name].value)

@@ -7,11 +7,12 @@ from itertools import combinations
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant.arrays import Flags, Floats, Indices
 from calibrant.decisions import Score
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.folds import Units
-from calibrant.repair.rule import LEAVE, Trial, decide, trial
+from calibrant.repair.row_losses import losses
+from calibrant.repair.rule import LEAVE, Decision, decide, row_luck
 
 Candidates = dict[str, RecalibrationMap]
 # The choice is repeated without each of so many blocks of folds, whatever the number of folds.
@@ -57,9 +58,20 @@ def _forward(units: Units, score: Score, held: dict[str, Floats]) -> Iterator[tu
     for fold in units.folds:
         keep = units.teaching(fold) & units.judged
         if keep.any():
-            earlier = units.where(keep)
-            trials = {name: trial(score, earlier, some[keep]) for name, some in held.items()}
-            yield fold, decide(earlier, trials).name
+            yield fold, chosen_by(units, score, held, keep).name
+
+
+def chosen_by(
+    units: Units, score: Score, held: dict[str, Floats], keep: Flags, confidence: float = 0.95
+) -> Decision:
+    """Apply the rule to some of the rows, each repaired by maps that have not seen it."""
+    some = units.where(keep)
+    lost = {name: losses(score, some, moved[keep]) for name, moved in held.items()}
+
+    def luck(name: str) -> Floats:
+        return row_luck(score, some.prediction, held[name][keep])
+
+    return decide(some, lost, luck, confidence)
 
 
 def _without(units: Units, candidates: Candidates, score: Score) -> Iterator[tuple[int, str]]:
@@ -68,9 +80,7 @@ def _without(units: Units, candidates: Candidates, score: Score) -> Iterator[tup
     block: Indices = np.asarray(rough.fold % MOST_BLOCKS)
     blocks = range(int(block.max()) + 1)
     size = rough.outcome.size
-    found = {
-        one: {name: Trial(np.empty(size), np.zeros(size)) for name in candidates} for one in blocks
-    }
+    lost, luck = ({one: {n: np.zeros(size) for n in candidates} for one in blocks} for _ in "12")
     for pair in combinations(blocks, 2):
         inside = [np.flatnonzero(block == one) for one in pair]
         lesson = rough.lesson((block != pair[0]) & (block != pair[1]))
@@ -79,8 +89,10 @@ def _without(units: Units, candidates: Candidates, score: Score) -> Iterator[tup
             for one, rows in zip(pair, reversed(inside), strict=True):
                 some = rough.where(rows)
                 moved = some.prediction if form is None else form(some.prediction)
-                found[one][name].put(rows, trial(score, some, moved))
-    for one, trials in found.items():
+                lost[one][name][rows] = losses(score, some, moved)
+                luck[one][name][rows] = row_luck(score, some.prediction, moved)
+    for one in blocks:
         keep = block != one
-        kept = {name: some.where(keep) for name, some in trials.items()}
-        yield one, decide(rough.where(keep), kept).name
+        kept = {name: values[keep] for name, values in lost[one].items()}
+        lucky = {name: values[keep] for name, values in luck[one].items()}
+        yield one, decide(rough.where(keep), kept, lucky.__getitem__).name

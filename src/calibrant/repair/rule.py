@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.decisions import Score
 from calibrant.repair.folds import Units
-from calibrant.repair.row_losses import finite, loss_table, losses
+from calibrant.repair.row_losses import finite, loss_table
 from calibrant.words import percent_text
 
 # The map that changes nothing.
@@ -75,24 +75,6 @@ class Gain:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """What a map that has not seen the rows makes of them."""
-
-    lost: Floats
-    """Loss of each row."""
-    luck: Floats
-    """Variance of what each row saves, if the forecasts were right as they are."""
-
-    def where(self, keep: Any) -> Trial:
-        """Keep some of the rows."""
-        return Trial(self.lost[keep], self.luck[keep])
-
-    def put(self, rows: Any, other: Trial) -> None:
-        """Fill in what was found for some of the rows."""
-        self.lost[rows], self.luck[rows] = other.lost, other.luck
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """The map to take, and what every map gains."""
 
@@ -102,41 +84,42 @@ class Decision:
     """How far each map is behind the best, in standard errors of the difference."""
 
 
-def trial(score: Score, units: Units, repaired: Floats, first: Floats | None = None) -> Trial:
-    """Try predictions on rows; the first ones are the forecasts as they are."""
-    before = units.prediction if first is None else first
-    return Trial(losses(score, units, repaired), _luck(score, before, repaired))
+def decide(
+    units: Units,
+    lost: dict[str, Floats],
+    luck: Callable[[str], Floats],
+    confidence: float = 0.95,
+) -> Decision:
+    """Choose the first map that is about as good as the best, if its gain is clear.
 
-
-def decide(units: Units, trials: dict[str, Trial], confidence: float = 0.95) -> Decision:
-    """Choose the first map that is about as good as the best, if its gain is clear."""
-    first = trials[LEAVE].lost
-    gains = {n: gain_of(units, first - tried.lost, confidence) for n, tried in trials.items()}
+    Takes what each row loses by each map that has not seen it, and the variance of what a row saves
+    by a map if the forecasts were right as they are (`row_luck`).
+    """
+    gains = {name: gain_of(units, lost[LEAVE] - some, confidence) for name, some in lost.items()}
     best = max(gains, key=lambda name: gains[name].value)
     behind = {}
-    for name, tried in trials.items():
-        difference = gain_of(units, tried.lost - trials[best].lost, confidence)
+    for name, some in lost.items():
+        difference = gain_of(units, some - lost[best], confidence)
         error = difference.standard_error
         behind[name] = difference.value / error if error > 0 else 0.0
-    simple = (name for name in trials if name != LEAVE and behind[name] <= SIMPLER)
+    simple = (name for name in lost if name != LEAVE and behind[name] <= SIMPLER)
     chosen = next(simple, LEAVE)
-    if not is_clear(gains[chosen], units, trials[chosen]):
+    if chosen != LEAVE and not is_clear(gains[chosen], units, luck(chosen)):
         chosen = LEAVE
     return Decision(chosen, gains, behind)
 
 
-def is_clear(gain: Gain, units: Units, tried: Trial, least: float = CLEARLY) -> bool:
+def is_clear(gain: Gain, units: Units, luck: Floats, least: float = CLEARLY) -> bool:
     """Whether a gain is beyond noise: of the sample, or of one in which forecasts were right.
 
     Each spread is widened for the surprises behind it, those seen or those expected, and for few
     clusters.
     """
     seen, expected = units.surprises
-    total = float(units.weight.sum())
-    luck = float(np.sqrt(units.square @ tried.luck)) / total
+    lucky = float(np.sqrt(units.square @ luck)) / float(units.weight.sum())
     if expected > 0:
-        luck *= np.sqrt(1 + HIDDEN / expected)
-    noise = max(gain.standard_error * np.sqrt(1 + HIDDEN / max(seen, 1.0)), luck)
+        lucky *= float(np.sqrt(1 + HIDDEN / expected))
+    noise = max(gain.standard_error * float(np.sqrt(1 + HIDDEN / max(seen, 1.0))), lucky)
     return bool(gain.value > least * units.cases(units.prediction).widening(0.05) * noise)
 
 
@@ -197,7 +180,7 @@ def _reach(units: Units, error: float, confidence: float) -> float:
     return float(ndtri((1 + confidence) / 2)) * wider * error
 
 
-def _luck(score: Score, first: Floats, repaired: Floats) -> Floats:
+def row_luck(score: Score, first: Floats, repaired: Floats) -> Floats:
     """Variance of what each row saves if the first forecasts were right."""
     saved = loss_table(score, first, cut=True) - loss_table(score, repaired, cut=True)
     chance = first if first.ndim == 2 else np.column_stack([1 - first, first])
