@@ -18,7 +18,7 @@ Candidates = dict[str, RecalibrationMap]
 # The choice is repeated without each of so many blocks of folds, whatever the number of folds.
 MOST_BLOCKS = 5
 # To repeat the choice, predictions beyond so many are rounded to the means of so many cells.
-MOST_CELLS = 2**12
+MOST_CELLS = 2**10
 
 
 def cross_fitted(units: Units, candidates: Candidates) -> dict[str, Floats]:
