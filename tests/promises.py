@@ -21,20 +21,27 @@ from calibrant.groups import audit_groups, find_segments, judge_groups
 from calibrant.inference import classical_numbers
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges
+from calibrant.inference.interval import find_interval
+from calibrant.inference.power import rows_to_settle
 from calibrant.inference.ratio import find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
+from calibrant.repair import choose
 
 SMOOTH = "smooth_calibration_error"
 GRID = np.arange(1, 50) / 50
-SHAPES = {
+FAULTS = {
     "right": lambda p: p,
-    "slope 0.7": lambda p: expit(0.7 * logit(p)),
     "slope 0.4": lambda p: expit(0.4 * logit(p)),
-    "waves": lambda p: np.clip(p + 0.15 * np.sin(6 * np.pi * p), 0, 1),
-    "shift": lambda p: np.clip(p + 0.05, 0, 1),
-    "twice": lambda p: np.minimum(2 * p, 1),
-    "half": lambda p: p / 2,
+    "slope 0.6": lambda p: expit(0.6 * logit(p)),
+    "slope 0.7": lambda p: expit(0.7 * logit(p)),
+    "slope 0.8": lambda p: expit(0.8 * logit(p)),
+    "slope 1.5": lambda p: expit(1.5 * logit(p)),
+    "odds times 1.65": lambda p: expit(logit(p) + 0.5),
+    "three waves of 0.15": lambda p: np.clip(p + 0.15 * np.sin(6 * np.pi * p), 0, 1),
+    "too low by 0.05": lambda p: np.clip(p + 0.05, 0, 1),
+    "half the truth": lambda p: np.minimum(2 * p, 1),
+    "twice the truth": lambda p: p / 2,
 }
 RARE_GRID = 0.04 * 10 ** np.linspace(-2, 0, 40)
 
@@ -267,7 +274,7 @@ def shaped(rng, n, shape, kind):
         p = rng.random(n)
     if kind == "ties":
         p = p.round(1).clip(0.05, 0.95)
-    chance = SHAPES[shape](p)
+    chance = FAULTS[shape](p)
     weight = np.exp(rng.normal(size=n)) if kind == "weights" else None
     cluster = np.arange(n) % (n // 10) if kind == "clusters" else None
     uniform = rng.random(n) if cluster is None else together(rng, cluster, 0.3)
@@ -340,12 +347,20 @@ def _of_verdicts():
             200,
         )
     for n, shape, kind in (
-        (50, "slope 0.4", "plain"), (200, "right", "plain"), (200, "slope 0.4", "plain"),
-        (1000, "slope 0.7", "plain"), (1000, "waves", "plain"), (300, "slope 0.4", "weights"),
-        (300, "slope 0.4", "ties"), (1000, "slope 0.4", "clusters"), (1000, "right", "clusters"),
-        (500, "right", "rare"), (500, "twice", "rare"), (2000, "twice", "rare"),
-        (2000, "half", "rare"),
-    ):  # fmt: skip
+        (50, "slope 0.4", "plain"),
+        (200, "right", "plain"),
+        (200, "slope 0.4", "plain"),
+        (1000, "slope 0.7", "plain"),
+        (1000, "three waves of 0.15", "plain"),
+        (300, "slope 0.4", "weights"),
+        (300, "slope 0.4", "ties"),
+        (1000, "slope 0.4", "clusters"),
+        (1000, "right", "clusters"),
+        (500, "right", "rare"),
+        (500, "half the truth", "rare"),
+        (2000, "half the truth", "rare"),
+        (2000, "twice the truth", "rare"),
+    ):
         yield Promise(
             "interval of the typical gap",
             f"{n} rows, {kind}, {shape}",
@@ -354,15 +369,150 @@ def _of_verdicts():
         )
     for factor in (0.95, 1.05):
         for n, shape, kind in (
-            (500, "slope 0.7", "plain"), (500, "waves", "plain"), (500, "shift", "weights"),
-            (1000, "slope 0.7", "clusters"), (2000, "twice", "rare"),
-        ):  # fmt: skip
+            (500, "slope 0.7", "plain"),
+            (500, "three waves of 0.15", "plain"),
+            (500, "too low by 0.05", "weights"),
+            (1000, "slope 0.7", "clusters"),
+            (2000, "half the truth", "rare"),
+        ):
             yield Promise(
                 f"verdict by tolerances of {factor} times the truth",
                 f"{n} rows, {kind}, {shape}",
                 partial(verdict_is_wrong, n, shape, kind, factor),
                 300,
             )
+
+
+SHAPES = {
+    "uniform": lambda rng, n: rng.uniform(0.01, 0.99, n),
+    "sharp": lambda rng, n: np.clip(rng.beta(0.3, 0.3, n), 1e-4, 1 - 1e-4),
+    "like a language model": lambda rng, n: np.clip(rng.beta(8, 2, n), 1e-3, 1 - 1e-3),
+    "tied": lambda rng, n: rng.integers(1, 20, n) / 20,
+    "1 % events": lambda rng, n: rare(rng, n, 0.01),
+}
+EVEN = np.arange(1, 200) / 200
+
+
+def calibrated_is_changed(shape, n, kind, rng):
+    p, beside = SHAPES[shape](rng, n), {}
+    uniform = rng.random(n)
+    if kind == "weights":
+        beside["sample_weight"] = rng.lognormal(0, 1, n)
+    if kind == "clusters":
+        beside["clusters"] = np.arange(n) // 10
+        uniform = together(rng, beside["clusters"], 0.3)
+    if kind == "time":
+        beside["time"] = np.arange(n)
+    return not choose(uniform < p, p, rng=rng, **beside).leave_alone
+
+
+def calibrated_classes_are_changed(law, n, rng):
+    table = rng.dirichlet(law, n)
+    label = (table.cumsum(axis=1)[:, :-1] < rng.random((n, 1))).sum(axis=1)
+    return not choose(label, table, rng=rng).leave_alone
+
+
+def _gain(truth, moved):
+    saved = truth * np.log(moved / EVEN) + (1 - truth) * np.log((1 - moved) / (1 - EVEN))
+    return float(saved.mean())
+
+
+def _chosen(fault, n, rng):
+    p = rng.choice(EVEN, n)
+    return choose(rng.random(n) < FAULTS[fault](p), p, rng=rng)
+
+
+def half_of_the_gain_is_forgone(fault, n, rng):
+    truth = FAULTS[fault](EVEN)
+    return _gain(truth, _chosen(fault, n, rng).map.transform(EVEN)) < _gain(truth, truth) / 2
+
+
+def gain_is_missed(fault, n, rng):
+    choice = _chosen(fault, n, rng)
+    while choice.leave_alone:
+        choice = _chosen(fault, n, rng)
+    gain = _gain(FAULTS[fault](EVEN), choice.map.transform(EVEN))
+    return not choice.gain.low <= gain <= choice.gain.high
+
+
+def fresh_rows_do_not_settle(share, n, rng):
+    """Of samples that are undecided: a fresh one of as many rows as the upper end says."""
+    tolerance, statistic = 0.02, Statistic.of(SMOOTH)
+
+    def sample(rows):
+        counts = rng.multinomial(rows, np.full(GRID.size, 1 / GRID.size))
+        ones = rng.binomial(counts, np.clip(GRID + share * tolerance, 0, 1))
+        seen = counts > 0
+        joint = cal.Joint.from_counts(GRID[seen], counts[seen], ones[seen])
+        evidence = Evidence.of_joint(joint)
+        return evidence, find_interval(evidence, statistic, Settings.read(draws=199, rng=rng))
+
+    while True:
+        evidence, interval = sample(n)
+        if not interval.low <= tolerance < interval.high:
+            continue
+        needed = rows_to_settle(evidence, statistic, interval, tolerance, rng)
+        if needed is not None:
+            fresh = sample(needed[1])[1]
+            return fresh.low <= tolerance < fresh.high
+
+
+def _of_choices():
+    calibrated = [("uniform", n, "plain") for n in (50, 100, 300, 1000)]
+    calibrated += [(shape, 300, "plain") for shape in SHAPES if shape != "uniform"]
+    calibrated += [("1 % events", 3000, "plain"), ("tied", 1000, "plain")]
+    calibrated += [("uniform", 300, kind) for kind in ("weights", "clusters", "time")]
+    calibrated += [("uniform", 50, "clusters")]
+    for shape, n, kind in calibrated:
+        beside = {"plain": "", "clusters": ", clusters of 10, rho 0.3"}.get(kind, f", {kind}")
+        yield Promise(
+            "choose leaves calibrated forecasts alone",
+            f"{shape}, {n} rows{beside}",
+            partial(calibrated_is_changed, shape, n, kind),
+            200,
+        )
+    for n, name, law in ((100, "4 classes", [1.0] * 4), (300, "4 classes", [1.0] * 4),
+                         (300, "3 classes, one almost certain", [20, 0.5, 0.5])):  # fmt: skip
+        yield Promise(
+            "choose leaves calibrated forecasts alone",
+            f"{name}, {n} rows",
+            partial(calibrated_classes_are_changed, law, n),
+            100,
+        )
+    # Half of what is available, where so many rows leave a chance to see it.
+    for fault, n, nominal in (
+        ("slope 0.6", 300, 0.35),
+        ("slope 1.5", 300, 0.5),
+        ("odds times 1.65", 300, 0.4),
+        ("slope 0.6", 1000, 0.05),
+        ("three waves of 0.15", 1000, 0.05),
+    ):
+        yield Promise(
+            "choose keeps half of the gain available",
+            f"{fault}, {n} rows",
+            partial(half_of_the_gain_is_forgone, fault, n),
+            60,
+            nominal,
+        )
+    for fault in ("slope 0.6", "slope 0.8", "odds times 1.65"):
+        for n in (100, 300, 1000):
+            yield Promise(
+                "interval of the gain of the map chosen, where one was",
+                f"{fault}, {n} rows",
+                partial(gain_is_missed, fault, n),
+                60,
+            )
+
+
+def _of_rows_needed():
+    for share, n in ((0, 300), (0.5, 300), (1.5, 300), (0, 3000), (0.75, 3000), (1.25, 3000)):
+        yield Promise(
+            "rows at the upper end settle a verdict",
+            f"error {share:g} times the tolerance, {n} rows seen",
+            partial(fresh_rows_do_not_settle, share, n),
+            200,
+            0.2,
+        )
 
 
 def _of_clusters_and_groups():
@@ -481,6 +631,8 @@ PROMISES = [
     *_of_few_events(),
     *_of_regressions(),
     *_of_comparisons_and_tests(),
+    *_of_choices(),
+    *_of_rows_needed(),
 ]
 
 if __name__ == "__main__":

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import expit, logit
 
 import calibrant as cal
+from calibrant.decisions import as_score
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from calibrant.repair import Isotonic, Platt, VennAbers, choose
 from calibrant.repair.folds import Split, split_counts, split_rows, units_of
+from calibrant.repair.nesting import cross_fitted, nested
+from calibrant.repair.registry import candidates_of
 from calibrant.repair.report_text import choice_text
 
 N = 4000
@@ -329,3 +333,102 @@ def test_venn_abers_is_right_or_refuses_extreme_weights(low):
     lower, upper = fitted.interval(p)
     assert (lower <= upper + 1e-12).all()
     assert ((fitted.transform(p) > 0) & (fitted.transform(p) < 1)).all()
+
+
+def test_rows_that_choose_do_not_judge():
+    """What a fold judges was chosen by the others: its own outcomes have no say in it."""
+    rng = np.random.default_rng(6)
+    p = WRONG["shifted"][:400]
+    rows, _ = split_rows(units_of(p, OUTCOME[:400], None), Split(), rng)
+    candidates = candidates_of(["PriorShift", "Temperature"], rows)
+    log = as_score("log")
+    for fold in rows.folds:
+        outcome = np.where(rows.fold == fold, 1 - rows.outcome, rows.outcome)
+        other = replace(rows, outcome=outcome)
+        own = rows.fold == fold
+        one, two = (
+            nested(some, candidates, log, cross_fitted(some, candidates))[own]
+            for some in (rows, other)
+        )
+        assert one.tolist() == two.tolist()
+
+
+def test_the_gain_is_of_rows_that_took_no_part_in_the_choice():
+    """The map that looks best flatters itself; the rows that judge the choice have not made it."""
+    rng = np.random.default_rng(7)
+    told, alone = [], []
+    maps = ["PriorShift", "Temperature"]
+    for _ in range(10):
+        p = rng.random(120)
+        choice = choose(rng.random(120) < 0.15 + 0.7 * p, p, maps=maps, rng=rng, draws=19)
+        if not choice.leave_alone:
+            told.append(choice.gain.value)
+            alone.append(choice.table["gain"][choice.table["chosen"].index(True)])
+            assert choice.gain.high >= alone[-1]
+            assert choice.before.log_loss - choice.after.log_loss == pytest.approx(told[-1])
+    assert len(told) >= 3
+    assert np.mean(told) < np.mean(alone)
+
+
+def test_few_rows_are_taught_simple_maps_only():
+    p, y = WRONG["over-confident"][:90], OUTCOME[:90]
+    choice = choose(y, p, rng=0, draws=49)
+    assert choice.table["map"] == ["Identity", "PriorShift", "Temperature", "Platt"]
+    assert choice.untried == ("Beta", "Isotonic", "Smooth", "Histogram", "VennAbers")
+    assert "not tried, because the rows are too few: Beta, Isotonic" in choice_text(choice)
+    assert choice.as_dict()["untried"] == list(choice.untried)
+    named = choose(y, p, maps=["Isotonic"], rng=0, draws=49)
+    assert named.table["map"] == ["Identity", "Isotonic"]
+    assert named.untried == choose(OUTCOME, WRONG["shifted"], rng=0).untried == ()
+
+
+def test_surprises_are_counted_as_rows_that_are_worth_one():
+    rows = units_of(np.array([0.1, 0.2, 0.6, 0.9]), np.array([0, 1, 0, 1]), None)
+    assert rows.surprises == pytest.approx((2, 0.1 + 0.2 + 0.4 + 0.1))
+    heavy = units_of(rows.prediction, rows.outcome, np.array([7.0, 7, 7, 7]))
+    assert heavy.surprises == pytest.approx(rows.surprises)
+    twice = units_of(
+        np.repeat(rows.prediction, 2), np.repeat(rows.outcome, 2), None, None, np.arange(8) // 2
+    )
+    assert twice.surprises == pytest.approx(rows.surprises)
+
+
+@pytest.mark.parametrize(
+    "beside", [{"clusters": np.arange(300) % 2}, {"folds": 2}, {"time": np.arange(300) // 150}]
+)
+def test_a_choice_that_others_cannot_judge_is_not_made(beside):
+    choice = choose(OUTCOME[:300], WRONG["shifted"][:300], rng=0, draws=19, **beside)
+    assert choice.leave_alone
+    assert "too few rows, clusters or times to judge a choice by others" in choice.sentence
+
+
+def test_what_is_left_alone_says_why():
+    choice = choose(OUTCOME, expit(0.9 * logit(CHANCE)), maps=["Temperature"], rng=3)
+    best = choice.table["map"].index(choice.runner_up)
+    assert choice.leave_alone
+    assert f"the best alone, {choice.runner_up}, saves" in choice.sentence
+    assert f"{choice.table['gain_high'][best]:.2g} with 95 % confidence" in choice.sentence
+    none = choose([0, 1] * 200, [0.5] * 400, maps=["PriorShift"], rng=0)
+    assert none.sentence == "Leave it alone: out of sample no map improves the log score."
+
+
+def test_cells_keep_what_rows_add_up_to():
+    rng = np.random.default_rng(0)
+    p = rng.random(3000)
+    rows, _ = split_rows(units_of(p, p > 0.5, 1 + p), Split(), rng)
+    rough = rows.in_cells(64)
+    assert np.unique(rough.prediction).size == 64
+    assert rough.outcome.size <= 64 * 5 * 2
+    for name in ("weight", "square", "count"):
+        assert getattr(rough, name).sum() == pytest.approx(getattr(rows, name).sum())
+    for fold in rows.folds:
+        for outcome in (0, 1):
+            total = [
+                some.weight[(some.fold == fold) & (some.outcome == outcome)].sum()
+                for some in (rows, rough)
+            ]
+            assert total[0] == pytest.approx(total[1])
+    assert np.average(rough.prediction, weights=rough.count) == pytest.approx(p.mean())
+    assert rows.in_cells(3000) is rows
+    clusters = replace(rows, cluster=np.arange(3000) // 3)
+    assert clusters.in_cells(64).outcome is clusters.outcome

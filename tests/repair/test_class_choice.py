@@ -84,7 +84,10 @@ def test_one_kind_of_result():
         assert choice.gain.low < choice.gain.value < choice.gain.high
         assert choice.after.log_loss < choice.before.log_loss
         assert choice.after.smooth_error.value < choice.before.smooth_error.value
-        assert "The Temperature map is worth it: out of sample it saves" in choice.sentence
+        assert (
+            "The Temperature map is worth it: on rows that took no part in the choice it saves"
+            in choice.sentence
+        )
         assert "confidence" in choice.sentence
     assert list(two.table) == list(many.table)
     plain, of_classes = two.as_dict(), many.as_dict()

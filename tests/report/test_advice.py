@@ -71,7 +71,7 @@ def test_advice_takes_little_time():
     source = source_of(CHANCE**1.5)
     runs = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         advised(source)
-        runs.append(time.perf_counter() - start)
-    assert min(runs) < 1.0  # 0.1 s on a quiet machine
+        runs.append(time.process_time() - start)
+    assert min(runs) < 1.0  # 0.2 s on a quiet machine

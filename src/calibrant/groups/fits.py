@@ -13,7 +13,15 @@ from calibrant.decisions import as_score
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.rounds import GroupedRows, Step
 from calibrant.groups.training import Found
-from calibrant.repair import Gain, Units, gain_of, is_clear, patches_text
+from calibrant.repair import (
+    CLEARLY_PATCHED,
+    Gain,
+    Units,
+    gain_of,
+    is_clear,
+    patches_text,
+    row_luck,
+)
 
 CELLS_OF_THE_REPORT = 10
 CONFIDENCE = 0.95
@@ -122,7 +130,8 @@ class Jury:
     def judged(self, before: Floats, after: Floats, outcome: Floats, weight: Floats) -> Judged:
         """Let rows decide about corrections, and others report; of nothing, if they say no."""
         units, fine = _units(self.deciding, before, outcome, weight), after[self.deciding]
-        clear = is_clear(_gain(units, fine), units, as_score("brier"), units.prediction, fine)
+        luck = row_luck(as_score("brier"), units.prediction, fine)
+        clear = is_clear(_gain(units, fine), units, luck, CLEARLY_PATCHED)
         return Judged.by(self.reporting, before, after if clear else before, outcome, weight)
 
 

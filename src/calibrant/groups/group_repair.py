@@ -66,6 +66,11 @@ class GroupRepair:
         return self.plain.score
 
     @property
+    def untried(self) -> tuple[str, ...]:
+        """Maps that were not tried, because the rows are too few to teach them."""
+        return self.plain.untried
+
+    @property
     def confidence(self) -> float:
         """Confidence of the intervals."""
         return self.plain.confidence
@@ -120,6 +125,7 @@ class GroupRepair:
             "confidence": self.confidence,
             "gain": self.gain.as_dict(),
             "patched": self.patched,
+            "untried": list(self.untried),
             "table": plain_table(self.table),
             "before": self.before.as_dict(),
             "after": self.after.as_dict(),

@@ -23,6 +23,7 @@ from calibrant.inference import Settings
 from calibrant.joint import Joint, Rows
 from calibrant.regression import rows_behind
 from calibrant.repair import (
+    CLEARLY_PATCHED,
     Choice,
     Gain,
     GroupMap,
@@ -30,13 +31,13 @@ from calibrant.repair import (
     RecalibrationMap,
     Split,
     Units,
-    candidates_of,
     choose_among,
     gain_of,
     is_clear,
     losses,
     mean_loss,
     read_units,
+    row_luck,
 )
 
 DEGREE = 1
@@ -144,7 +145,7 @@ def repair_by_group(
         folds,
         settings.rng,
     )
-    plain = choose_among(units, {}, candidates_of(maps), rule, task, settings)
+    plain = choose_among(units, {}, maps, rule, task, settings)
     seed = int(settings.rng.integers(2**32))
     judged = units.judged
     seen = units.where(judged)
@@ -153,7 +154,8 @@ def repair_by_group(
     gain = gain_of(seen, lost - left, confidence)
     over = gain_of(seen, losses(rule, seen, seen.prediction) - left, confidence)
     fitted, fit = _fitted(units, divided, plain.map, np.ones(units.fold.size, dtype=bool))
-    patched = is_clear(gain, seen, rule, first, repaired) and bool(fitted.patches.patches)
+    clear = is_clear(gain, seen, row_luck(rule, first, repaired), CLEARLY_PATCHED)
+    patched = clear and bool(fitted.patches.patches)
     scores = [mean_loss(seen, rule, p) for p in (seen.prediction, first, repaired)]
     gain, over = gain.told(*scores[1:]), over.told(scores[0], scores[2])
     if not patched:

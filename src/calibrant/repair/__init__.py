@@ -35,10 +35,16 @@ from calibrant.repair.patches import (
     unseen as unseen,
 )
 from calibrant.repair.quoting import Dialect as Dialect, dialect_of as dialect_of
-from calibrant.repair.registry import CLASS_MAPS, MAPS, candidates_of as candidates_of, load
+from calibrant.repair.registry import CLASS_MAPS, MAPS, load, untaught as untaught
 from calibrant.repair.report_text import choice_text as choice_text
 from calibrant.repair.row_losses import losses as losses, mean_loss as mean_loss
-from calibrant.repair.rule import Gain as Gain, gain_of as gain_of, is_clear as is_clear
+from calibrant.repair.rule import (
+    CLEARLY_PATCHED as CLEARLY_PATCHED,
+    Gain as Gain,
+    gain_of as gain_of,
+    is_clear as is_clear,
+    row_luck as row_luck,
+)
 from calibrant.repair.sql import group_columns as group_columns, output_names as output_names
 
 __all__ = [

@@ -40,6 +40,8 @@ class RecalibrationMap(Estimator):
     """Whether it can be fitted to predictions of two outcomes."""
     for_classes: ClassVar[bool] = False
     """Whether it can be fitted to rows of probabilities of classes."""
+    simple: ClassVar[bool] = False
+    """Whether it learns at most two numbers, so that few rows can teach it."""
     learned: ClassVar[tuple[str, ...]] = ()
     """Names of the fitted numbers that belong in an export."""
     form_: AnyForm

@@ -104,7 +104,7 @@ class Units:
             return forecasts.top_label_rows()
         return Rows(np.ascontiguousarray(prediction), self.outcome, self.weight)
 
-    def where(self, keep: Flags) -> Units:
+    def where(self, keep: Flags | Indices) -> Units:
         """Keep some of the rows."""
         return Units(
             self.prediction[keep],
@@ -117,6 +117,55 @@ class Units:
             self.forward,
             self.classes,
         )
+
+    @property
+    def surprises(self) -> tuple[float, float]:
+        """Rows whose likeliest outcome did not happen: seen, and expected if forecasts are right.
+
+        Effective numbers: Kish's for weights, divided by the design effect of clusters. Of those
+        seen and all others the fewer count.
+        """
+        if self.classes is None:
+            likely, chance = (
+                self.prediction >= 0.5,
+                np.minimum(self.prediction, 1 - self.prediction),
+            )
+        else:
+            likely, chance = self.prediction.argmax(axis=1), 1 - self.prediction.max(axis=1)
+        happened = (self.outcome != likely).astype(np.float64)
+        cases, total = self.cases(self.prediction), float(self.weight.sum())
+        rows = total**2 / float(self.square.sum()) / cases.design_effect(happened - chance)
+        seen, expected = (float(self.weight @ some) / total for some in (happened, chance))
+        return rows * min(seen, 1 - seen), rows * expected
+
+    def in_cells(self, most: int) -> Units:
+        """Round predictions of two outcomes to the means of at most so many cells.
+
+        Cells have about equally many rows. Rows of a cell, fold and outcome are added up, unless
+        they are in clusters.
+        """
+        if self.classes is not None or self.outcome.size <= most:
+            return self
+        levels, level = np.unique(self.prediction, return_inverse=True)
+        rows = np.bincount(level, self.count)
+        if levels.size > most:
+            before = np.cumsum(rows) - rows
+            place = np.unique((before * (most / rows.sum())).astype(np.intp), return_inverse=True)[
+                1
+            ]
+            levels = np.bincount(place, rows * levels) / np.bincount(place, rows)
+            level = place[level]
+        if self.cluster is not None:
+            return replace(self, prediction=levels[level])
+        ones = self.outcome.astype(np.intp)
+        key = (level * (int(self.fold.max()) + 1) + self.fold) * 2 + ones
+        first, index = np.unique(key, return_index=True, return_inverse=True)[1:]
+        weight, square, count = (
+            np.asarray(np.bincount(index, some), dtype=np.float64)
+            for some in (self.weight, self.square, self.count)
+        )
+        fold, outcome = self.fold[first], self.outcome[first]
+        return Units(levels[level[first]], outcome, weight, square, count, fold)
 
     def cases(self, prediction: Floats) -> Cases:
         """Rows for means of functions of prediction and outcome."""
@@ -226,13 +275,17 @@ def units_of(
     outcome: Any,
     weight: Floats | None,
     classes: tuple[Any, ...] | None = None,
+    cluster: Indices | None = None,
 ) -> Units:
     """Rows one by one, all of them in one fold."""
     size = len(outcome)
     weights = np.ones(size) if weight is None else weight
     numbers = np.asarray(outcome, dtype=np.float64)
     fold = np.zeros(size, dtype=np.intp)
-    return Units(prediction, numbers, weights, weights**2, np.ones(size), fold, classes=classes)
+    ones = np.ones(size)
+    return Units(
+        prediction, numbers, weights, weights**2, ones, fold, cluster=cluster, classes=classes
+    )
 
 
 def read_units(

@@ -50,6 +50,7 @@ class Identity(RecalibrationMap):
     """
 
     for_classes = True
+    simple = True
 
     def _fitted(self, joint: Joint) -> Form:  # noqa: ARG002
         return STRAIGHT
@@ -99,6 +100,7 @@ class PriorShift(RecalibrationMap):
     (array([0.09090909]), 'Odds are divided by 10: forecasts were too high on the whole.')
     """
 
+    simple = True
     learned = ("odds_ratio_", "note_")
     odds_ratio_: float
     note_: str
@@ -176,6 +178,7 @@ class Temperature(RecalibrationMap):
     """
 
     for_classes = True
+    simple = True
     learned = ("temperature_", "note_")
     temperature_: float
     note_: str
@@ -242,6 +245,7 @@ class Platt(RecalibrationMap):
     array([0.1, 0.6])
     """
 
+    simple = True
     learned = ("slope_", "intercept_", "one_", "zero_", "note_")
     slope_: float
     intercept_: float

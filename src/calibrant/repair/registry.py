@@ -11,9 +11,11 @@ from calibrant.options import shown
 from calibrant.repair.base import SCHEMA, RecalibrationMap
 from calibrant.repair.classes import MOST_CLASSES, ClassWiseIsotonic, Dirichlet, VectorScaling
 from calibrant.repair.flexible import Histogram, Isotonic, Smooth, VennAbers
+from calibrant.repair.folds import Units
 from calibrant.repair.group_map import GroupMap, least_from
 from calibrant.repair.parametric import Beta, Identity, Platt, PriorShift, Temperature
 from calibrant.repair.patches import Patches
+from calibrant.repair.rule import surprises_needed
 from calibrant.stored import Stored, load_json
 
 _ALL: tuple[type[RecalibrationMap], ...] = (
@@ -60,19 +62,19 @@ def load(source: str | Path | Mapping[str, Any]) -> RecalibrationMap:
     return _loaded(load_json(source, "a stored map"), {**MAPS, **CLASS_MAPS, "GroupMap": GroupMap})
 
 
-def candidates_of(
-    maps: object, classes: tuple[Any, ...] | None = None
-) -> dict[str, RecalibrationMap]:
-    """Unfitted maps by name, the identity first, then in the order given."""
+def candidates_of(maps: object, units: Units) -> dict[str, RecalibrationMap]:
+    """Unfitted maps by name, the identity first, then in the order given.
+
+    If none are given: all that so many rows can teach.
+    """
+    classes = units.classes
     known = MAPS if classes is None else CLASS_MAPS
     if maps is None:
-        found = {name: kind() for name, kind in known.items()}
-        if classes is not None and len(classes) > MOST_CLASSES:
-            del found[Dirichlet.__name__]
-        return found
+        left_out = {*untaught(units), *too_wide(classes)}
+        return {name: kind() for name, kind in known.items() if name not in left_out}
     if not isinstance(maps, Sequence) or isinstance(maps, str):
         raise InvalidOptionError("maps must be a list of maps or of their names", shown(maps))
-    found = {"Identity": Identity()}
+    found: dict[str, RecalibrationMap] = {"Identity": Identity()}
     for item in maps:
         if isinstance(item, RecalibrationMap) and type(item) in known.values():
             name, one = repr(item).removesuffix("()"), type(item)(**item.get_params())
@@ -85,6 +87,18 @@ def candidates_of(
             )
         found[name] = one
     return found
+
+
+def untaught(units: Units) -> tuple[str, ...]:
+    """Names of the maps that learn more numbers than so many rows can teach."""
+    known = MAPS if units.classes is None else CLASS_MAPS
+    few = units.surprises[0] < surprises_needed(units)
+    return tuple(name for name, kind in known.items() if few and not kind.simple)
+
+
+def too_wide(classes: tuple[Any, ...] | None) -> tuple[str, ...]:
+    """Names of the maps that learn too many numbers of so many classes."""
+    return () if classes is None or len(classes) <= MOST_CLASSES else (Dirichlet.__name__,)
 
 
 def _loaded(data: Stored, kinds: Mapping[str, type[RecalibrationMap]]) -> RecalibrationMap:

@@ -38,6 +38,11 @@ class Chosen(Protocol):
         """Name of the score."""
         ...
 
+    @property
+    def untried(self) -> tuple[str, ...]:
+        """Maps that so many rows cannot teach."""
+        ...
+
 
 def choice_text(choice: Chosen) -> str:
     """Write a choice for a terminal."""
@@ -45,12 +50,14 @@ def choice_text(choice: Chosen) -> str:
     width = max(map(len, before.values())) + 2
     lines = [choice.sentence, "", f"{'out of sample':20}{'before':{width}}after"]
     lines += [f"{name:20}{value:{width}}{after[name]}" for name, value in before.items()]
-    lines += ["", f"{'map':24}{choice.score + ' score':>12}  gain"]
+    lines += ["", f"{'map':24}{choice.score + ' score':>12}  gain, each as if tried alone"]
     table = choice.table
     for i, name in enumerate(table["map"]):
         gain = "" if name == "Identity" else _gain(table, i)
         mark = "  <- chosen" if table["chosen"][i] else ""
         lines.append(f"{name:24}{_score(table['score'][i]):>12}  {gain}{mark}".rstrip())
+    if choice.untried:
+        lines.append(f"not tried, because the rows are too few: {', '.join(choice.untried)}")
     return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,15 +11,28 @@ from calibrant.arrays import Floats
 from calibrant.decisions import Score
 from calibrant.repair.folds import Units
 from calibrant.repair.row_losses import finite, loss_table
+from calibrant.words import percent_text
 
-# A gain of fewer standard errors leaves forecasts alone: calibrated ones reach it by luck in one
-# sample of twenty, were there but one map to try.
-CLEARLY = 1.645
+# The map that changes nothing.
+LEAVE = "Identity"
+# Forecasts are left alone unless a map gains so many standard errors, out of sample. A map that
+# learns one number from calibrated forecasts gains that much if the number lies 2.7 standard errors
+# off, because a map pays for what it learns twice: what it seems to gain, and what it loses.
+CLEARLY = 1.0
+# The same for patches of groups, which are looked for among hundreds.
+CLEARLY_PATCHED = 1.645
+# A simpler map is taken if it is behind by so many standard errors of the difference: with none the
+# noise of the folds picks flexible maps, with one real faults are left.
+SIMPLER = 0.5
+# Surprises mixed into either spread, as Wilson's interval does: a few rare events are skewed.
+HIDDEN = 1.96**2
+# Surprises per outcome that maps need which learn more than two numbers.
+ENOUGH = 25
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Mean loss saved per row, out of sample, with the ends of a normal interval.
+    """Mean loss saved per row, out of sample, with the ends of an interval.
 
     Where forecasts of exactly 0 or 1 failed the log score is infinite: so are then what a map
     saves and both ends, or all are NaN if the score stays infinite.
@@ -46,44 +60,129 @@ class Gain:
             return f"an infinite {score} score"
         if np.isnan(self.value):
             return f"something of the {score} score, which stays infinite"
-        sure = f"between {self.low:.2g} and {self.high:.2g} with {confidence * 100:.3g} %"
-        return f"{self.value:.2g} of the {score} score per row ({sure} confidence)"
+        ends = f"between {self.low:.2g} and {self.high:.2g}"
+        if self.value <= 0:
+            return f"{ends} of the {score} score per row ({percent_text(confidence)} confidence)"
+        sure = f"{ends} with {percent_text(confidence)} confidence"
+        return f"{self.value:.2g} of the {score} score per row ({sure})"
+
+    @property
+    def promise(self) -> str:
+        """How sure it is that something is saved."""
+        if self.low <= 0:
+            return "probably helps" if self.value > 0 else "may help, and only more rows can tell"
+        return "is worth it"
 
 
-def simplest_of_the_best(units: Units, lost: dict[str, Floats]) -> tuple[str, dict[str, float]]:
-    """First map whose loss is within one standard error of the best; how far each is behind."""
-    best = min(lost, key=lambda name: float(units.weight @ lost[name]))
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The map to take, and what every map gains."""
+
+    name: str
+    gains: dict[str, Gain]
+    behind: dict[str, float]
+    """How far each map is behind the best, in standard errors of the difference."""
+
+
+def decide(
+    units: Units,
+    lost: dict[str, Floats],
+    luck: Callable[[str], Floats],
+    confidence: float = 0.95,
+) -> Decision:
+    """Choose the first map that is about as good as the best, if its gain is clear.
+
+    Takes what each row loses by each map that has not seen it, and the variance of what a row saves
+    by a map if the forecasts were right as they are (`row_luck`).
+    """
+    gains = {name: gain_of(units, lost[LEAVE] - some, confidence) for name, some in lost.items()}
+    best = max(gains, key=lambda name: gains[name].value)
     behind = {}
-    for name, values in lost.items():
-        difference = gain_of(units, values - lost[best], 0.95)
+    for name, some in lost.items():
+        difference = gain_of(units, some - lost[best], confidence)
         error = difference.standard_error
         behind[name] = difference.value / error if error > 0 else 0.0
-    return next(name for name in lost if behind[name] <= 1), behind
+    simple = (name for name in lost if name != LEAVE and behind[name] <= SIMPLER)
+    chosen = next(simple, LEAVE)
+    if chosen != LEAVE and not is_clear(gains[chosen], units, luck(chosen)):
+        chosen = LEAVE
+    return Decision(chosen, gains, behind)
 
 
-def is_clear(gain: Gain, units: Units, score: Score, first: Floats, repaired: Floats) -> bool:
-    """Whether a gain is beyond noise: of the sample, or of one in which the first were right."""
-    noise = max(gain.standard_error, _luck(units, score, first, repaired))
-    return gain.value > CLEARLY * noise
+def is_clear(gain: Gain, units: Units, luck: Floats, least: float = CLEARLY) -> bool:
+    """Whether a gain is beyond noise: of the sample, or of one in which forecasts were right.
+
+    Each spread is widened for the surprises behind it, those seen or those expected, and for few
+    clusters.
+    """
+    seen, expected = units.surprises
+    lucky = float(np.sqrt(units.square @ luck)) / float(units.weight.sum())
+    if expected > 0:
+        lucky *= float(np.sqrt(1 + HIDDEN / expected))
+    noise = max(gain.standard_error * float(np.sqrt(1 + HIDDEN / max(seen, 1.0))), lucky)
+    return bool(gain.value > least * units.cases(units.prediction).widening(0.05) * noise)
 
 
 def gain_of(units: Units, saved: Floats, confidence: float) -> Gain:
-    """Mean of what is saved, with a normal interval that is robust to clusters."""
-    from scipy.special import ndtri
-
+    """Mean of what is saved, with an interval that is robust to clusters."""
     cases = units.cases(units.prediction)
     total = float(units.weight.sum())
     mean = float(cases.total(saved)) / total
     variance = float(cases.covariance((saved - mean)[:, np.newaxis])[0, 0])
     error = float(np.sqrt(variance)) / total
-    reach = float(ndtri((1 + confidence) / 2)) * error
+    reach = _reach(units, error, confidence)
     return Gain(mean, mean - reach, mean + reach, error)
 
 
-def _luck(units: Units, score: Score, first: Floats, repaired: Floats) -> float:
-    """Spread of the mean gain if the first forecasts were right: few events may not show it."""
+def gain_after_choice(units: Units, saved: Floats, alone: Gain, confidence: float) -> Gain:
+    """Mean of what rows save that had no say in the choice, with an interval for the map taken.
+
+    Parameters
+    ----------
+    units : Units
+        The rows.
+    saved : array
+        What each saves by the map that other rows chose: nothing where these left it alone.
+    alone : Gain
+        What the map taken gains as if it alone had been tried: a map was taken because this was
+        clear, so that it is too large on average.
+    confidence : float
+        Confidence of the interval.
+
+    Notes
+    -----
+    The interval is for the gain of the map that is returned, which all rows chose and taught. So
+    its upper end reaches from the larger of both gains. Its lower end reaches up to the root of two
+    farther than the standard error, as far as the choice was close: the sample that made a map look
+    good has also taught it (Bates, Hastie, Tibshirani 2023, Cross-validation: what does it
+    estimate, JASA 119). Simulated in tests/promises.py.
+    """
+    found = gain_of(units, saved, confidence)
+    error = max(found.standard_error, alone.standard_error)
+    reach = _reach(units, error, confidence)
+    close = min(1.0, 2 * alone.standard_error / alone.value)
+    low = found.value - reach * float(np.sqrt(1 + close**2))
+    return Gain(found.value, low, max(found.value, alone.value) + reach, error)
+
+
+def surprises_needed(units: Units) -> float:
+    """Surprises that maps need which learn more than two numbers."""
+    return ENOUGH * (2 if units.classes is None else len(units.classes))
+
+
+def _reach(units: Units, error: float, confidence: float) -> float:
+    """How far a mean with this standard error may lie off."""
+    from scipy.special import ndtri
+
+    if not error > 0:
+        return 0.0
+    wider = units.cases(units.prediction).widening(1 - confidence)
+    return float(ndtri((1 + confidence) / 2)) * wider * error
+
+
+def row_luck(score: Score, first: Floats, repaired: Floats) -> Floats:
+    """Variance of what each row saves if the first forecasts were right."""
     saved = loss_table(score, first, cut=True) - loss_table(score, repaired, cut=True)
     chance = first if first.ndim == 2 else np.column_stack([1 - first, first])
     mean = (chance * saved).sum(axis=1, keepdims=True)
-    variance = (chance * (saved - mean) ** 2).sum(axis=1)
-    return float(np.sqrt(units.square @ variance) / units.weight.sum())
+    return np.asarray((chance * (saved - mean) ** 2).sum(axis=1))

@@ -15,13 +15,11 @@ from calibrant.joint import Rows
 from calibrant.joint.classes import ClassForecasts
 from calibrant.joint.draws import exact_levels
 from calibrant.options import as_generator
-from calibrant.repair import Choice, choose
+from calibrant.repair import Choice, choose, units_of, untaught
 
-# Maps that an audit tries: quick ones, of every shape.
-TRIED = ("PriorShift", "Temperature", "Platt", "Beta", "Isotonic", "Smooth")
 # Of more rows that differ in weight, cluster or time, so many are taken at random.
 MOST_ROWS = 2**16
-# The same for classes; of many, vectors take too long to fit.
+# Maps of classes that an audit tries: quick ones; of many classes, vectors take too long to fit.
 TRIED_FOR_CLASSES, MANY_CLASSES = ("Temperature", "VectorScaling", "ClassWiseIsotonic"), 50
 # Of forecasts of classes so many probabilities are taken, but not fewer rows than this.
 MOST_PROBABILITIES, FEWEST_ROWS, FOLDS = 2**16, 2**11, 5
@@ -43,7 +41,7 @@ def advise(
     if source.times is None and evidence.clusters is None:
         for joint in (evidence.joint, evidence.given):
             if len(joint) <= MOST_ROWS and exact_levels(joint).all():
-                return choose(joint, maps=TRIED, confidence=confidence, rng=generator)
+                return choose(joint, confidence=confidence, rng=generator)
     rows, beside = _rows_of(source, evidence)
     if rows is None:
         return None
@@ -56,7 +54,6 @@ def advise(
         rows.outcome,
         rows.prediction,
         sample_weight=rows.weight,
-        maps=TRIED,
         confidence=confidence,
         rng=generator,
         **beside,
@@ -86,7 +83,11 @@ def _advise_classes(
     if units < 2 * FOLDS:
         return None
     many = len(forecasts.classes) > MANY_CLASSES
-    tried = [name for name in TRIED_FOR_CLASSES if not (many and name == "VectorScaling")]
+    rows = units_of(
+        forecasts.probability, forecasts.label, forecasts.weight, forecasts.classes, cluster
+    )
+    left_out = {*untaught(rows), *(["VectorScaling"] if many else [])}
+    tried = [name for name in TRIED_FOR_CLASSES if name not in left_out]
     return choose(
         forecasts, maps=tried, clusters=cluster, folds=FOLDS, confidence=confidence, rng=rng
     )

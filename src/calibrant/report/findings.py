@@ -88,12 +88,13 @@ def repair_findings(choice: Choice | None, *, needed: bool = True) -> Iterator[F
     of = "" if classes is None else " of the confidence"
     named = "" if classes is None else f" --classes {','.join(map(str, classes))}"
     how = f"calibrant repair FILE{named} --out fixed.parquet --map map.json"
+    sure = "" if not choice.gain.low <= 0 else ", and audit fresh rows before you rely on it"
     yield Finding(
         REPAIR,
         NOTE,
         f"{choice.sentence} The smooth error{of} falls from {before:.4f} to {after:.4f} on rows "
         "that the map had not seen.",
-        f"recalibrate: {how}" if needed else f"not needed; to gain it all the same: {how}",
+        f"recalibrate{sure}: {how}" if needed else f"not needed; to gain it all the same: {how}",
     )
 
 

@@ -1,0 +1,98 @@
+"""Every row by maps that it did not teach, and by a choice in which it had no say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from calibrant.arrays import Flags, Floats, Indices
+from calibrant.decisions import Score
+from calibrant.repair.base import RecalibrationMap
+from calibrant.repair.folds import Units
+from calibrant.repair.row_losses import losses
+from calibrant.repair.rule import LEAVE, Decision, decide, row_luck
+
+Candidates = dict[str, RecalibrationMap]
+# The choice is repeated without each of so many blocks of folds, whatever the number of folds.
+MOST_BLOCKS = 5
+# To repeat the choice, predictions beyond so many are rounded to the means of so many cells.
+MOST_CELLS = 2**10
+
+
+def cross_fitted(units: Units, candidates: Candidates) -> dict[str, Floats]:
+    """Recalibrated predictions of every map, each row by a map that has not seen it."""
+    held = {name: units.prediction.copy() for name in candidates}
+    for fold in units.folds:
+        inside = np.flatnonzero(units.fold == fold)
+        lesson = units.lesson(units.teaching(fold))
+        for name, candidate in candidates.items():
+            if name != LEAVE:
+                held[name][inside] = candidate.fit(lesson).form_(units.prediction[inside])
+    return held
+
+
+def can_nest(units: Units) -> bool:
+    """Whether a choice can be repeated without some of the folds."""
+    return len(units.folds) >= (2 if units.forward else 3)
+
+
+def nested(units: Units, candidates: Candidates, score: Score, held: dict[str, Floats]) -> Floats:
+    """Predictions of the map that other rows chose, fitted to rows of other folds.
+
+    The rows that judge a choice have not made it: the rule is applied again without each block of
+    folds, to maps that learned neither from the block nor from the rows that compare them.
+    """
+    repaired = units.prediction.copy()
+    block = np.asarray(units.fold % MOST_BLOCKS)
+    choices = _forward(units, score, held) if units.forward else _without(units, candidates, score)
+    for number, name in choices:
+        inside = (units.fold if units.forward else block) == number
+        repaired[inside] = held[name][inside]
+    return repaired
+
+
+def _forward(units: Units, score: Score, held: dict[str, Floats]) -> Iterator[tuple[int, str]]:
+    """Choose by what was judged before: those maps have learned from still earlier rows."""
+    for fold in units.folds:
+        keep = units.teaching(fold) & units.judged
+        if keep.any():
+            yield fold, chosen_by(units, score, held, keep).name
+
+
+def chosen_by(
+    units: Units, score: Score, held: dict[str, Floats], keep: Flags, confidence: float = 0.95
+) -> Decision:
+    """Apply the rule to some of the rows, each repaired by maps that have not seen it."""
+    some = units.where(keep)
+    lost = {name: losses(score, some, moved[keep]) for name, moved in held.items()}
+
+    def luck(name: str) -> Floats:
+        return row_luck(score, some.prediction, held[name][keep])
+
+    return decide(some, lost, luck, confidence)
+
+
+def _without(units: Units, candidates: Candidates, score: Score) -> Iterator[tuple[int, str]]:
+    """Choose without each block: maps learn from the rest but one other block, which compares."""
+    rough = units.in_cells(MOST_CELLS)
+    block: Indices = np.asarray(rough.fold % MOST_BLOCKS)
+    blocks = range(int(block.max()) + 1)
+    size = rough.outcome.size
+    lost, luck = ({one: {n: np.zeros(size) for n in candidates} for one in blocks} for _ in "12")
+    for pair in combinations(blocks, 2):
+        inside = [np.flatnonzero(block == one) for one in pair]
+        lesson = rough.lesson((block != pair[0]) & (block != pair[1]))
+        for name, candidate in candidates.items():
+            form = None if name == LEAVE else candidate.fit(lesson).form_
+            for one, rows in zip(pair, reversed(inside), strict=True):
+                some = rough.where(rows)
+                moved = some.prediction if form is None else form(some.prediction)
+                lost[one][name][rows] = losses(score, some, moved)
+                luck[one][name][rows] = row_luck(score, some.prediction, moved)
+    for one in blocks:
+        keep = block != one
+        kept = {name: values[keep] for name, values in lost[one].items()}
+        lucky = {name: values[keep] for name, values in luck[one].items()}
+        yield one, decide(rough.where(keep), kept, lucky.__getitem__).name
