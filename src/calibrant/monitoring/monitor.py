@@ -19,8 +19,9 @@ from calibrant.regions import region_sentence
 from calibrant.stored import Stored, parse, restoring
 from calibrant.words import count_text
 
-SCHEMA = 1
+SCHEMA = 2
 STORED = "a stored monitor"
+OTHER_BETS = "another release wrote it, with other bets: start a new monitor from the log"
 DEFAULT_RUN_LENGTH = 1e5
 LONGEST_RUN = 1e300
 
@@ -67,8 +68,9 @@ class CalibrationMonitor:
     earlier rows and p, and never exceeds the size s, which does not depend on p. Given the past the
     mean of this factor is at most 1 + s (E\|P(y=1\|past, p) - p\| - E a(p)), so at most 1 under the
     null hypothesis: the evidence is a non-negative supermartingale that starts at 1, and the chance
-    that it ever reaches 1 / alpha is at most alpha (Ville 1939). Bettors who join before row t with
-    the share 1 / (t (t + 1)) find errors that begin late, for twice the logarithm of t.
+    that it ever reaches 1 / alpha is at most alpha (Ville 1939). Bettors who join before every row
+    find errors that begin late: those of rows 2^j to 2^(j+1) - 1 share 1 / ((j + 1) (j + 2)) of the
+    evidence, so that an error that begins at row t must gain little more than the logarithm of t.
 
     The detector of changes is the sum of bettors who join before every row with one unit each. It
     grows by at most 1 per row on average, so that `run_length` rows pass on average, or more, until
@@ -219,12 +221,19 @@ class CalibrationMonitor:
     def parts(self) -> dict[str, float]:
         """Evidence of each kind of bet; only their average causes an alarm.
 
-        `shift`: all forecasts are too low, or too high. `binned`: some are, by bins of log-odds,
-        all the time or lately. `isotonic`: along a monotone recalibration. `smooth`: along the best
-        smooth test of the past.
+        `shift`: all forecasts are too low, or too high. `slope`: they are too extreme, or not
+        extreme enough. `wave`: too low and too high by turns. `binned`: some are, by bins of
+        log-odds, all the time or lately. `isotonic`: along a monotone recalibration. `smooth`:
+        along the best smooth test of the past.
         """
         with self._lock:
             return self._bets.evidence
+
+    @property
+    def kind(self) -> str:
+        """What the bets that gained most were on, in words; of no meaning without an alarm."""
+        with self._lock:
+            return self._bets.kind
 
     @property
     def pvalue(self) -> float:
@@ -271,12 +280,11 @@ class CalibrationMonitor:
         start = f"Alarm after {count_text(self._bets.alarm_row or 0, 'row')}"
         if self._bets.contradicted:
             return f"{start}. A forecast of 0 or 1 was contradicted, which settles it."
-        parts = self.parts
         joint = self._bets.joint()
         return (
             f"{start}: the evidence against {_what(self.tolerance)} reached {needed} "
-            f"(now {self.evidence:.3g}, most of it from the {max(parts, key=parts.__getitem__)} "
-            f"bets). Over all rows {region_sentence(joint, witness_of(joint))}."
+            f"(now {self.evidence:.3g}, most of it from bets that {self.kind}). "
+            f"Over all rows {region_sentence(joint, witness_of(joint))}."
         )
 
     def to_json(self) -> str:
@@ -307,7 +315,7 @@ class CalibrationMonitor:
         True
         """
         state = parse(text, STORED)
-        state.require_schema(SCHEMA)
+        state.require_schema(SCHEMA, OTHER_BETS)
         with restoring(STORED):
             tolerance = None if state.get("tolerance") is None else state.number("tolerance")
             alpha, run_length = state.number("alpha"), state.number("run_length")
