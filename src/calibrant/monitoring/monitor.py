@@ -12,9 +12,10 @@ import numpy as np
 
 from calibrant.errors import InvalidOptionError, InvalidStateError
 from calibrant.monitoring.betting import Bets, witness_of
+from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, one_per_cluster
 from calibrant.monitoring.single_outcomes import read_coins
 from calibrant.monitoring.waiting import Key, WaitingRoom
-from calibrant.options import check_share, check_within, real, shown
+from calibrant.options import check_share, check_within, real, refuse_unknown, shown
 from calibrant.regions import region_sentence
 from calibrant.stored import Stored, parse, restoring
 from calibrant.words import count_text
@@ -41,11 +42,15 @@ class CalibrationMonitor:
     run_length : float, optional
         Rows that pass on average, at least, before a stream within tolerance shows a `change`.
         By default 100 000, or 1 / alpha if that is more.
+    cluster_forecast : {"last", "first", "mean", "drawn"}, optional
+        For rows that share an event: which forecast the event enters with, once, when its outcome
+        is known. A mean of forecasts is less extreme than the best of them: a perfect forecaster
+        who learns over time is found out as "not extreme enough". The others are safe.
 
     Attributes
     ----------
     rows : int
-        How many rows were seen.
+        How many rows were seen, or events with a `cluster_forecast`.
     alarm : bool
         Whether the evidence ever reached 1 / alpha.
     evidence : float
@@ -104,15 +109,19 @@ class CalibrationMonitor:
         alpha: float = 0.05,
         *,
         run_length: float | None = None,
+        cluster_forecast: ClusterForecast | None = None,
     ) -> None:
         if tolerance is not None and not 0 <= real("tolerance", tolerance) < 1:
             raise InvalidOptionError("tolerance must be at least 0 and below 1", shown(tolerance))
         check_share("alpha", alpha)
         length = max(DEFAULT_RUN_LENGTH, 1 / alpha) if run_length is None else run_length
         check_within("run_length", length, 1, LONGEST_RUN)
+        if cluster_forecast is not None:
+            refuse_unknown("cluster_forecast", cluster_forecast, CLUSTER_FORECASTS)
         self.tolerance = None if tolerance is None else float(tolerance)
         self.alpha = float(alpha)
         self.run_length = float(length)
+        self.cluster_forecast = cluster_forecast
         self._bets = Bets(self.tolerance, 1 / self.alpha, self.run_length)
         self._waiting = WaitingRoom()
         self._lock = threading.RLock()  # no part of what is stored
@@ -132,7 +141,14 @@ class CalibrationMonitor:
         """
         return self.update_many([y_true], [y_proba])
 
-    def update_many(self, y_true: object, y_proba: object, *, pos_label: object = None) -> bool:
+    def update_many(
+        self,
+        y_true: object,
+        y_proba: object,
+        *,
+        pos_label: object = None,
+        clusters: object = None,
+    ) -> bool:
         """Take rows in their order; the same as taking them one by one.
 
         Parameters
@@ -143,15 +159,35 @@ class CalibrationMonitor:
             Predicted probabilities of outcome 1.
         pos_label : object, optional
             The label that counts as outcome 1.
+        clusters : array-like of shape (n,), optional
+            Names of the events that rows share, all rows of an event in one call. An event enters
+            at the place of its last row, with the `cluster_forecast`.
 
         Returns
         -------
         bool
             Whether there is, or was, an alarm.
+
+        Examples
+        --------
+        >>> monitor = CalibrationMonitor(cluster_forecast="last")
+        >>> monitor.update_many([1, 1, 0], [0.5, 0.7, 0.2], clusters=["cup", "cup", "league"])
+        False
+        >>> monitor.rows
+        2
         """
-        coins = read_coins(y_true, y_proba, pos_label)
+        prediction, outcome = read_coins(y_true, y_proba, pos_label)
+        if clusters is not None:
+            if self.cluster_forecast is None:
+                raise InvalidOptionError(
+                    "clusters need a cluster_forecast", "none", "set it when the monitor is made"
+                )
+            place = np.arange(prediction.size)
+            events = one_per_cluster(prediction, outcome, place, clusters, self.cluster_forecast)
+            order = np.argsort(events.time)
+            prediction, outcome = events.prediction[order], events.outcome[order]
         with self._lock:
-            self._bets.play(*coins)
+            self._bets.play(prediction, outcome)
             return self.alarm
 
     def expect(self, key: Key, y_proba: object, due: float) -> None:
@@ -160,7 +196,7 @@ class CalibrationMonitor:
         Parameters
         ----------
         key : str or int
-            Name of the row.
+            Name of the row, or of the event: with a `cluster_forecast` there may be several.
         y_proba : float
             Predicted probability of outcome 1.
         due : float
@@ -181,7 +217,7 @@ class CalibrationMonitor:
         """
         prediction, _ = read_coins([0], [y_proba])
         with self._lock:
-            self._waiting.add(key, float(prediction[0]), due)
+            self._waiting.add(key, float(prediction[0]), due, self.cluster_forecast)
 
     def resolve(self, key: Key, y_true: object) -> None:
         """Note the outcome of an announced forecast; None withdraws it (question annulled)."""
@@ -274,17 +310,18 @@ class CalibrationMonitor:
 
     def _sentence(self) -> str:
         needed = f"{1 / self.alpha:g}"
+        noun = "row" if self.cluster_forecast is None else "cluster"
         if not self.alarm:
-            seen = f"No alarm after {count_text(self.rows, 'row')}"
+            seen = f"No alarm after {count_text(self.rows, noun)}"
             return f"{seen}: the evidence is {self.evidence:.3g}, an alarm needs {needed}."
-        start = f"Alarm after {count_text(self._bets.alarm_row or 0, 'row')}"
+        start = f"Alarm after {count_text(self._bets.alarm_row or 0, noun)}"
         if self._bets.contradicted:
             return f"{start}. A forecast of 0 or 1 was contradicted, which settles it."
         joint = self._bets.joint()
         return (
             f"{start}: the evidence against {_what(self.tolerance)} reached {needed} "
             f"(now {self.evidence:.3g}, most of it from bets that {self.kind}). "
-            f"Over all rows {region_sentence(joint, witness_of(joint))}."
+            f"Over all {noun}s {region_sentence(joint, witness_of(joint))}."
         )
 
     def to_json(self) -> str:
@@ -295,6 +332,7 @@ class CalibrationMonitor:
                 "tolerance": self.tolerance,
                 "alpha": self.alpha,
                 "run_length": self.run_length,
+                "cluster_forecast": self.cluster_forecast,
                 "bets": self._bets.state(),
                 "waiting": [
                     [key, asdict(forecast)] for key, forecast in self._waiting.forecasts.items()
@@ -319,7 +357,12 @@ class CalibrationMonitor:
         with restoring(STORED):
             tolerance = None if state.get("tolerance") is None else state.number("tolerance")
             alpha, run_length = state.number("alpha"), state.number("run_length")
-            monitor = cls(tolerance, alpha, run_length=run_length)
+            monitor = cls(
+                tolerance,
+                alpha,
+                run_length=run_length,
+                cluster_forecast=state.get("cluster_forecast"),
+            )
             monitor._bets.restore(state.part("bets"))
             for entry in state.entries("waiting"):
                 monitor._wait_again(entry)
@@ -331,6 +374,7 @@ class CalibrationMonitor:
             raise InvalidStateError(f"what waits in {STORED} must have a key", f"{entry!r:.60}")
         forecast = Stored(entry[1], f"a forecast that waits in {STORED}")
         self.expect(entry[0], forecast.number("prediction", 0.0, 1.0), forecast.number("due"))
+        self._waiting.forecasts[entry[0]].forecasts = forecast.whole("forecasts", 1)
         if forecast.get("outcome") is not None:
             self.resolve(entry[0], forecast.whole("outcome", 0, 1))
 
