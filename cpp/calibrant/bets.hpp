@@ -107,7 +107,7 @@ private:
     // No row takes more than this part of the wealth, so that no bettor is ever ruined.
     static constexpr double most_lost = 15.0 / 16.0;
     // Almost none, and yet a divisor.
-    static constexpr double least_room = std::numeric_limits<double>::min();
+    static constexpr double least_room = std::numeric_limits<double>::denorm_min();
     // Wealth beyond this is not counted; it is far beyond any alarm.
     static constexpr double ceiling = 1e300;
     // Information beyond which the recent past fades: that of 256 fair coins.

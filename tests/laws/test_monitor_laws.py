@@ -90,9 +90,10 @@ def test_a_larger_error_can_be_gained_from():
 
 @universal
 @given(past=PAST, tolerance=TOLERANCES)
-def test_evidence_is_the_average_of_positive_parts(past, tolerance):
+def test_evidence_is_a_mean_of_positive_parts(past, tolerance):
     monitor = after(past, tolerance)
-    assert monitor.evidence == np.mean(list(monitor.parts.values()))
+    shift, *others = monitor.parts.values()
+    assert monitor.evidence == pytest.approx(0.25 * shift + 0.15 * sum(others), rel=1e-12)
     assert min(monitor.parts.values()) > 0
     assert set(monitor.parts) == {"shift", "slope", "wave", "binned", "isotonic", "smooth"}
 

@@ -14,7 +14,8 @@ import numpy as np
 import calibrant as cal
 
 SIZES = [2.0**-j for j in range(8)]
-PARTS = ["shift", "slope", "wave", "binned", "isotonic", "smooth"]
+# Twentieths of the evidence.
+PARTS = {"shift": 5, "slope": 3, "wave": 3, "binned": 3, "isotonic": 3, "smooth": 3}
 LEARNING = {"long": "binned", "recent": "binned", "isotonic": "isotonic", "smooth": "smooth"}
 
 
@@ -201,13 +202,16 @@ def parts_and_detector(rows, tolerance):
         ]
         products = [math.prod(factors[t:]) for t in range(count)]
         parts[part] += share * sum(start(t + 1) * f for t, f in enumerate(products))
-        detector += share * sum(products) / len(PARTS)
+        detector += share * sum(products) * PARTS[part] / 20
     return {name: value + later for name, value in parts.items()}, detector
+
+
+def evidence_of(parts):
+    return sum(PARTS[name] / 20 * value for name, value in parts.items())
 
 
 def evidence_path(rows, tolerance):
     """Evidence after every row."""
     return [
-        float(np.mean(list(parts_and_detector(rows[:t], tolerance)[0].values())))
-        for t in range(1, len(rows) + 1)
+        evidence_of(parts_and_detector(rows[:t], tolerance)[0]) for t in range(1, len(rows) + 1)
     ]

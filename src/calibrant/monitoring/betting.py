@@ -34,10 +34,11 @@ FIRST_LESSON = 16
 DOUBT = 1.0
 SMALLEST_VARIANCE = 1e-12
 PART, KIND = (np.array([getattr(b, name) for b in BETTORS]) for name in ("part", "kind"))
-PARTS = ("shift", "slope", "wave", "binned", "isotonic", "smooth")
+# Share of each part in the evidence: most streams that go wrong are too low or too high.
+PARTS = {"shift": 0.25} | dict.fromkeys(("slope", "wave", "binned", "isotonic", "smooth"), 0.15)
 SIZE: Floats = np.array([bettor.size for bettor in BETTORS])
-# Every part has the same share in the evidence, and so has every bettor in a part.
-SHARE: Floats = 1 / (len(PARTS) * (PART[:, np.newaxis] == PART).sum(axis=0))
+# Bettors of a part share alike.
+SHARE: Floats = np.array([PARTS[part] / (part == PART).sum() for part in PART.tolist()])
 STAKES: Floats = np.array([bettor.stakes for bettor in BETTORS if bettor.stakes is not None])
 # No row takes more than this part of the wealth, whatever happens.
 MOST_LOST = 15 / 16
@@ -134,7 +135,12 @@ class Bets:
             self.book["stakes"][0, row] = np.interp(mean, joint.prediction, learn(joint))
 
     @property
-    def evidence(self) -> dict[str, float]:
+    def evidence(self) -> float:
+        """The parts together, each with its share."""
+        return sum(PARTS[part] * value for part, value in self.parts.items())
+
+    @property
+    def parts(self) -> dict[str, float]:
         """Evidence of each part: mean wealth of its bettors, and what is kept for later ones."""
         if self.contradicted:
             return dict.fromkeys(PARTS, np.inf)

@@ -54,7 +54,8 @@ class CalibrationMonitor:
     alarm : bool
         Whether the evidence ever reached 1 / alpha.
     evidence : float
-        The average of the parts. Under the null hypothesis its mean is at most 1 at any time.
+        The mean of the parts, of which `shift` has a quarter and every other 0.15. Under the null
+        hypothesis its expectation is at most 1 at any time.
 
     Notes
     -----
@@ -251,11 +252,12 @@ class CalibrationMonitor:
     @property
     def evidence(self) -> float:
         """Evidence against calibration within the tolerance: an e-value after every row."""
-        return float(np.mean(list(self.parts.values())))
+        with self._lock:
+            return self._bets.evidence
 
     @property
     def parts(self) -> dict[str, float]:
-        """Evidence of each kind of bet; only their average causes an alarm.
+        """Evidence of each kind of bet; only all of them together cause an alarm.
 
         `shift`: all forecasts are too low, or too high. `slope`: they are too extreme, or not
         extreme enough. `wave`: too low and too high by turns. `binned`: some are, by bins of
@@ -263,7 +265,7 @@ class CalibrationMonitor:
         along the best smooth test of the past.
         """
         with self._lock:
-            return self._bets.evidence
+            return self._bets.parts
 
     @property
     def kind(self) -> str:
