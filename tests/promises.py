@@ -284,7 +284,7 @@ def races(rng, count, days):
 
 
 def sound_races_alarm(forecast, rng):
-    won, p, race, day = races(rng, 60, 180)
+    won, p, race, day = races(rng, 300, 180)
     return watch(won, p, day, clusters=race, cluster_forecast=forecast, tolerance=0.0).alarm
 
 
@@ -472,7 +472,7 @@ def _of_monitors():
     for forecast in ("last", "first", "drawn"):
         yield Promise(
             "no alarm of a sound stream",
-            f"60 events of 180 rows, {forecast} forecast",
+            f"300 events of 180 rows, {forecast} forecast",
             partial(sound_races_alarm, forecast),
             500,
         )

@@ -108,6 +108,7 @@ def test_the_command_says_what_entered(tmp_path):
     mean = run("watch", str(path), "--time", "day", "--cluster", "race",
                "--cluster-forecast", "mean")  # fmt: skip
     assert "with the mean of its forecasts" in mean.stdout
+    assert "A mean is less extreme than good forecasts are" in mean.stdout
 
 
 def test_rows_of_a_cluster_that_disagree_are_an_error(tmp_path):

@@ -266,6 +266,8 @@ def _text(watched: Watched) -> str:
     lines = [f"{group}{entered} from {watched.first} to {watched.last}"]
     if how is not None:
         lines.append(f"Each cluster enters once, {WITH[how]}, at its last time.")
+    if how == "mean":
+        lines.append("A mean is less extreme than good forecasts are: an alarm may say no more.")
     lines.append(monitor.sentence)
     if watched.alarm_time is not None:
         lines.append(f"The alarm was raised at {watched.alarm_time}.")

@@ -101,7 +101,7 @@ class CalibrationMonitor:
     >>> monitor.update_many([1] * 60, [0.5] * 60)
     True
     >>> print(monitor.sentence)
-    Alarm after 18 rows: ...
+    Alarm after 20 rows: ...
     """
 
     def __init__(
