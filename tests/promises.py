@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from scipy.special import expit, logit, ndtr
@@ -19,6 +19,7 @@ import calibrant as cal
 from calibrant.data.rows import Given
 from calibrant.groups import audit_groups, find_segments, judge_groups
 from calibrant.inference import classical_numbers
+from calibrant.inference.clusters import clustered_noise_floors
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges
 from calibrant.inference.interval import find_interval
@@ -26,6 +27,7 @@ from calibrant.inference.power import rows_to_settle
 from calibrant.inference.ratio import find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
+from calibrant.monitoring import watch
 from calibrant.repair import choose
 
 SMOOTH = "smooth_calibration_error"
@@ -515,6 +517,100 @@ def _of_rows_needed():
         )
 
 
+def streams(rng, kind, rows):
+    """Forecasts and chances within the tolerance of a monitor."""
+    if kind == "rare":
+        p = rare(rng, rows, 0.01)
+        return p, p, 0.0
+    if kind == "edge of the default tolerance":
+        p = rng.uniform(0.2, 0.6, rows)
+        return p, p + np.minimum(0.02, p / 10), None
+    p = rng.integers(1, 10, rows) / 10 if kind == "nine levels" else rng.random(rows)
+    return p, p, 0.0
+
+
+def sound_stream_alarms(kind, rng):
+    p, chance, tolerance = streams(rng, kind, 2000)
+    return cal.CalibrationMonitor(tolerance).update_many(rng.random(p.size) < chance, p)
+
+
+def sound_stream_changes(kind, rng):
+    p, chance, tolerance = streams(rng, kind, 1000)
+    monitor = cal.CalibrationMonitor(tolerance, run_length=10_000)
+    monitor.update_many(rng.random(p.size) < chance, p)
+    return monitor.change
+
+
+def races(rng, count, days):
+    """Events forecast every day by somebody who knows how far a random walk has come."""
+    walk = np.cumsum(rng.standard_normal((count, days + 1)), axis=1)
+    left = np.sqrt(np.arange(days, 0, -1))
+    won = np.repeat(walk[:, -1] > 0, days)
+    race, day = np.repeat(np.arange(count), days), np.tile(np.arange(days), count)
+    return won, ndtr(walk[:, :-1] / left).ravel(), race, 3 * race + day
+
+
+def sound_races_alarm(forecast, rng):
+    won, p, race, day = races(rng, 300, 180)
+    return watch(won, p, day, clusters=race, cluster_forecast=forecast, tolerance=0.0).alarm
+
+
+# What changes, as a function of the forecast: none of them is among the bets of the monitor.
+CHANGES = {
+    "shift 0.06": lambda p: np.minimum(p + 0.06, 0.999),
+    "shift -0.06": lambda p: np.maximum(p - 0.06, 0.001),
+    "slope 0.6": lambda p: expit(0.6 * logit(p)),
+    "slope 1.7": lambda p: expit(1.7 * logit(p)),
+    "sine of 0.1": lambda p: np.clip(p + 0.1 * np.sin(6 * np.pi * p), 0.001, 0.999),
+    "sine of -0.1": lambda p: np.clip(p - 0.1 * np.sin(6 * np.pi * p), 0.001, 0.999),
+}
+RUN_LENGTH = 1e5
+
+
+def cusums(rng, rows, streams, chance=lambda p: p):
+    """Largest of the cumulated log likelihood ratios of the changes, row after row."""
+    sums = np.zeros((len(CHANGES), streams))
+    for _ in range(rows):
+        p = rng.uniform(0.001, 0.999, streams)
+        y = rng.random(streams) < chance(p)
+        for k, change in enumerate(CHANGES.values()):
+            q = change(p)
+            ratio = np.where(y, q / p, (1 - q) / (1 - p))
+            sums[k] = np.maximum(sums[k], 0) + np.log(ratio)
+        yield sums.max(axis=0)
+
+
+@cache
+def cusum_level():
+    """Level that sound streams reach after RUN_LENGTH rows on average, from 1000 streams."""
+    largest = np.max(list(cusums(np.random.default_rng(1), 5000, 1000)), axis=0)
+    return np.quantile(largest, np.exp(-5000 / RUN_LENGTH))
+
+
+@cache
+def cusum_delay(change):
+    """Rows within which half of the CUSUM banks see a change that is there from the start."""
+    path = cusums(np.random.default_rng(2), 1500, 400, CHANGES[change])
+    reached = np.array(list(path)) >= cusum_level()
+    return np.median(np.where(reached.any(axis=0), reached.argmax(axis=0) + 1, np.inf))
+
+
+def change_is_seen_late(change, rng):
+    p = rng.uniform(0.001, 0.999, 3000)
+    chance = np.where(np.arange(3000) < 1000, p, CHANGES[change](p))
+    monitor = cal.CalibrationMonitor(0.0, run_length=RUN_LENGTH)
+    monitor.update_many(rng.random(3000) < chance, p)
+    return (monitor.change_row or np.inf) - 1000 > 1.5 * cusum_delay(change)
+
+
+def clustered_value_exceeds_its_floor(measure, rng):
+    event = np.repeat(np.arange(60), 20)
+    p = rng.uniform(0.1, 0.9, event.size)
+    evidence = Evidence.read(together(rng, event, 0.5) < p, p, clusters=event)
+    floor = clustered_noise_floors(evidence, [measure], 39, rng)[measure]
+    return Statistic.of(measure).value(evidence.given) > floor
+
+
 def _of_clusters_and_groups():
     yield Promise(
         "no group of one cluster is accused", "20 groups, rho 0.3", lone_clusters_are_accused, 150
@@ -625,6 +721,46 @@ def _of_comparisons_and_tests():
     )
 
 
+def _of_monitors():
+    for kind in ("uniform", "nine levels", "rare", "edge of the default tolerance"):
+        yield Promise(
+            "no alarm of a sound stream",
+            f"{kind}, 2000 rows",
+            partial(sound_stream_alarms, kind),
+            2000 if kind == "uniform" else 500,
+        )
+        yield Promise(
+            "no change of a sound stream",
+            f"{kind}, a tenth of the run length",
+            partial(sound_stream_changes, kind),
+            2000 if kind == "uniform" else 500,
+            0.1,
+        )
+    for forecast in ("last", "first", "drawn"):
+        yield Promise(
+            "no alarm of a sound stream",
+            f"300 events of 180 rows, {forecast} forecast",
+            partial(sound_races_alarm, forecast),
+            500,
+        )
+    for change in CHANGES:
+        yield Promise(
+            "a change is seen within 1.5 times the median delay of a CUSUM bank",
+            f"{change} after 1000 rows, run length 100 000",
+            partial(change_is_seen_late, change),
+            200,
+            0.5,
+        )
+    for measure in ("binned", "cutoff", "kernel_smoothed"):
+        yield Promise(
+            "a measure of clustered rows is below its noise floor",
+            f"{measure.replace('_', '-')} error, 60 clusters of 20, rho 0.5",
+            partial(clustered_value_exceeds_its_floor, f"{measure}_calibration_error"),
+            100 if measure == "kernel_smoothed" else 300,
+            0.5,
+        )
+
+
 PROMISES = [
     *_of_verdicts(),
     *_of_clusters_and_groups(),
@@ -633,6 +769,7 @@ PROMISES = [
     *_of_comparisons_and_tests(),
     *_of_choices(),
     *_of_rows_needed(),
+    *_of_monitors(),
 ]
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def test_a_group_map_keeps_a_margin_below_a_half(least):
 
 def test_a_monitor_has_no_debts():
     stored = json.loads(loaders.LOADERS["monitor"][0])
-    stored["bets"]["wealth"][0][0] = -1.0
+    stored["bets"]["wealth"][0] = -1.0
     with pytest.raises(InvalidStateError, match="wealth"):
         cal.CalibrationMonitor.from_json(json.dumps(stored))
 

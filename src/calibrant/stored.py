@@ -107,11 +107,11 @@ class Stored:
         """Return finite numbers between two ends, one list of them or a table of some shape."""
         return numbers(self.get(name), f"{name} of {self.what}", low, high, shape)
 
-    def require_schema(self, schema: int) -> None:
+    def require_schema(self, schema: int, hint: str = "") -> None:
         """Refuse another form than the one that is read."""
         if type(self.data.get("schema")) is not int or self.data["schema"] != schema:
             raise InvalidStateError(
-                f"{self.what} must have schema {schema}", _shown(self.data.get("schema"))
+                f"{self.what} must have schema {schema}", _shown(self.data.get("schema")), hint
             )
 
     def _of(self, name: str, kind: type[Kind], said: str) -> Kind:

@@ -64,14 +64,14 @@ def test_json_has_a_stable_shape(broken, tmp_path):
     assert done.stdout.startswith("600 rows")
     result = json.loads(path.read_text())
     assert list(result) == [
-        "schema", "alarm", "rows", "tolerance", "alpha", "window", "groups", "dropped",
-            "notes",
+        "schema", "alarm", "rows", "tolerance", "alpha", "window", "cluster_forecast",
+        "groups", "dropped", "notes",
     ]  # fmt: skip
     (group,) = result["groups"]
     assert list(group) == [
-        "group", "rows", "first", "last", "alpha", "alarm", "alarm_row", "alarm_time", "evidence",
-        "parts", "pvalue", "change", "change_row", "change_time", "run_length", "sentence",
-        "windows",
+        "group", "rows", "clusters", "first", "last", "alpha", "alarm", "alarm_row", "alarm_time",
+        "evidence", "kind", "parts", "pvalue", "change", "change_row", "change_time", "run_length",
+        "sentence", "windows",
     ]  # fmt: skip
     assert result["schema"] == 1
     assert result["window"] == "7d"

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
+from calibrant.errors import (
+    InferenceRefusedError,
+    InvalidForecastsError,
+    InvalidOptionError,
+    InvalidStateError,
+)
 
 
 def fed(count=200, chance=0.8, tolerance=None, **options):
@@ -242,13 +247,13 @@ def changed(state, path, value):
 
 def test_a_stored_monitor_that_somebody_changed_is_refused():
     state = json.loads(fed(30).to_json())
-    assert state["schema"] == 1
+    assert state["schema"] == 2
     broken = [
         "",
         "[]",
         "{}",
         "null",
-        changed(state, ["schema"], 2),
+        changed(state, ["schema"], 3),
         changed(state, ["alpha"], 2),
         changed(state, ["tolerance"], "much"),
         changed(state, ["bets", "rows"], 29),
@@ -256,7 +261,7 @@ def test_a_stored_monitor_that_somebody_changed_is_refused():
         changed(state, ["bets", "alarm_row"], "late"),
         changed(state, ["bets", "peak"], 0.5),
         changed(state, ["bets", "wealth"], [1.0]),
-        changed(state, ["bets", "wealth", 0, 0], float("nan")),
+        changed(state, ["bets", "wealth", 0], float("nan")),
         changed(state, ["bets", "stakes"], 0.0),
         changed(state, ["waiting"], [["a", {}]]),
         changed(state, ["waiting"], [["a", {"prediction": 2, "due": 1, "outcome": None}]]),
@@ -264,6 +269,32 @@ def test_a_stored_monitor_that_somebody_changed_is_refused():
     for text in broken:
         with pytest.raises(InvalidForecastsError, match="stored monitor"):
             cal.CalibrationMonitor.from_json(text)
+
+
+def test_a_monitor_of_an_earlier_release_is_refused_and_says_what_to_do():
+    state = json.loads(fed(30).to_json())
+    with pytest.raises(InvalidStateError, match=r"schema 2, got 1\. Hint: .* new monitor"):
+        cal.CalibrationMonitor.from_json(changed(state, ["schema"], 1))
+
+
+ERRORS = {
+    "forecasts are too low": lambda p: p + 0.1,
+    "forecasts are too high": lambda p: p - 0.1,
+    "forecasts are too extreme": lambda p: 1 / (1 + (1 / p - 1) ** 0.5),
+    "forecasts are not extreme enough": lambda p: 1 / (1 + (1 / p - 1) ** 2),
+    "forecasts are too low and too high by turns": lambda p: p + 0.15 * np.sin(6 * np.pi * p),
+    "forecasts are wrong in some ranges": lambda p: np.where(np.abs(p - 0.4) < 0.05, 0.8, p),
+}
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_the_alarm_says_what_kind_of_error_it_found(kind):
+    rng = np.random.default_rng(4)
+    p = rng.random(4000)
+    monitor = cal.CalibrationMonitor()
+    assert monitor.update_many(rng.random(4000) < ERRORS[kind](p), p)
+    assert monitor.kind == kind
+    assert f"most of it from bets that {kind})" in monitor.sentence
 
 
 def test_monitors_are_compared_by_state_and_not_hashed():

@@ -9,7 +9,7 @@ from hypothesis import given
 
 import calibrant as cal
 from calibrant.monitoring.betting import EDGES
-from oracles.definition_of_bets import cell_of, evidence_path, parts_and_detector
+from oracles.definition_of_bets import cell_of, evidence_of, evidence_path, parts_and_detector
 from oracles.strategies import universal
 
 PREDICTIONS = st.one_of(
@@ -45,7 +45,7 @@ def test_the_monitor_is_its_definition(rows, tolerance):
         return
     parts, detector = parts_and_detector(rows, tolerance)
     assert monitor.parts == pytest.approx(parts, rel=1e-9)
-    assert monitor.evidence == pytest.approx(np.mean(list(parts.values())), rel=1e-9)
+    assert monitor.evidence == pytest.approx(evidence_of(parts), rel=1e-9)
     assert monitor.change_evidence == pytest.approx(detector, rel=1e-9)
 
 

@@ -14,16 +14,69 @@ import numpy as np
 import calibrant as cal
 
 SIZES = [2.0**-j for j in range(8)]
-SHARES = {
-    "up": 1 / 8,
-    "down": 1 / 8,
-    "long": 1 / 8,
-    "recent": 1 / 8,
-    "isotonic": 1 / 4,
-    "smooth": 1 / 4,
-}
-PART_OF = {"up": "shift", "down": "shift", "long": "binned", "recent": "binned",
-           "isotonic": "isotonic", "smooth": "smooth"}  # fmt: skip
+# Twentieths of the evidence.
+PARTS = {"shift": 5, "slope": 3, "wave": 3, "binned": 3, "isotonic": 3, "smooth": 3}
+LEARNING = {"long": "binned", "recent": "binned", "isotonic": "isotonic", "smooth": "smooth"}
+
+
+def chances():
+    """Alternatives: the part, what is bet on, and the chance where the forecast says v."""
+    for d in (1 / 32, 1 / 16, 1 / 8):
+        yield "shift", "forecasts are too low", lambda v, d=d: v + d
+        yield "shift", "forecasts are too high", lambda v, d=d: v - d
+    for b in (2, math.sqrt(2), 2**0.25):
+        yield "slope", "forecasts are not extreme enough", lambda v, b=b: tilted(v, b)
+        yield "slope", "forecasts are too extreme", lambda v, b=b: tilted(v, 1 / b)
+    for wave, turns in ((math.cos, 1), (math.cos, 2), (math.sin, 2), (math.sin, 3)):
+        for c in (1 / 12, -1 / 12):
+            yield (
+                "wave",
+                "forecasts are too low and too high by turns",
+                lambda v, f=wave, k=turns, c=c: v + c * f(2 * math.pi * k * v),
+            )
+
+
+def tilted(v, slope):
+    return 1 / (1 + (v / (1 - v)) ** -slope)
+
+
+def centre_of(cell):
+    return 1 / (1 + math.exp(8 - (cell + 0.5) / 4))
+
+
+def fixed(chance, size):
+    """Stakes of the likelihood ratio at the centre of the cell, within the size."""
+
+    def stake_of(v):
+        u = centre_of(cell_of(v))
+        q = max(u / 4, min(1 - (1 - u) / 4, chance(u)))
+        return max(-size, min(size, (q - u) / (u * (1 - u))))
+
+    return stake_of
+
+
+def bettors():
+    """Every bettor: part, kind, size, and the stake on a row given the rows before."""
+    for size in SIZES:
+        yield "shift", "forecasts are too low", size, lambda rows, t, s=size: s
+        yield "shift", "forecasts are too high", size, lambda rows, t, s=size: -s
+        for strategy, part in LEARNING.items():
+            yield (
+                part,
+                "forecasts are wrong in some ranges",
+                size,
+                lambda rows, t, k=strategy: stake(k, rows, t),
+            )
+    for part, kind, chance in chances():
+        for size in (0.5, 2.0):
+            ratio = fixed(chance, size)
+            yield part, kind, size, lambda rows, t, f=ratio: f(rows[t][0])
+
+
+def start(t):
+    """Share of those who start before row t, from 1: blocks of 1, 2, 4, ... rows."""
+    block = int(math.log2(t))
+    return 1 / ((block + 1) * (block + 2)) / 2**block
 
 
 def allowance(tolerance, v):
@@ -114,8 +167,6 @@ def smooth_stakes(past):
 def stake(strategy, rows, t):
     """Stake on row t (from 0), from the rows before it."""
     v = rows[t][0]
-    if strategy in {"up", "down"}:
-        return 1.0 if strategy == "up" else -1.0
     if strategy in {"long", "recent"}:
         return binned_stake(rows[:t], v, strategy)
     lesson = 2 ** int(math.log2(t)) if t else 0
@@ -125,8 +176,10 @@ def stake(strategy, rows, t):
     return learn(tuple(rows[:lesson]))[cell_of(v)]
 
 
-def factor(u, size, v, y, a):
+def factor(u, size, v, y, tolerance):
     """One bet: its stake within the size, and no more than 15/16 lost."""
+    a = allowance(tolerance, v)
+    size = min(size, 15 / 16 / tolerance) if tolerance else size
     u = max(-size, min(size, u))
     room = max(0.0, 15 / 16 - size * a)
     loss = u * v if u > 0 else -u * (1 - v)
@@ -138,25 +191,27 @@ def factor(u, size, v, y, a):
 def parts_and_detector(rows, tolerance):
     """Evidence of each part and value of the detector after all rows."""
     count = len(rows)
-    parts = dict.fromkeys(["shift", "binned", "isotonic", "smooth"], 0.0)
+    everyone = list(bettors())
+    later = 1 - sum(start(t + 1) for t in range(count))
+    parts = dict.fromkeys(PARTS, 0.0)
     detector = 0.0
-    for strategy, share in SHARES.items():
-        stakes = [stake(strategy, rows, t) for t in range(count)]
-        for size in SIZES:
-            factors = [
-                factor(u, size, v, y, allowance(tolerance, v))
-                for u, (v, y) in zip(stakes, rows, strict=True)
-            ]
-            products = [math.prod(factors[t:]) for t in range(count)]
-            joined = sum(f / ((t + 1) * (t + 2)) for t, f in enumerate(products))
-            parts[PART_OF[strategy]] += 4 * share / 8 * joined
-            detector += share / 8 * sum(products)
-    return {name: value + 1 / (count + 1) for name, value in parts.items()}, detector
+    for part, _, size, stake_on in everyone:
+        share = 1 / sum(other == part for other, _, _, _ in everyone)
+        factors = [
+            factor(stake_on(rows, t), size, v, y, tolerance) for t, (v, y) in enumerate(rows)
+        ]
+        products = [math.prod(factors[t:]) for t in range(count)]
+        parts[part] += share * sum(start(t + 1) * f for t, f in enumerate(products))
+        detector += share * sum(products) * PARTS[part] / 20
+    return {name: value + later for name, value in parts.items()}, detector
+
+
+def evidence_of(parts):
+    return sum(PARTS[name] / 20 * value for name, value in parts.items())
 
 
 def evidence_path(rows, tolerance):
     """Evidence after every row."""
     return [
-        float(np.mean(list(parts_and_detector(rows[:t], tolerance)[0].values())))
-        for t in range(1, len(rows) + 1)
+        evidence_of(parts_and_detector(rows[:t], tolerance)[0]) for t in range(1, len(rows) + 1)
     ]

@@ -9,6 +9,7 @@ from calibrant.measures.binned import binned_batch
 from calibrant.measures.cutoff import cutoff_batch
 from calibrant.measures.expected import expected_batch
 from calibrant.measures.kernel import kernel_batch
+from calibrant.measures.kernel_smoothed import kernel_smoothed_batch
 from calibrant.measures.low_degree import low_degree_batch
 from calibrant.measures.smooth import mover_batch, smooth_batch
 from calibrant.measures.weighted import weighted_batch
@@ -76,6 +77,7 @@ MEASURES_OF_A_JOINT = (
         symmetric=True,
         decisions="as the smooth error, with a root",
         cost="n",
+        batch=Batch(kernel_smoothed_batch),
         audited=True,
     ),
     Measure(

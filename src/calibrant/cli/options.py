@@ -24,6 +24,15 @@ class Missing(StrEnum):
     DROP = "drop"
 
 
+class OfACluster(StrEnum):
+    """Which forecast a cluster of rows enters a monitor with."""
+
+    LAST = "last"
+    FIRST = "first"
+    MEAN = "mean"
+    DRAWN = "drawn"
+
+
 FilesArgument = Annotated[
     list[str],
     typer.Argument(help="CSV, Parquet or JSON lines files, globs, or - for CSV on stdin."),

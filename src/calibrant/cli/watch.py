@@ -12,11 +12,13 @@ import typer
 
 from calibrant.cli.options import (
     ClassesOption,
+    ClusterOption,
     FilesArgument,
     Missing,
     MissingOption,
     NaLabelOption,
     NegLabelOption,
+    OfACluster,
     OutcomeOption,
     PosLabelOption,
     PredictionOption,
@@ -26,7 +28,7 @@ from calibrant.cli.options import (
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.exit_codes import ExitCode
 
 
@@ -39,6 +41,11 @@ def watch(
     by: Annotated[
         list[str] | None,
         typer.Option(help="Columns of groups, each with a monitor; commas, or repeated."),
+    ] = None,
+    cluster: ClusterOption = None,
+    cluster_forecast: Annotated[
+        OfACluster | None,
+        typer.Option(help="Forecast that a cluster enters with, once; last if not given."),
     ] = None,
     until: Annotated[
         str | None, typer.Option(help="Leave out rows that are due after this time.")
@@ -69,10 +76,19 @@ def watch(
     from calibrant.monitoring import watch as watch_rows
 
     check_files({"--json": json_path}, files)
+    if cluster_forecast is not None and cluster is None:
+        raise InvalidOptionError("--cluster-forecast needs --cluster", cluster_forecast.value)
     groups = names_of(by, "--by") or []
     named = names_of(classes, "--classes")
     roles = Roles(
-        prediction, outcome, by=groups, time=time, classes=named, until=until, all_grouped=True
+        prediction,
+        outcome,
+        clusters=cluster,
+        by=groups,
+        time=time,
+        classes=named,
+        until=until,
+        all_grouped=True,
     )
     with progress(2) as tell:
         tell("reading")
@@ -95,6 +111,8 @@ def watch(
             window=window,
             tolerance=tolerance,
             alpha=alpha,
+            clusters=source.clusters,
+            cluster_forecast=(cluster_forecast or OfACluster.LAST).value,
         )
     if json_path is not None:
         how = {"dropped": source.dropped, "notes": list(source.notes)}

@@ -14,6 +14,7 @@ NAMES = {
     "pos_label": "--pos-label",
     "neg_label": "--neg-label",
     "na_label": "--na-label",
+    "cluster_forecast": "--cluster-forecast",
     "find_segments": "--find-segments",
     "max_worse": "--max-worse",
     "gap_tolerance": "--gap-tolerance",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from calibrant.catalogue import CATALOGUE
 from calibrant.errors import CalibrantWarning
+from calibrant.inference.clusters import clustered_noise_floors
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.monte_carlo import noise_floors, run_test
 from calibrant.inference.settings import Settings
@@ -17,6 +18,8 @@ from calibrant.measurement import Measurement
 
 # A noise floor is needed to a digit or two only; one that is drawn row by row takes longer.
 DRAWS_FOR_A_FLOOR, DRAWS_FOR_A_MEAN = 199, 39
+# Searches for its width anew in every draw.
+SLOW = "kernel_smoothed_calibration_error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +43,17 @@ def measure_all(evidence: Evidence, settings: Settings) -> Measured:
         cells = [
             name
             for name, measure in audited.items()
-            if measure.continuous and measure.batch is not None
+            if measure.continuous and measure.batch is not None and name != SLOW
         ]
         others = [name for name in audited if name not in cells]
         tests = run_test(
             evidence, [Statistic.of(name) for name in cells], min(draws, DRAWS_FOR_A_FLOOR), rng
         )
-        floors = noise_floors(joint, others, min(draws, DRAWS_FOR_A_MEAN), rng)
+        few = min(draws, DRAWS_FOR_A_MEAN)
+        if evidence.clusters is None:
+            floors = noise_floors(joint, others, few, rng)
+        else:
+            floors = clustered_noise_floors(evidence, others, few, rng)
     floors |= {test.measure: test.noise_floor for test in tests.parts}
     return Measured(values, floors, tuple(dict.fromkeys(cautions)))
 

@@ -99,6 +99,11 @@ def kernel_smoothed_calibration_error(
     )
 
 
+def kernel_smoothed_batch(joint: Joint, charges: Floats) -> Floats:
+    """Smoothed errors of many signed charges (one row each) on the levels of a Joint."""
+    return np.array([_of_charges(joint, mass).fixed_point()[0] for mass in charges])
+
+
 def smoothed_curve(
     y_true: object,
     y_proba: object = None,
@@ -238,7 +243,10 @@ def _read(y_true: object, y_proba: object, sample_weight: object, pos_label: obj
 
 
 def _of_joint(joint: Joint) -> Smoothing:
-    mass = joint.mass * joint.residual
+    return _of_charges(joint, joint.mass * joint.residual)
+
+
+def _of_charges(joint: Joint, mass: Floats) -> Smoothing:
     charge = _shared_out(mass, joint.prediction * NODES, NODES)
     size = float(np.abs(mass).sum())
     return Smoothing(_cosines(charge), float(charge.sum()), size, joint, rounding_settings(joint))

@@ -5,9 +5,10 @@ the wealth by 1 + u (y - v) - s a, where a is the allowance of the row. Stakes f
 rows and from v. If, given the past, the chance of the outcome differs from v on average by no more
 than a does, the factor is at most one on average: wealth is evidence against calibration.
 
-Four strategies play eight sizes each. Shift: the whole stake, up or down. Binned: the residuals of
-a bin over their information, of all rows or of the recent ones. Isotonic and smooth: learned from
-64 cells after 16, 32, 64, ... rows. The compiled kernel plays; this file keeps the book and learns.
+Some bettors stick to one alternative each (`bettors.py`). The others learn, in eight sizes. Binned:
+the residuals of a bin over their information, of all rows or of the recent ones. Isotonic and
+smooth: learned from 64 cells after 16, 32, 64, ... rows. The compiled kernel plays; this file keeps
+the book and learns.
 """
 
 from __future__ import annotations
@@ -23,23 +24,29 @@ from calibrant.arrays import Floats
 from calibrant.errors import InvalidStateError
 from calibrant.inference import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.joint import Joint
+from calibrant.monitoring.bettors import BETTORS, CELLS, EDGES
 from calibrant.pooling import isotonic
 from calibrant.stored import Stored
 
-CELLS = 64
-# Cells have equal width in log-odds, and the outermost reach to 0 and to 1, so that forecasts of
-# rare events do not all share a cell. Neighbouring cells form the bins.
-EDGES: Floats = 1 / (1 + np.exp(-np.linspace(-8, 8, CELLS + 1)[1:-1]))
 MIDDLES: Floats = (np.append(0.0, EDGES) + np.append(EDGES, 1.0)) / 2
 FIRST_LESSON = 16
 # Information at which a learned stake is half of what was seen.
 DOUBT = 1.0
 SMALLEST_VARIANCE = 1e-12
+PART, KIND = (np.array([getattr(b, name) for b in BETTORS]) for name in ("part", "kind"))
+# Share of each part in the evidence: most streams that go wrong are too low or too high.
+PARTS = {"shift": 0.25} | dict.fromkeys(("slope", "wave", "binned", "isotonic", "smooth"), 0.15)
+SIZE: Floats = np.array([bettor.size for bettor in BETTORS])
+# Bettors of a part share alike.
+SHARE: Floats = np.array([PARTS[part] / (part == PART).sum() for part in PART.tolist()])
+STAKES: Floats = np.array([bettor.stakes for bettor in BETTORS if bettor.stakes is not None])
+# No row takes more than this part of the wealth, whatever happens.
+MOST_LOST = 15 / 16
 # The memory of the kernel: the same fields, in the same order.
 BOOK = np.dtype(
     [
-        ("wealth", "f8", (6, 8)),
-        ("detector", "f8", (6, 8)),
+        ("wealth", "f8", PART.size),
+        ("detector", "f8", PART.size),
         ("cell_rows", "f8", CELLS),
         ("cell_predictions", "f8", CELLS),
         ("cell_positives", "f8", CELLS),
@@ -51,13 +58,6 @@ BOOK = np.dtype(
 # Wealth and counts are not negative; these may be.
 SIGNED = ("bin_residual", "stakes")
 COUNTS = ("rows", "peak", "contradicted", "alarm_row", "change_row")
-# The rows of `wealth` and `detector` that belong to each part.
-PARTS = {
-    "shift": slice(0, 2),
-    "binned": slice(2, 4),
-    "isotonic": slice(4, 5),
-    "smooth": slice(5, 6),
-}
 
 
 @dataclass(slots=True)
@@ -82,6 +82,15 @@ class Bets:
     """The row at which the detector first reached its level."""
     book: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(1, BOOK))
     """What the kernel remembers: wealth, detector, cells, bins and learned stakes."""
+    sizes: Floats = field(init=False)
+    """Of every bettor; less where the tolerance alone would take too much."""
+    stakes: Floats = field(init=False)
+    """Of the alternatives, cell by cell."""
+
+    def __post_init__(self) -> None:
+        most = MOST_LOST / self.tolerance if self.tolerance else np.inf
+        self.sizes = np.minimum(SIZE, most)
+        self.stakes = np.ravel(np.clip(STAKES, -most, most), order="F")
 
     def play(self, prediction: Floats, outcome: npt.NDArray[np.uint8]) -> None:
         """Bet on rows in their order, learning after 16, 32, 64, ... rows."""
@@ -98,6 +107,9 @@ class Bets:
         alarm, change, peak, contradicted = kernels.bet(
             self.book.view(np.float64),
             EDGES,
+            self.sizes,
+            SHARE,
+            self.stakes,
             prediction,
             outcome,
             allowance(self.tolerance, prediction),
@@ -123,21 +135,29 @@ class Bets:
             self.book["stakes"][0, row] = np.interp(mean, joint.prediction, learn(joint))
 
     @property
-    def evidence(self) -> dict[str, float]:
-        """Evidence of each part: wealth of the bettors, and what is kept for later ones."""
+    def evidence(self) -> float:
+        """The parts together, each with its share."""
+        return sum(PARTS[part] * value for part, value in self.parts.items())
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Evidence of each part: mean wealth of its bettors, and what is kept for later ones."""
         if self.contradicted:
             return dict.fromkeys(PARTS, np.inf)
-        wealth = self.book["wealth"][0]
-        later = 1 / (self.rows + 1)
-        return {name: float(wealth[part].mean()) + later for name, part in PARTS.items()}
+        wealth, later = self.book["wealth"][0], share_left(self.rows)
+        return {part: float(wealth[part == PART].mean()) + later for part in PARTS}
+
+    @property
+    def kind(self) -> str:
+        """What those who gained most bet on, in words."""
+        kinds, kind = np.unique(KIND, return_inverse=True)
+        gains = np.bincount(kind, SHARE * self.book["wealth"][0])
+        return str(kinds[gains.argmax()])
 
     @property
     def detector(self) -> float:
         """Value of the detector of changes."""
-        if self.contradicted:
-            return np.inf
-        sums = self.book["detector"][0]
-        return float(np.mean([sums[part].mean() for part in PARTS.values()]))
+        return np.inf if self.contradicted else float(SHARE @ self.book["detector"][0])
 
     def state(self) -> dict[str, Any]:
         """Everything that changes with the rows, as plain data."""
@@ -177,6 +197,18 @@ class Bets:
         return Joint.from_counts(
             book["cell_predictions"][seen] / rows, rows, book["cell_positives"][seen]
         )
+
+
+def share_left(rows: int) -> float:
+    """Share of the evidence that is kept for bettors who start after so many rows.
+
+    Those of rows 2^j to 2^(j+1) - 1 have 1 / ((j + 1) (j + 2)) together, in equal parts.
+    """
+    if rows == 0:
+        return 1.0
+    block = rows.bit_length()
+    first = 1 << (block - 1)
+    return 1 / block - (rows - first + 1) / (block * (block + 1) * first)
 
 
 def allowance(tolerance: float | None, prediction: Floats) -> Floats:

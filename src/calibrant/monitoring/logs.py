@@ -11,9 +11,16 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.data.rows import Rows
 from calibrant.data.times import Times, checked_times, time_text
+from calibrant.monitoring.events import (
+    CLUSTER_FORECASTS,
+    WITH,
+    ClusterForecast,
+    one_per_cluster,
+)
 from calibrant.monitoring.monitor import CalibrationMonitor
 from calibrant.monitoring.single_outcomes import read_coins
 from calibrant.monitoring.windows import Window, window_length, windows_of
+from calibrant.options import refuse_unknown
 from calibrant.words import count_text, probability_text
 
 SCHEMA = 1
@@ -29,6 +36,7 @@ class Watched:
     """One group of rows, in the order of time."""
 
     group: str | None
+    rows: int
     monitor: CalibrationMonitor
     first: str
     last: str
@@ -40,14 +48,17 @@ class Watched:
     def sentence(self) -> str:
         """Say what the monitor says, and when it alarmed."""
         when = "" if self.alarm_time is None else f" The alarm was raised at {self.alarm_time}."
-        return f"{self.monitor.sentence}{when}"
+        how = self.monitor.cluster_forecast
+        once = "" if how is None else f" Each cluster entered once, {WITH[how]}."
+        return f"{self.monitor.sentence}{when}{once}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         monitor = self.monitor
         return {
             "group": self.group,
-            "rows": monitor.rows,
+            "rows": self.rows,
+            "clusters": None if monitor.cluster_forecast is None else monitor.rows,
             "first": self.first,
             "last": self.last,
             "alpha": monitor.alpha,
@@ -55,6 +66,7 @@ class Watched:
             "alarm_row": monitor.alarm_row,
             "alarm_time": self.alarm_time,
             "evidence": min(monitor.evidence, LARGEST_NUMBER),
+            "kind": monitor.kind if monitor.alarm else None,
             "parts": {name: min(e, LARGEST_NUMBER) for name, e in monitor.parts.items()},
             "pvalue": monitor.pvalue,
             "change": monitor.change,
@@ -74,6 +86,7 @@ class Watch:
     tolerance: float | None
     alpha: float
     window: str | None
+    cluster_forecast: ClusterForecast | None = None
 
     @property
     def alarm(self) -> bool:
@@ -85,10 +98,11 @@ class Watch:
         return {
             "schema": SCHEMA,
             "alarm": self.alarm,
-            "rows": sum(group.monitor.rows for group in self.groups),
+            "rows": sum(group.rows for group in self.groups),
             "tolerance": self.tolerance,
             "alpha": self.alpha,
             "window": self.window,
+            "cluster_forecast": self.cluster_forecast,
             "groups": [group.as_dict() for group in self.groups],
         }
 
@@ -106,6 +120,8 @@ def watch(
     window: str | None = None,
     tolerance: float | None = None,
     alpha: float = 0.05,
+    clusters: object = None,
+    cluster_forecast: ClusterForecast = "last",
 ) -> Watch:
     """Run a monitor over a log in the order of time, and describe its windows.
 
@@ -129,6 +145,13 @@ def watch(
         length from Monday 5 January 1970, or from 0; they do not depend on the rows.
     tolerance, alpha : float
         Options of `CalibrationMonitor`.
+    clusters : array-like of shape (n,), optional
+        Names of the events that rows share: a race forecast every day has one outcome. Each enters
+        once, at the time of its last row.
+    cluster_forecast : {"last", "first", "mean", "drawn"}, default="last"
+        The forecast it enters with: its last or first one (the mean of several of one time), the
+        mean of all, or one row drawn with a fixed seed, whose outcome may then be its own. The
+        mean is less extreme than a forecaster who learns over time, and may be accused of it.
 
     Returns
     -------
@@ -153,18 +176,29 @@ def watch(
     if by is not None:
         texts, labels = np.unique(np.asarray(by).astype(str), return_inverse=True)
         names = texts.tolist()
+    counts = np.bincount(labels)
+    refuse_unknown("cluster_forecast", cluster_forecast, CLUSTER_FORECASTS)
+    how = None if clusters is None else cluster_forecast
+    if clusters is not None:
+        events = one_per_cluster(prediction, outcome, moments, clusters, cluster_forecast, labels)
+        prediction, outcome = events.prediction, events.outcome
+        moments, labels = events.time, events.group
     order = _in_order(moments, prediction, outcome, labels)
     groups = []
-    for name, rows in zip(names, np.split(order, np.cumsum(np.bincount(labels))[:-1]), strict=True):
-        monitor = CalibrationMonitor(tolerance, alpha / len(names))
+    for name, count, rows in zip(
+        names, counts, np.split(order, np.cumsum(np.bincount(labels))[:-1]), strict=True
+    ):
+        monitor = CalibrationMonitor(tolerance, alpha / len(names), cluster_forecast=how)
         monitor.update_many(outcome[rows], prediction[rows])
         windows = windows_of(moments[rows], prediction[rows], outcome[rows], length)
-        groups.append(_watched(name, monitor, moments[rows], windows))
-    return Watch(tuple(groups), tolerance, alpha, window)
+        groups.append(_watched(name, int(count), monitor, moments[rows], windows))
+    return Watch(tuple(groups), tolerance, alpha, window, how)
 
 
-def watch_at_large(rows: Rows, time: Times, tolerance: float | None) -> Watched:
-    """Watch all rows together, in windows of about equal length."""
+def watch_at_large(
+    rows: Rows, time: Times, tolerance: float | None, clusters: object = None
+) -> Watched:
+    """Watch all rows together, or one drawn from each cluster, in windows of about equal length."""
     length = (time.max() - time.min()) / WINDOWS
     window: str | None = None
     if time.dtype.kind == "M":
@@ -174,18 +208,31 @@ def watch_at_large(rows: Rows, time: Times, tolerance: float | None) -> Watched:
         # Two digits, rounded up, keep the last time out of a window of its own.
         step = 10.0 ** (np.floor(np.log10(length)) - 1)
         window = f"{np.ceil(length / step) * step:.12g}"
-    seen = watch(rows.outcome, rows.prediction, time, window=window, tolerance=tolerance)
+    seen = watch(
+        rows.outcome,
+        rows.prediction,
+        time,
+        window=window,
+        tolerance=tolerance,
+        clusters=clusters,
+        cluster_forecast="drawn",
+    )
     return seen.groups[0]
 
 
 def _watched(
-    name: str | None, monitor: CalibrationMonitor, time: Times, windows: tuple[Window, ...]
+    name: str | None,
+    rows: int,
+    monitor: CalibrationMonitor,
+    time: Times,
+    windows: tuple[Window, ...],
 ) -> Watched:
     def time_of(row: int | None) -> str | None:
         return None if row is None else time_text(time[row - 1])
 
     return Watched(
         group=name,
+        rows=rows,
         monitor=monitor,
         first=time_text(time[0]),
         last=time_text(time[-1]),
@@ -212,19 +259,27 @@ def _text(watched: Watched) -> str:
     """Write a group for a terminal: the last windows, and what the monitor says."""
     monitor = watched.monitor
     group = "" if watched.group is None else f"{watched.group}: "
-    lines = [f"{group}{count_text(monitor.rows, 'row')} from {watched.first} to {watched.last}"]
+    noun = "row" if monitor.cluster_forecast is None else "cluster"
+    entered, how = count_text(watched.rows, "row"), monitor.cluster_forecast
+    if how is not None:
+        entered = f"{count_text(monitor.rows, 'cluster')} ({entered})"
+    lines = [f"{group}{entered} from {watched.first} to {watched.last}"]
+    if how is not None:
+        lines.append(f"Each cluster enters once, {WITH[how]}, at its last time.")
+    if how == "mean":
+        lines.append("A mean is less extreme than good forecasts are: an alarm may say no more.")
     lines.append(monitor.sentence)
     if watched.alarm_time is not None:
         lines.append(f"The alarm was raised at {watched.alarm_time}.")
     if watched.change_time is not None:
         lines.append(
             f"A change was noticed at {watched.change_time} (a stream within tolerance shows one "
-            f"in {count_text(int(monitor.run_length), 'row')} on average, or less often)."
+            f"in {count_text(int(monitor.run_length), noun)} on average, or less often)."
         )
     lines.append("")
     shown = watched.windows[-WINDOWS_IN_TEXT:]
     width = max(4, *(len(window.start) for window in shown))
-    lines.append(f"{'from':<{width}}       rows  prediction  outcome  smooth error")
+    lines.append(f"{'from':<{width}}  {noun + 's':>9}  prediction  outcome  smooth error")
     lines += [f"{window.start:<{width}}  {_numbers(window)}" for window in shown]
     earlier = len(watched.windows) - len(shown)
     if earlier:

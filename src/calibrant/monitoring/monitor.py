@@ -12,15 +12,17 @@ import numpy as np
 
 from calibrant.errors import InvalidOptionError, InvalidStateError
 from calibrant.monitoring.betting import Bets, witness_of
+from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, one_per_cluster
 from calibrant.monitoring.single_outcomes import read_coins
 from calibrant.monitoring.waiting import Key, WaitingRoom
-from calibrant.options import check_share, check_within, real, shown
+from calibrant.options import check_share, check_within, real, refuse_unknown, shown
 from calibrant.regions import region_sentence
 from calibrant.stored import Stored, parse, restoring
 from calibrant.words import count_text
 
-SCHEMA = 1
+SCHEMA = 2
 STORED = "a stored monitor"
+OTHER_BETS = "another release wrote it, with other bets: start a new monitor from the log"
 DEFAULT_RUN_LENGTH = 1e5
 LONGEST_RUN = 1e300
 
@@ -40,15 +42,20 @@ class CalibrationMonitor:
     run_length : float, optional
         Rows that pass on average, at least, before a stream within tolerance shows a `change`.
         By default 100 000, or 1 / alpha if that is more.
+    cluster_forecast : {"last", "first", "mean", "drawn"}, optional
+        For rows that share an event: which forecast the event enters with, once, when its outcome
+        is known. A mean of forecasts is less extreme than the best of them: a perfect forecaster
+        who learns over time is found out as "not extreme enough". The others are safe.
 
     Attributes
     ----------
     rows : int
-        How many rows were seen.
+        How many rows were seen, or events with a `cluster_forecast`.
     alarm : bool
         Whether the evidence ever reached 1 / alpha.
     evidence : float
-        The average of the parts. Under the null hypothesis its mean is at most 1 at any time.
+        The mean of the parts, of which `shift` has a quarter and every other 0.15. Under the null
+        hypothesis its expectation is at most 1 at any time.
 
     Notes
     -----
@@ -67,8 +74,9 @@ class CalibrationMonitor:
     earlier rows and p, and never exceeds the size s, which does not depend on p. Given the past the
     mean of this factor is at most 1 + s (E\|P(y=1\|past, p) - p\| - E a(p)), so at most 1 under the
     null hypothesis: the evidence is a non-negative supermartingale that starts at 1, and the chance
-    that it ever reaches 1 / alpha is at most alpha (Ville 1939). Bettors who join before row t with
-    the share 1 / (t (t + 1)) find errors that begin late, for twice the logarithm of t.
+    that it ever reaches 1 / alpha is at most alpha (Ville 1939). Bettors who join before every row
+    find errors that begin late: those of rows 2^j to 2^(j+1) - 1 share 1 / ((j + 1) (j + 2)) of the
+    evidence, so that an error that begins at row t must gain little more than the logarithm of t.
 
     The detector of changes is the sum of bettors who join before every row with one unit each. It
     grows by at most 1 per row on average, so that `run_length` rows pass on average, or more, until
@@ -93,7 +101,7 @@ class CalibrationMonitor:
     >>> monitor.update_many([1] * 60, [0.5] * 60)
     True
     >>> print(monitor.sentence)
-    Alarm after 18 rows: ...
+    Alarm after 20 rows: ...
     """
 
     def __init__(
@@ -102,15 +110,19 @@ class CalibrationMonitor:
         alpha: float = 0.05,
         *,
         run_length: float | None = None,
+        cluster_forecast: ClusterForecast | None = None,
     ) -> None:
         if tolerance is not None and not 0 <= real("tolerance", tolerance) < 1:
             raise InvalidOptionError("tolerance must be at least 0 and below 1", shown(tolerance))
         check_share("alpha", alpha)
         length = max(DEFAULT_RUN_LENGTH, 1 / alpha) if run_length is None else run_length
         check_within("run_length", length, 1, LONGEST_RUN)
+        if cluster_forecast is not None:
+            refuse_unknown("cluster_forecast", cluster_forecast, CLUSTER_FORECASTS)
         self.tolerance = None if tolerance is None else float(tolerance)
         self.alpha = float(alpha)
         self.run_length = float(length)
+        self.cluster_forecast = cluster_forecast
         self._bets = Bets(self.tolerance, 1 / self.alpha, self.run_length)
         self._waiting = WaitingRoom()
         self._lock = threading.RLock()  # no part of what is stored
@@ -130,7 +142,14 @@ class CalibrationMonitor:
         """
         return self.update_many([y_true], [y_proba])
 
-    def update_many(self, y_true: object, y_proba: object, *, pos_label: object = None) -> bool:
+    def update_many(
+        self,
+        y_true: object,
+        y_proba: object,
+        *,
+        pos_label: object = None,
+        clusters: object = None,
+    ) -> bool:
         """Take rows in their order; the same as taking them one by one.
 
         Parameters
@@ -141,15 +160,35 @@ class CalibrationMonitor:
             Predicted probabilities of outcome 1.
         pos_label : object, optional
             The label that counts as outcome 1.
+        clusters : array-like of shape (n,), optional
+            Names of the events that rows share, all rows of an event in one call. An event enters
+            at the place of its last row, with the `cluster_forecast`.
 
         Returns
         -------
         bool
             Whether there is, or was, an alarm.
+
+        Examples
+        --------
+        >>> monitor = CalibrationMonitor(cluster_forecast="last")
+        >>> monitor.update_many([1, 1, 0], [0.5, 0.7, 0.2], clusters=["cup", "cup", "league"])
+        False
+        >>> monitor.rows
+        2
         """
-        coins = read_coins(y_true, y_proba, pos_label)
+        prediction, outcome = read_coins(y_true, y_proba, pos_label)
+        if clusters is not None:
+            if self.cluster_forecast is None:
+                raise InvalidOptionError(
+                    "clusters need a cluster_forecast", "none", "set it when the monitor is made"
+                )
+            place = np.arange(prediction.size)
+            events = one_per_cluster(prediction, outcome, place, clusters, self.cluster_forecast)
+            order = np.argsort(events.time)
+            prediction, outcome = events.prediction[order], events.outcome[order]
         with self._lock:
-            self._bets.play(*coins)
+            self._bets.play(prediction, outcome)
             return self.alarm
 
     def expect(self, key: Key, y_proba: object, due: float) -> None:
@@ -158,7 +197,7 @@ class CalibrationMonitor:
         Parameters
         ----------
         key : str or int
-            Name of the row.
+            Name of the row, or of the event: with a `cluster_forecast` there may be several.
         y_proba : float
             Predicted probability of outcome 1.
         due : float
@@ -179,7 +218,7 @@ class CalibrationMonitor:
         """
         prediction, _ = read_coins([0], [y_proba])
         with self._lock:
-            self._waiting.add(key, float(prediction[0]), due)
+            self._waiting.add(key, float(prediction[0]), due, self.cluster_forecast)
 
     def resolve(self, key: Key, y_true: object) -> None:
         """Note the outcome of an announced forecast; None withdraws it (question annulled)."""
@@ -213,18 +252,26 @@ class CalibrationMonitor:
     @property
     def evidence(self) -> float:
         """Evidence against calibration within the tolerance: an e-value after every row."""
-        return float(np.mean(list(self.parts.values())))
+        with self._lock:
+            return self._bets.evidence
 
     @property
     def parts(self) -> dict[str, float]:
-        """Evidence of each kind of bet; only their average causes an alarm.
+        """Evidence of each kind of bet; only all of them together cause an alarm.
 
-        `shift`: all forecasts are too low, or too high. `binned`: some are, by bins of log-odds,
-        all the time or lately. `isotonic`: along a monotone recalibration. `smooth`: along the best
-        smooth test of the past.
+        `shift`: all forecasts are too low, or too high. `slope`: they are too extreme, or not
+        extreme enough. `wave`: too low and too high by turns. `binned`: some are, by bins of
+        log-odds, all the time or lately. `isotonic`: along a monotone recalibration. `smooth`:
+        along the best smooth test of the past.
         """
         with self._lock:
-            return self._bets.evidence
+            return self._bets.parts
+
+    @property
+    def kind(self) -> str:
+        """What the bets that gained most were on, in words; of no meaning without an alarm."""
+        with self._lock:
+            return self._bets.kind
 
     @property
     def pvalue(self) -> float:
@@ -265,18 +312,18 @@ class CalibrationMonitor:
 
     def _sentence(self) -> str:
         needed = f"{1 / self.alpha:g}"
+        noun = "row" if self.cluster_forecast is None else "cluster"
         if not self.alarm:
-            seen = f"No alarm after {count_text(self.rows, 'row')}"
+            seen = f"No alarm after {count_text(self.rows, noun)}"
             return f"{seen}: the evidence is {self.evidence:.3g}, an alarm needs {needed}."
-        start = f"Alarm after {count_text(self._bets.alarm_row or 0, 'row')}"
+        start = f"Alarm after {count_text(self._bets.alarm_row or 0, noun)}"
         if self._bets.contradicted:
             return f"{start}. A forecast of 0 or 1 was contradicted, which settles it."
-        parts = self.parts
         joint = self._bets.joint()
         return (
             f"{start}: the evidence against {_what(self.tolerance)} reached {needed} "
-            f"(now {self.evidence:.3g}, most of it from the {max(parts, key=parts.__getitem__)} "
-            f"bets). Over all rows {region_sentence(joint, witness_of(joint))}."
+            f"(now {self.evidence:.3g}, most of it from bets that {self.kind}). "
+            f"Over all {noun}s {region_sentence(joint, witness_of(joint))}."
         )
 
     def to_json(self) -> str:
@@ -287,6 +334,7 @@ class CalibrationMonitor:
                 "tolerance": self.tolerance,
                 "alpha": self.alpha,
                 "run_length": self.run_length,
+                "cluster_forecast": self.cluster_forecast,
                 "bets": self._bets.state(),
                 "waiting": [
                     [key, asdict(forecast)] for key, forecast in self._waiting.forecasts.items()
@@ -307,11 +355,16 @@ class CalibrationMonitor:
         True
         """
         state = parse(text, STORED)
-        state.require_schema(SCHEMA)
+        state.require_schema(SCHEMA, OTHER_BETS)
         with restoring(STORED):
             tolerance = None if state.get("tolerance") is None else state.number("tolerance")
             alpha, run_length = state.number("alpha"), state.number("run_length")
-            monitor = cls(tolerance, alpha, run_length=run_length)
+            monitor = cls(
+                tolerance,
+                alpha,
+                run_length=run_length,
+                cluster_forecast=state.get("cluster_forecast"),
+            )
             monitor._bets.restore(state.part("bets"))
             for entry in state.entries("waiting"):
                 monitor._wait_again(entry)
@@ -323,6 +376,7 @@ class CalibrationMonitor:
             raise InvalidStateError(f"what waits in {STORED} must have a key", f"{entry!r:.60}")
         forecast = Stored(entry[1], f"a forecast that waits in {STORED}")
         self.expect(entry[0], forecast.number("prediction", 0.0, 1.0), forecast.number("due"))
+        self._waiting.forecasts[entry[0]].forecasts = forecast.whole("forecasts", 1)
         if forecast.get("outcome") is not None:
             self.resolve(entry[0], forecast.whole("outcome", 0, 1))
 

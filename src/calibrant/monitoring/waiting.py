@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from calibrant.errors import InvalidForecastsError
+from calibrant.monitoring.events import added
 
 Key = str | int
 
@@ -25,6 +26,8 @@ class AwaitedForecast:
     prediction: float
     due: float
     outcome: int | None = None
+    forecasts: int = 1
+    """How many were made of the same event; `prediction` stands for all of them."""
 
 
 @dataclass(slots=True)
@@ -36,15 +39,33 @@ class WaitingRoom:
     """A heap by due time and announcement, in which those withdrawn may still stand."""
     _announced: Iterator[int] = field(default_factory=itertools.count)
 
-    def add(self, key: Key, prediction: float, due: float) -> None:
-        """Announce a forecast."""
+    def add(self, key: Key, prediction: float, due: float, again: str | None = None) -> None:
+        """Announce a forecast; `again` says which of several of one key counts, if there may be."""
         if not isinstance(key, Key):
             raise InvalidForecastsError("a key must be a string or a whole number", repr(key))
-        if key in self.forecasts:
-            raise InvalidForecastsError("a key must not be waiting already", repr(key))
         forecast = AwaitedForecast(prediction, finite(due, "due"))
+        if key in self.forecasts:
+            if again is None:
+                raise InvalidForecastsError(
+                    "a key must not be waiting already",
+                    repr(key),
+                    "for several forecasts of one event set cluster_forecast",
+                )
+            self._add_again(key, forecast, again)
+            return
         self.forecasts[key] = forecast
         heapq.heappush(self._line, (forecast.due, next(self._announced), key, forecast))
+
+    def _add_again(self, key: Key, forecast: AwaitedForecast, how: str) -> None:
+        known = self.forecasts[key]
+        if known.outcome is not None:
+            raise InvalidForecastsError("a key must not be resolved already", repr(key))
+        if known.due != forecast.due:
+            raise InvalidForecastsError(
+                "due of a key must stay what it was", f"{forecast.due:g} after {known.due:g}"
+            )
+        known.forecasts += 1
+        known.prediction = added(key, known.forecasts, known.prediction, forecast.prediction, how)
 
     def resolve(self, key: Key, outcome: int | None) -> None:
         """Note an outcome, or withdraw the forecast."""

@@ -195,7 +195,7 @@ def _time(summary: Summary) -> Iterator[Finding]:
             "look at the windows before and after, and watch the stream from now on",
         )
     else:
-        yield Finding("CAL061", PASSED, monitor.sentence)
+        yield Finding("CAL061", PASSED, summary.watched.sentence)
 
 
 def _data(summary: Summary) -> Iterator[Finding]:

@@ -111,7 +111,7 @@ def watch_source(source: Source, tolerance: float | None) -> Watched | None:
     """Describe windows of time, and what a monitor says; None without times."""
     if source.times is None or source.rows is None:
         return None
-    return watch_at_large(source.rows, source.times, tolerance)
+    return watch_at_large(source.rows, source.times, tolerance, source.clusters)
 
 
 def cost_of_trust(source: Source, task: object) -> Costs:

@@ -59,7 +59,7 @@ def _headline(summary: Summary) -> Iterator[str]:
     if summary.groups is not None:
         yield summary.groups.sentence
     if summary.watched is not None:
-        yield f"Row by row in the order of time: {summary.watched.monitor.sentence}"
+        yield f"Row by row in the order of time: {summary.watched.sentence}"
 
 
 def _smooth_error(summary: Summary) -> Iterator[str]:
