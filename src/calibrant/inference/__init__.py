@@ -17,6 +17,11 @@ from calibrant.inference.classical import (
     find_classical as find_classical,
 )
 from calibrant.inference.comparison import Comparison, compare
+from calibrant.inference.costs import (
+    Costs as Costs,
+    LossByChance as LossByChance,
+    find_costs as find_costs,
+)
 from calibrant.inference.evidence import MOST_COINS_DRAWN as MOST_COINS_DRAWN, Evidence as Evidence
 from calibrant.inference.interval import (
     ConfidenceInterval,

@@ -7,9 +7,16 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from calibrant.decisions import Costs
 from calibrant.groups import Groups, Segment
-from calibrant.inference import CalibrationTest, Estimate, Measured, Ratio, ScoreTest, Verdict
+from calibrant.inference import (
+    CalibrationTest,
+    Costs,
+    Estimate,
+    Measured,
+    Ratio,
+    ScoreTest,
+    Verdict,
+)
 from calibrant.report.findings import Finding
 from calibrant.report.sections import ClassSection
 from calibrant.report.sentences import set_sentence
@@ -106,6 +113,7 @@ def _test(test: CalibrationTest | None) -> dict[str, Any] | None:
     return {
         "statistic": test.statistic,
         "noise_floor": test.noise_floor,
+        "noise_quantile": test.noise_quantile(0.95),
         "pvalue": test.pvalue,
         "draws": int(test.null.size),
     }
@@ -114,10 +122,12 @@ def _test(test: CalibrationTest | None) -> dict[str, Any] | None:
 def _costs(costs: Costs) -> dict[str, Any]:
     return {
         "worst": float(costs.worst),
+        "worst_test": _test(costs.worst_test),
         "brier": asdict(costs.decomposition),
         "task": None if costs.task is None else repr(costs.task),
         "own_task": costs.task is not None and costs.own,
         "task_loss": None if costs.task_loss is None else float(costs.task_loss),
+        "task_test": _test(costs.task_test),
         "promised": None if costs.promised is None else costs.promised.promised,
         "received": None if costs.promised is None else costs.promised.received,
         "noise": costs.noise,

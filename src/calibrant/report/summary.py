@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from calibrant.decisions import Costs, DecisionTask
+from calibrant.decisions import DecisionTask
 from calibrant.groups import Groups, Segment, groups_of, judge_groups
 from calibrant.inference import (
     ClassicalNumbers,
+    Costs,
     Evidence,
     Measured,
     Settings,
@@ -132,7 +133,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     tell("what to do")
     choice = advise(source, evidence, settings.confidence, settings.rng)
     tell("costs")
-    costs = cost_of_trust(source, asked.task)
+    costs = cost_of_trust(source, evidence, asked.task, settings)
     tell("distance to calibration")
     return Summary(
         title=source.title,
