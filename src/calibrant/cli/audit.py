@@ -24,12 +24,14 @@ from calibrant.cli.options import (
     PositivesOption,
     PosLabelOption,
     PredictionOption,
+    RatioToleranceOption,
     Scale,
     ScaleOption,
     SeedOption,
     ToleranceOption,
     WeightOption,
     names_of,
+    share_of,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
@@ -58,6 +60,7 @@ def audit(
     ] = False,
     cluster: ClusterOption = None,
     tolerance: ToleranceOption = None,
+    oe_tolerance: RatioToleranceOption = None,
     confidence: ConfidenceOption = 0.95,
     time: Annotated[str | None, typer.Option(help="Column of times, for windows.")] = None,
     task: Annotated[
@@ -114,7 +117,11 @@ def audit(
         command = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
         source = replace(source, described=source.described | command)
         kind = DecisionTask if classes is None else MulticlassDecisionTask
-        asked = Asked(None if task is None else kind.from_file(task), find_segments)
+        asked = Asked(
+            None if task is None else kind.from_file(task),
+            share_of(oe_tolerance, "--oe-tolerance"),
+            find_segments,
+        )
         settings = Settings.read(confidence=confidence, tolerance=tolerance, rng=seed)
         result = audit_source(source, settings, asked, tell)
         if html is not None:

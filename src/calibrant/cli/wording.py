@@ -16,6 +16,7 @@ NAMES = {
     "na_label": "--na-label",
     "find_segments": "--find-segments",
     "max_worse": "--max-worse",
+    "oe_tolerance": "--oe-tolerance",
 }
 # Names that are words as well: they are arguments where a sentence begins with them, or before =.
 WORDS = {

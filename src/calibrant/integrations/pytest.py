@@ -15,6 +15,7 @@ def assert_calibrated(
     y_proba: object = None,
     *,
     tolerance: float | None = None,
+    oe_tolerance: float | None = None,
     measures: list[str] | None = None,
     by: object = None,
     prediction: str = "prediction",
@@ -37,6 +38,8 @@ def assert_calibrated(
         As for `calibrant.audit`; with `by` every group must hold.
     tolerance : float, optional
         Error that is small enough; by default that of a verdict.
+    oe_tolerance : float, optional
+        Share by which observed events may differ from those expected; not checked by default.
     measures : list of str, optional
         Measures to check, as `name` or `name=tolerance`; the smooth error by default.
     confidence : float, default=0.95
@@ -58,7 +61,8 @@ def assert_calibrated(
     roles = Roles(prediction, outcome, sample_weight, clusters, by)
     source = read(y_true, y_proba, roles, labels=Labels.of(pos_label, neg_label))
     limits = read_limits(measures or [], tolerance)
-    gate = run_gate(source, limits, Settings.read(confidence=confidence, rng=rng))
+    settings = Settings.read(confidence=confidence, rng=rng)
+    gate = run_gate(source, limits, settings, oe_tolerance=oe_tolerance)
     bad = {FAILED} if undecided == "pass" else {FAILED, CANNOT_TELL}
     if gate.state in bad:
         raise AssertionError(str(gate))

@@ -25,6 +25,7 @@ ISSUE, NOTE, PASSED = "issue", "note", "passed"
 REPAIR = "CAL070"
 # The finding that forecasts are beyond the tolerance.
 VERDICT = "CAL001"
+BY_GROUP = "recalibrate by group (calibrant repair FILE --by), or give the model the column"
 FEW_VALUES = 30
 # Rows that sum to one but for this do.
 ROUNDING = 1e-9
@@ -52,6 +53,7 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
         *_verdict(summary),
         *repair_findings(summary.choice),
         *_shape(summary),
+        *_ratios(summary),
         *([] if summary.classes is None else _classes(summary.classes)),
         *_groups(summary),
         *_time(summary),
@@ -127,13 +129,33 @@ def _shape(summary: Summary) -> Iterator[Finding]:
         )
     ratio = summary.classical.ratio
     # Of classes, promised and received say the same.
-    if summary.classes is None and (ratio.high < 1 or ratio.low > 1):
+    off = ratio.high < 1 or ratio.low > 1
+    if summary.classes is None and off and summary.ratios is None:
         yield Finding(
             "CAL022",
             NOTE,
             f"Off on the whole: {ratio.sentence}",
             "if rows were resampled or the base rate has changed, correct the prior first",
         )
+
+
+def _ratios(summary: Summary) -> Iterator[Finding]:
+    if summary.ratios is None:
+        return
+    overall = summary.ratios.overall
+    advice = "if rows were resampled or the base rate has changed, correct the prior first"
+    yield _judged("CAL023", overall.state, overall.sentence, advice)
+    if summary.groups is not None:
+        # Groups that fail by their smooth error are advised already.
+        advice = "" if summary.groups.failing else BY_GROUP
+        state, sentence = summary.ratios.state_of_groups, summary.ratios.sentence_of_groups
+        yield _judged("CAL048", state, sentence, advice)
+
+
+def _judged(code: str, state: str, sentence: str, advice: str) -> Finding:
+    if state == MISCALIBRATED:
+        return Finding(code, ISSUE, sentence, advice)
+    return Finding(code, PASSED if state == CALIBRATED else NOTE, sentence)
 
 
 def _classes(section: ClassSection) -> Iterator[Finding]:
@@ -178,7 +200,7 @@ def _groups(summary: Summary) -> Iterator[Finding]:
             "CAL040",
             ISSUE,
             groups.sentence,
-            "recalibrate by group (calibrant repair FILE --by), or give the model the column",
+            BY_GROUP,
         )
     else:
         yield Finding("CAL042", PASSED, groups.sentence)

@@ -14,6 +14,7 @@ from calibrant.inference import (
     Estimate,
     Measured,
     Ratio,
+    RatioJudgement,
     ScoreTest,
     Verdict,
 )
@@ -45,6 +46,7 @@ def as_dict(summary: Summary) -> dict[str, Any]:
         "measures": _measures(summary.measured),
         "classes": None if summary.classes is None else _classes(summary.classes),
         "groups": None if summary.groups is None else _groups(summary.groups),
+        "ratio": None if summary.ratios is None else _ratios(summary.ratios),
         "segments": None
         if summary.segments is None
         else [_segment(segment) for segment in summary.segments],
@@ -84,6 +86,15 @@ def _groups(groups: Groups) -> dict[str, Any]:
         "confidence": groups.confidence,
         "sentence": groups.sentence,
         "groups": [asdict(group) for group in groups],
+    }
+
+
+def _ratios(judged: RatioJudgement) -> dict[str, Any]:
+    return {
+        "tolerance": judged.tolerance,
+        "state": judged.overall.state,
+        "sentence": judged.overall.sentence,
+        "groups": {label: verdict.state for label, verdict in judged.groups},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from calibrant.groups import Segment
@@ -53,6 +54,15 @@ def verdict_sentence(summary: Summary) -> str:
     """Say what was found, and what it is about."""
     about = "" if summary.classes is None else "Confidence in the most likely class. "
     return f"{about}{summary.verdict.sentence}"
+
+
+def ratio_sentences(summary: Summary) -> Iterator[str]:
+    """Say what was observed over what was expected, where it is judged or events are rare."""
+    rare = None if summary.classes is not None else summary.verdict.ratio
+    if rare is not None and (summary.ratios is None or rare.outcome == 0):
+        yield rare.sentence
+    if summary.ratios is not None:
+        yield summary.ratios.overall.sentence
 
 
 def cost_sentence(summary: Summary) -> str:
