@@ -25,8 +25,8 @@ def test_chance_is_called_chance():
     audit = cal.audit(*sample(60), draws=99)
     costs = audit.summary.costs
     said = (
-        f"no loss beyond chance: at most {float(costs.worst):.3g} per decision, where perfect "
-        f"forecasts would show {costs.worst_test.noise_floor:.3g} on average."
+        f"no loss beyond chance: at most {float(costs.worst):.3g} per decision; perfect forecasts "
+        f"would show {costs.worst_test.noise_floor:.3g} on average and at most "
     )
     assert costs.worst_test.pvalue > 0.05
     for page in (str(audit), audit.to_markdown(), audit.to_html()):

@@ -100,8 +100,8 @@ def _worst_loss(costs: Costs) -> str:
     loss, test = f"{float(costs.worst):.3g}", costs.worst_test
     if is_chance(test):
         return (
-            f"Acting on them shows no loss beyond chance: at most {loss} per decision, where "
-            f"perfect forecasts would show {test.noise_floor:.3g} on average."
+            f"Acting on them shows no loss beyond chance: at most {loss} per decision; "
+            f"{_by_chance(test)}."
         )
     return (
         f"Whoever acts on them loses at most {loss} per decision, in units of the range of the "
@@ -112,8 +112,8 @@ def _worst_loss(costs: Costs) -> str:
 def _own_loss(loss: float, test: CalibrationTest) -> str:
     if is_chance(test):
         return (
-            f"There is no loss beyond chance: recalibrating would seem to bring {loss:.3g} more, "
-            f"and {test.noise_floor:.3g} on average if the forecasts were perfect."
+            f"There is no loss beyond chance: recalibrating would seem to bring {loss:.3g} more; "
+            f"{_by_chance(test)}."
         )
     return f"Recalibrating would bring {loss:.3g} more on these rows; {_by_chance(test)}."
 
