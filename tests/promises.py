@@ -455,15 +455,18 @@ def _of_costs_and_curves():
             )
     for kind in ("plain", "rare", "weights", "clusters"):
         for truth in ("calibrated", "twice the forecast" if kind == "rare" else "slope 0.6"):
-            for n in (50, 500, 2000):
+            for n, runs in ((50, 150), (500, 100), (2000, 60)):
                 yield Promise(
                     "interval of ICI",
                     f"{truth}, {n} rows, {kind}",
                     partial(ici_is_missed, n, truth, kind),
-                    100 if n == 2000 else 200,
+                    runs,
                 )
     yield Promise(
-        "interval of ICI", "shift 0.1, 500 rows", partial(ici_is_missed, 500, "shift 0.1", "plain")
+        "interval of ICI",
+        "shift 0.1, 500 rows",
+        partial(ici_is_missed, 500, "shift 0.1", "plain"),
+        150,
     )
     for truth, n in (("constant 0.5", 300), ("constant 0.5", 3000), ("constant 0.02", 3000)):
         yield Promise(
