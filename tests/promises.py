@@ -18,7 +18,7 @@ from scipy.special import expit, logit, ndtr
 import calibrant as cal
 from calibrant.data.rows import Given
 from calibrant.groups import audit_groups, find_segments, judge_groups
-from calibrant.inference import classical_numbers
+from calibrant.inference import RatioVerdict, classical_numbers, find_costs
 from calibrant.inference.clusters import clustered_noise_floors
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges
@@ -27,6 +27,7 @@ from calibrant.inference.power import rows_to_settle
 from calibrant.inference.ratio import find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
+from calibrant.measures.kernel_smoothed import NARROWEST_CURVE, smoothed_bias
 from calibrant.monitoring import watch
 from calibrant.repair import choose
 
@@ -254,10 +255,86 @@ def similar_ones_are_not_equivalent(rng):
     return not cal.compare(y, p, p + 0.001, margin=0.02, draws=99, rng=rng).equivalent
 
 
-def mixed_weights_reject(events, rng):
+def mixed_weights_reject(events, weights, rng):
     p = rng.choice(events / 2000 * np.array([0.2, 0.5, 1, 2]) / 0.925, 2000)
-    joint = cal.Joint.from_samples(rng.random(2000) < p, p, sample_weight=rng.lognormal(0, 1, 2000))
+    weight = WEIGHTS[weights](rng, 2000)
+    joint = cal.Joint.from_samples(rng.random(2000) < p, p, sample_weight=weight)
     return cal.calibration_test(joint, draws=199, rng=rng).pvalue <= 0.01
+
+
+WEIGHTS = {
+    "log-normal": lambda rng, n: rng.lognormal(0, 1, n),
+    "gamma": lambda rng, n: rng.gamma(0.5, 1, n) + 1e-9,
+    "one in fifty ten times as heavy": lambda rng, n: np.where(rng.random(n) < 0.02, 10.0, 1.0),
+}
+
+
+def the_loss_is_more_than_chance(kind, own, rng):
+    n, weight, cluster = 400, None, None
+    p = rng.random(n) if kind != "rare" else rare(rng, n, 0.02)
+    uniform = rng.random(n)
+    if kind == "weights":
+        weight = rng.lognormal(0, 1, n)
+    if kind == "clusters":
+        cluster = np.arange(n) // 8
+        uniform = together(rng, cluster, 0.3)
+    evidence = Evidence.of_rows(Given.read(uniform < p, p, weight, None), cluster)
+    task = cal.DecisionTask.from_costs(false_positive=1, false_negative=4) if own else None
+    costs = find_costs(evidence, Settings.read(draws=99, rng=rng), task)
+    test = costs.task_test if own else costs.worst_test
+    return test.pvalue <= 0.05
+
+
+def ratio_verdict_is_wrong(truth, groups, rng):
+    """Wrong: certain on the wrong side of a tolerance of 10 %, for all rows or for any group."""
+    n = 40_000
+    p = rare(rng, n, 0.05)
+    y = rng.random(n) < np.minimum(truth * p, 1)
+    site = (np.arange(n) % groups).astype(str)
+    if groups > 1:
+        found = audit_groups(y, p, {"site": site}, draws=19, rng=rng)
+        ratios = [group.ratio for group in found]
+    else:
+        ratios = [find_ratio(Evidence.of_rows(Given.read(y, p, None, None)), 0.95)]
+    wrong = "miscalibrated" if 1 / 1.1 <= truth <= 1.1 else "calibrated"
+    return any(RatioVerdict(ratio, 0.1).state == wrong for ratio in ratios)
+
+
+MAPS = {
+    "calibrated": lambda p: p,
+    "slope 0.6": lambda p: expit(0.6 * logit(np.clip(p, 1e-9, 1 - 1e-9))),
+    "shift 0.1": lambda p: np.clip(p + 0.1, 0, 1),
+    "twice the forecast": lambda p: np.minimum(2 * p, 0.9),
+}
+
+
+def ici_is_missed(n, truth, kind, rng):
+    """The target is the index of the true chances, smoothed as the sample is."""
+    p = rng.random(n) if kind != "rare" else rare(rng, n, 0.01)
+    chance, weight, cluster = MAPS[truth](p), None, None
+    uniform = rng.random(n)
+    if kind == "weights":
+        weight = rng.lognormal(0, 1, n)
+    if kind == "clusters":
+        cluster = np.arange(n) // 10
+        uniform = together(rng, cluster, 0.3)
+    y = uniform < chance
+    found = classical_numbers(y, p, sample_weight=weight, clusters=cluster, draws=99, rng=rng).ici
+    joint = cal.Joint.from_samples(y, p, sample_weight=weight)
+    width = max(float(cal.kernel_smoothed_calibration_error(joint)), NARROWEST_CURVE)
+    mass = np.ones(n) / n if weight is None else weight / weight.sum()
+    place = np.searchsorted(joint.prediction, p)
+    charges = np.bincount(place, mass * (chance - p), len(joint))[np.newaxis, :]
+    target = float(joint.mass @ np.abs(smoothed_bias(joint, charges, width)[0]))
+    return not found.low <= target <= found.high
+
+
+def band_is_left(truth, n, rng):
+    p = rng.random(n)
+    chance = {"constant 0.5": p * 0 + 0.5, "constant 0.02": p * 0 + 0.02, "p^1.3": p**1.3}[truth]
+    band = cal.confidence_band(rng.random(n) < chance, p, draws=199, rng=rng)
+    true = np.interp(band.prediction, np.sort(p), np.sort(chance))
+    return not ((band.low <= true) & (true <= band.high)).all()
 
 
 def clustered_segment_is_confirmed(rng):
@@ -705,14 +782,15 @@ def _of_comparisons_and_tests():
         similar_ones_are_not_equivalent,
         60,
     )
-    for events in (2, 6, 20):
-        yield Promise(
-            "approximate test at level 0.01",
-            f"Joint of mixed weights, {events} events",
-            partial(mixed_weights_reject, events),
-            1000,
-            0.02,
-        )
+    for weights in WEIGHTS:
+        for events in (2, 6, 20):
+            yield Promise(
+                "approximate test at level 0.01",
+                f"Joint of mixed weights, {weights}, {events} events",
+                partial(mixed_weights_reject, events, weights),
+                1000,
+                0.03 if "heavy" in weights else 0.01,
+            )
     yield Promise(
         "no segment of a sound forecaster is confirmed",
         "1500 rows in clusters of 10, rho 0.5",
@@ -761,6 +839,45 @@ def _of_monitors():
         )
 
 
+def _of_costs_and_curves():
+    for kind in ("plain", "rare", "weights", "clusters"):
+        for own in (False, True):
+            yield Promise(
+                "no loss of a perfect forecaster is more than chance",
+                f"{'a task of costs 1 and 4' if own else 'worst task'}, 400 rows, {kind}",
+                partial(the_loss_is_more_than_chance, kind, own),
+                300,
+            )
+    for truth in (1.0, 1.09, 1.11, 0.9):
+        for groups in (1, 10):
+            yield Promise(
+                "verdict on observed over expected within 10 %",
+                f"true ratio {truth:g}, {groups} group{'s' * (groups > 1)}, 2000 events in all",
+                partial(ratio_verdict_is_wrong, truth, groups),
+                300 if groups == 1 else 100,
+            )
+    for kind in ("plain", "rare", "weights", "clusters"):
+        for truth in ("calibrated", "twice the forecast" if kind == "rare" else "slope 0.6"):
+            for n, runs in ((50, 150), (500, 100), (2000, 60)):
+                yield Promise(
+                    "interval of ICI",
+                    f"{truth}, {n} rows, {kind}",
+                    partial(ici_is_missed, n, truth, kind),
+                    runs,
+                )
+    yield Promise(
+        "interval of ICI",
+        "shift 0.1, 500 rows",
+        partial(ici_is_missed, 500, "shift 0.1", "plain"),
+        150,
+    )
+    for truth, n in (("constant 0.5", 300), ("constant 0.5", 3000), ("constant 0.02", 3000)):
+        yield Promise(
+            "confidence band", f"truth {truth}, {n} rows", partial(band_is_left, truth, n), 300
+        )
+    yield Promise("confidence band", "truth p^1.3, 500 rows", partial(band_is_left, "p^1.3", 500))
+
+
 PROMISES = [
     *_of_verdicts(),
     *_of_clusters_and_groups(),
@@ -770,6 +887,7 @@ PROMISES = [
     *_of_choices(),
     *_of_rows_needed(),
     *_of_monitors(),
+    *_of_costs_and_curves(),
 ]
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,11 +16,14 @@ from calibrant.inference import (
     Evidence,
     Evidences,
     Groups,
+    RatioJudgement,
+    RatioVerdict,
     Settings,
     Statistic,
     compare,
     default_tolerance,
     find_interval,
+    find_ratio,
     find_verdict,
 )
 from calibrant.inputs import Pairs, Source
@@ -114,9 +118,16 @@ class Gate:
             "exit_code": self.exit_code,
             "title": self.title,
             "rows": self.rows,
-            "checks": [{name: getattr(check, name) for name in names} for check in self.checks],
+            "checks": [
+                {name: _finite(getattr(check, name)) for name in names} for check in self.checks
+            ],
             "notes": list(self.notes),
         }
+
+
+def _finite(value: str | float) -> str | float | None:
+    """Return what JSON knows: a ratio may be infinite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +149,13 @@ def run_gate(
     settings: Settings,
     baseline: Baseline | None = None,
     tell: Tell = silent,
+    *,
+    oe_tolerance: float | None = None,
 ) -> Gate:
     """Check forecasts against a tolerance for each measure, their groups, and a baseline.
+
+    With a tolerance for observed over expected events these are checked as well, of all rows and
+    of each group.
 
     Forecasts of classes must have calibrated confidence in the most likely class, and every class
     must be calibrated.
@@ -153,10 +169,13 @@ def run_gate(
         if source.classes is not None:
             tell("classes")
             checks.append(_classes(source.classes, source.clusters, limits, settings))
-        divided = groups_of(source)
+        divided, groups = groups_of(source), None
         if divided is not None:
             tell("groups")
-            checks.append(_groups(source, divided, limits, settings))
+            groups = _groups(source, divided, limits, settings)
+            checks.append(_judged(groups))
+        if oe_tolerance is not None:
+            checks += _ratios(evidence, groups, oe_tolerance, settings, about)
     if baseline is not None:
         tell("baseline")
         checks.append(_baseline(evidence, baseline, settings))
@@ -215,11 +234,31 @@ def _groups(
     divided: Division | Evidences,
     limits: Mapping[str, float | None],
     settings: Settings,
-) -> Check:
+) -> Groups:
     name, limit = next(iter(limits.items()))
     tolerance = default_tolerance(source.joint) if limit is None else limit
-    groups = judge_groups(divided, Statistic.of(name), settings.within(tolerance))
-    return _judged(groups)
+    return judge_groups(divided, Statistic.of(name), settings.within(tolerance))
+
+
+def _ratios(
+    evidence: Evidence, groups: Groups | None, tolerance: float, settings: Settings, about: str
+) -> Iterator[Check]:
+    """Check observed over expected events of all rows, and of each group at once."""
+    ratio = find_ratio(evidence, settings.confidence)
+    judged = RatioJudgement.of(ratio, groups, tolerance)
+    name = f"observed over expected{about}"
+    yield _ratio(name, judged.overall, judged.overall.state, judged.overall.sentence)
+    if judged.groups:
+        label, worst = judged.worst
+        name = f"{name}, {count_text(len(judged.groups), 'group')}, worst {label}"
+        yield _ratio(name, worst, judged.state_of_groups, judged.sentence_of_groups)
+
+
+def _ratio(name: str, verdict: RatioVerdict, state: str, sentence: str) -> Check:
+    ratio = verdict.ratio
+    limit = 1 + verdict.tolerance
+    state = STATES.get(state, CANNOT_TELL)
+    return Check(name, state, sentence, ratio.value, ratio.low, ratio.high, limit)
 
 
 def _classes(

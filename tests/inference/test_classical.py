@@ -9,6 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 import calibrant as cal
 from calibrant.inference import classical_numbers
+from calibrant.inference.statistic import charges_of
+from calibrant.measures.kernel_smoothed import smoothed_bias, smoothed_curve
 
 
 def sample(n: int, slope: float = 1.0, shift: float = 0.0, seed: int = 0):
@@ -87,7 +89,7 @@ def test_distances_from_the_smoothed_curve():
     rng = np.random.default_rng(4)
     p = rng.uniform(0.3, 0.7, 200_000)
     numbers = classical_numbers(rng.random(200_000) < p + 0.1, p)
-    assert numbers.ici == pytest.approx(0.1, abs=0.01)
+    assert numbers.ici.value == pytest.approx(0.1, abs=0.01)
     assert numbers.e50 == pytest.approx(0.1, abs=0.01)
     assert numbers.e50 <= numbers.e90 < 0.2
 
@@ -101,7 +103,7 @@ def test_order_of_rows_aggregation_and_whole_weights_do_not_matter():
     for other in (shuffled, joint):
         assert other.slope.value == pytest.approx(rows.slope.value, abs=1e-8)
         assert other.slope.low == pytest.approx(rows.slope.low, abs=1e-8)
-        assert other.ici == pytest.approx(rows.ici)
+        assert other.ici.value == pytest.approx(rows.ici.value)
     doubled = classical_numbers(y, p, sample_weight=np.full(200, 2.0))
     assert doubled.slope.value == pytest.approx(rows.slope.value, abs=1e-8)
     assert doubled.slope.low == pytest.approx(rows.slope.low, abs=1e-8)
@@ -140,3 +142,26 @@ def test_certain_forecasts_are_left_out_and_counted():
     nothing = classical_numbers([0, 1], [0.5, 0.5]).spiegelhalter
     assert np.isnan(nothing.statistic)
     assert "1/2" in nothing.reason
+
+
+def test_the_interval_of_ici_is_that_of_the_curve():
+    """Value and noise are measured alike: the curve at the levels is what the noise is held to."""
+    rng = np.random.default_rng(5)
+    p = rng.random(300)
+    joint = cal.Joint.from_samples(rng.random(300) < p, p)
+    bias = smoothed_bias(joint, charges_of(joint)[np.newaxis, :], 0.05)[0]
+    curve = smoothed_curve(joint, bandwidth=0.05)
+    expected = np.interp(joint.prediction, curve["prediction"], curve["outcome"]) - joint.prediction
+    assert bias == pytest.approx(expected, abs=1e-6)  # other nodes
+
+
+@pytest.mark.parametrize(("shift", "low"), [(0.0, False), (0.2, True)])
+def test_ici_is_certainly_positive_only_where_forecasts_are_off(shift, low):
+    rng = np.random.default_rng(6)
+    p = rng.uniform(0, 0.8, 400)
+    y = rng.random(400) < p + shift
+    ici = classical_numbers(y, p).ici
+    assert (ici.low > 0) == low
+    assert ici.low < ici.value < ici.high
+    assert classical_numbers(y, p).ici == ici
+    assert classical_numbers(y, p, clusters=np.arange(400) // 8).ici.high > ici.value

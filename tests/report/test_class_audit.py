@@ -13,6 +13,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.inference import Evidence, Settings, find_costs
 from calibrant.multiclass import ClassForecasts
 from calibrant.multiclass.costs import find_class_costs
 from commands import run
@@ -341,7 +342,9 @@ def test_a_perfect_forecaster_brings_what_it_promises_within_its_noise():
     """The spread that is told is that of redrawn labels."""
     rng = np.random.default_rng(4)
     table = rng.dirichlet(np.ones(3), 200)
-    costs = find_class_costs(ClassForecasts.read(draw_labels(rng, table), table), None, alone=True)
+    forecasts = ClassForecasts.read(draw_labels(rng, table), table)
+    confidence = find_costs(Evidence.of_joint(forecasts.top_label()), Settings.read(draws=9))
+    costs = find_class_costs(confidence, forecasts, None, alone=True)
     received = [np.mean(table.argmax(axis=1) == draw_labels(rng, table)) for _ in range(4000)]
     assert np.std(received) == pytest.approx(costs.noise, rel=0.05)
     assert np.mean(received) == pytest.approx(costs.promised.promised, abs=0.005)
@@ -411,7 +414,7 @@ def test_many_probabilities_are_guessed_for_nobody(monkeypatch):
     label, table = forecasts(60)
     result = cal.audit(label, table, classes=NAMES, draws=19)
     assert result.summary.costs.task is None
-    assert "Whoever acts on them loses at most" in str(result)
+    assert "Acting on them shows no loss beyond chance" in str(result)
     result.to_html()
 
 

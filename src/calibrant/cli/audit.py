@@ -25,12 +25,14 @@ from calibrant.cli.options import (
     PositivesOption,
     PosLabelOption,
     PredictionOption,
+    RatioToleranceOption,
     Scale,
     ScaleOption,
     SeedOption,
     ToleranceOption,
     WeightOption,
     names_of,
+    share_of,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
@@ -60,6 +62,7 @@ def audit(
     cluster: ClusterOption = None,
     tolerance: ToleranceOption = None,
     gap_tolerance: GapToleranceOption = None,
+    oe_tolerance: RatioToleranceOption = None,
     confidence: ConfidenceOption = 0.95,
     time: Annotated[str | None, typer.Option(help="Column of times, for windows.")] = None,
     task: Annotated[
@@ -116,7 +119,11 @@ def audit(
         command = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
         source = replace(source, described=source.described | command)
         kind = DecisionTask if classes is None else MulticlassDecisionTask
-        asked = Asked(None if task is None else kind.from_file(task), find_segments)
+        asked = Asked(
+            None if task is None else kind.from_file(task),
+            share_of(oe_tolerance, "--oe-tolerance"),
+            find_segments,
+        )
         settings = Settings.read(
             confidence=confidence, tolerance=tolerance, gap_tolerance=gap_tolerance, rng=seed
         )

@@ -24,12 +24,14 @@ from calibrant.cli.options import (
     PositivesOption,
     PosLabelOption,
     PredictionOption,
+    RatioToleranceOption,
     Scale,
     ScaleOption,
     SeedOption,
     ToleranceOption,
     WeightOption,
     names_of,
+    share_of,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
@@ -40,6 +42,7 @@ def check(
     files: FilesArgument,
     tolerance: ToleranceOption = None,
     gap_tolerance: GapToleranceOption = None,
+    oe_tolerance: RatioToleranceOption = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(help="Measure to check, or measure=tolerance; may be given several times."),
@@ -92,8 +95,10 @@ def check(
     check_files({"--json": json_path, "--markdown": markdown}, [*files, baseline])
     if key is not None and baseline is None:
         raise InvalidOptionError("--key needs --baseline", repr(key))
-    if only_difference and (baseline is None or by is not None or measure):
-        raise InvalidOptionError("--only-difference needs --baseline, without --by and --measure")
+    if only_difference and (baseline is None or by is not None or measure or oe_tolerance):
+        raise InvalidOptionError(
+            "--only-difference needs --baseline, without --by, --measure and --oe-tolerance"
+        )
     named = names_of(classes, "--classes")
     if key is not None and named is not None:
         raise InvalidOptionError(
@@ -127,7 +132,8 @@ def check(
             earlier = Baseline(max_worse, source=old, alone=only_difference)
         limits = read_limits(measure or [], tolerance)
         settings = Settings.read(confidence=confidence, gap_tolerance=gap_tolerance, rng=seed)
-        gate = run_gate(source, limits, settings, earlier, tell)
+        ratio = share_of(oe_tolerance, "--oe-tolerance")
+        gate = run_gate(source, limits, settings, earlier, tell, oe_tolerance=ratio)
     if json_path is not None:
         write_text(json.dumps(gate.as_dict(), allow_nan=False), json_path)
     if markdown is not None:

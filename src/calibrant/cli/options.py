@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from calibrant.errors import InvalidOptionError
+from calibrant.options import check_positive
 
 
 class Scale(StrEnum):
@@ -79,8 +80,28 @@ GapToleranceOption = Annotated[
         "twice the tolerance if not given, 1 to leave it out."
     ),
 ]
+RatioToleranceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--oe-tolerance",
+        help="How far observed over expected events may be from 1, as 10% or 0.1.",
+    ),
+]
 ConfidenceOption = Annotated[float, typer.Option(help="Confidence of the verdict.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of the redraws.")]
+
+
+def share_of(given: str | None, option: str) -> float | None:
+    """Read a share, as a number or in per cent."""
+    if given is None:
+        return None
+    text, percent = given.strip(), given.strip().endswith("%")
+    try:
+        share = float(text.rstrip("% ")) / (100 if percent else 1)
+    except ValueError as error:
+        raise InvalidOptionError(f"{option} must be a number, or per cent", repr(given)) from error
+    check_positive(option, share)
+    return share
 
 
 def names_of(given: str | list[str] | None, option: str) -> list[str] | None:

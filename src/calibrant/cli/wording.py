@@ -18,6 +18,7 @@ NAMES = {
     "find_segments": "--find-segments",
     "max_worse": "--max-worse",
     "gap_tolerance": "--gap-tolerance",
+    "oe_tolerance": "--oe-tolerance",
 }
 # Names that are words as well: they are arguments where a sentence begins with them, or before =.
 WORDS = {

@@ -1,6 +1,5 @@
 """What trusting forecasts costs: decision tasks, losses, proper scores, curves by threshold."""
 
-from calibrant.decisions.costs import Costs as Costs, find_costs as find_costs
 from calibrant.decisions.curves import (
     Curve,
     NetBenefit,
@@ -18,6 +17,7 @@ from calibrant.decisions.losses import (
 )
 from calibrant.decisions.payoffs import as_number as as_number, read_task_file as read_task_file
 from calibrant.decisions.post_processing import post_processing_gap
+from calibrant.decisions.redrawn import RedrawnLosses as RedrawnLosses
 from calibrant.decisions.regret import (
     PromisedReceived,
     check_ties as check_ties,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import calibrant._kernels as kernels
-from calibrant.decisions.recalibration import AnyPooling, warn_of_levels
+from calibrant.decisions.recalibration import AnyPooling, Recalibration, warn_of_levels
 from calibrant.decisions.regret import as_task, check_ties, regret_of
 from calibrant.decisions.scores import AnyScore
 from calibrant.decisions.tasks import DecisionTask
@@ -233,6 +233,27 @@ def _worst_loss(
     """Largest loss over tasks: the concave hull of the loss curve at one half, or its top."""
     refuse_unknown("payoffs", payoffs, ("unit", "v-shaped"))
     pools = pools_for(joint, pooling, regret)
+    value, kinks = _worst_kinks(joint, payoffs, pools)
+    # Where nobody loses, nobody is the worst: let it be somebody who always acts.
+    threshold, weight = [k[0] for k in kinks] or [0.0], [k[1] for k in kinks] or [1.0]
+    settings = {"payoffs": payoffs} | ({"pooling": pools.name} if regret == "swap" else {})
+    return Measurement(
+        value,
+        name,
+        {**settings, **rounding_settings(joint)},
+        partial(_worst_witness, joint, threshold, weight, pooling, regret),
+    )
+
+
+def worst_value(joint: Joint, pools: Recalibration) -> float:
+    """Most that any decision maker with payoffs in [0, 1] loses, for pools made before."""
+    return _worst_kinks(joint, "unit", pools)[0]
+
+
+def _worst_kinks(
+    joint: Joint, payoffs: str, pools: Recalibration
+) -> tuple[float, list[tuple[float, float, float]]]:
+    """Largest loss, and the thresholds of the task that has it with their weights and losses."""
     single, single_loss, first, first_loss, second, second_loss = kernels.worst_thresholds(
         joint.prediction, joint.weight, joint.positives, *pools.pools
     )
@@ -244,16 +265,7 @@ def _worst_loss(
         share = (second - 0.5) / (second - first)
         kinks = [(first, 2 * share, first_loss), (second, 2 * (1 - share), second_loss)]
     kinks = [kink for kink in kinks if kink[1] > 0 and kink[2] > 0]
-    value = sum(weight * loss for _, weight, loss in kinks) / joint.total
-    # Where nobody loses, nobody is the worst: let it be somebody who always acts.
-    threshold, weight = [k[0] for k in kinks] or [0.0], [k[1] for k in kinks] or [1.0]
-    settings = {"payoffs": payoffs} | ({"pooling": pools.name} if regret == "swap" else {})
-    return Measurement(
-        value,
-        name,
-        {**settings, **rounding_settings(joint)},
-        partial(_worst_witness, joint, threshold, weight, pooling, regret),
-    )
+    return sum(weight * loss for _, weight, loss in kinks) / joint.total, kinks
 
 
 def _worst_witness(

@@ -10,6 +10,7 @@ from calibrant.inference.bands import (
 )
 from calibrant.inference.cases import LEAST_FREEDOM as LEAST_FREEDOM, Cases as Cases
 from calibrant.inference.classical import (
+    DRAWS_FOR_ICI as DRAWS_FOR_ICI,
     ClassicalNumbers,
     Estimate,
     ScoreTest,
@@ -17,6 +18,11 @@ from calibrant.inference.classical import (
     find_classical as find_classical,
 )
 from calibrant.inference.comparison import Comparison, compare
+from calibrant.inference.costs import (
+    Costs as Costs,
+    LossByChance as LossByChance,
+    find_costs as find_costs,
+)
 from calibrant.inference.evidence import MOST_COINS_DRAWN as MOST_COINS_DRAWN, Evidence as Evidence
 from calibrant.inference.gap import typical_gap
 from calibrant.inference.interval import (
@@ -27,7 +33,15 @@ from calibrant.inference.interval import (
 from calibrant.inference.measured import Measured as Measured, measure_all as measure_all
 from calibrant.inference.monte_carlo import CalibrationTest, calibration_test, noise_floors
 from calibrant.inference.power import RowsNeeded, rows_needed, verdict_chances
-from calibrant.inference.ratio import Ratio
+from calibrant.inference.ratio import (
+    Ratio,
+    events_text as events_text,
+    find_ratio as find_ratio,
+)
+from calibrant.inference.ratio_verdicts import (
+    RatioJudgement as RatioJudgement,
+    RatioVerdict as RatioVerdict,
+)
 from calibrant.inference.settings import Settings as Settings
 from calibrant.inference.simultaneous import (
     DRAWS_FOR_A_FLOOR as DRAWS_FOR_A_FLOOR,

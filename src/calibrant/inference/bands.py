@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant.arrays import Floats, in_parts
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
@@ -15,7 +15,7 @@ from calibrant.options import as_generator, check_draws, check_flag, check_share
 from calibrant.pooling import quantile_bins
 
 # All runs of so many pools are looked at for a confidence band.
-MOST_POOLS = 200
+MOST_POOLS = 100
 POINTWISE_POOLS = 10
 
 
@@ -141,6 +141,8 @@ def confidence_band(
     pos_label: object = None,
     confidence: float = 0.95,
     simultaneous: bool = True,
+    draws: int = 499,
+    rng: np.random.Generator | int | None = 0,
 ) -> Band:
     """Band in which the true frequencies lie.
 
@@ -158,6 +160,10 @@ def confidence_band(
         The whole curve at once, for a truth that does not fall as the prediction grows (which is
         assumed). Otherwise the mean frequency of each of ten pools of neighbouring predictions,
         each by itself, without that assumption.
+    draws : int, default=499
+        How often noise is drawn to find the level of the runs. At most 10**6.
+    rng : numpy.random.Generator or int, default=0
+        Source of randomness; fixed by default, so that the same rows have the same band.
 
     Returns
     -------
@@ -165,10 +171,12 @@ def confidence_band(
 
     Notes
     -----
-    Simultaneous: for every run of neighbouring pools the interval of Clopper and Pearson, at a
-    level shared out between all runs; a lower limit holds for all larger predictions and an upper
-    limit for all smaller ones. Nothing is resampled, so regions in which every outcome was 0 or
-    every outcome 1 keep an honest width.
+    Simultaneous: for every run of neighbouring pools the interval of Clopper and Pearson; a lower
+    limit holds for all larger predictions and an upper limit for all smaller ones. Runs overlap,
+    so their common level is not shared out between them: it is the one at which the largest
+    deviation of any run of normal numbers, of pools of these sizes, stays within the confidence.
+    Outcomes are not resampled, so regions in which every outcome was 0 or every outcome 1 keep an
+    honest width.
 
     References
     ----------
@@ -197,11 +205,8 @@ def confidence_band(
     pools = pooling.joint
     first, last = np.triu_indices(len(pools))
     rows, ones = (np.append(0.0, np.cumsum(column)) for column in (pools.rows, pools.positives))
-    low, high = clopper_pearson(
-        ones[last + 1] - ones[first],
-        rows[last + 1] - rows[first],
-        (1 - confidence) / (len(pools) * (len(pools) + 1)),
-    )
+    level = _level_of_runs(pools.rows, confidence, check_draws(draws), as_generator(rng))
+    low, high = clopper_pearson(ones[last + 1] - ones[first], rows[last + 1] - rows[first], level)
     lower, upper = np.zeros(len(pools)), np.ones(len(pools))
     np.maximum.at(lower, last, low)
     np.minimum.at(upper, first, high)
@@ -231,6 +236,22 @@ def clopper_pearson(positives: Floats, rows: Floats, level: float) -> tuple[Floa
         low = np.where(positives > 0, betaincinv(positives, negatives + 1, level), 0.0)
         high = np.where(negatives > 0, betaincinv(positives + 1, negatives, 1 - level), 1.0)
     return low, high
+
+
+def _level_of_runs(rows: Floats, confidence: float, draws: int, rng: np.random.Generator) -> float:
+    """Level of one side of one run at which, of normal numbers, all runs hold at once."""
+    from scipy.special import ndtr
+
+    first, last = np.triu_indices(rows.size)
+    size = np.append(0.0, np.cumsum(rows))
+    deviation = np.sqrt(size[last + 1] - size[first])
+    largest = []
+    for count in in_parts(draws, first.size):
+        noise = rng.standard_normal((count, rows.size)) * np.sqrt(rows)
+        walk = np.concatenate([np.zeros((count, 1)), np.cumsum(noise, axis=1)], axis=1)
+        runs = walk[:, last + 1] - walk[:, first]
+        largest.append((np.abs(runs) / deviation).max(axis=1))
+    return float(ndtr(-upper_quantile(np.concatenate(largest), confidence)))
 
 
 def _limits_of_whole_curves(curves: Floats, confidence: float) -> tuple[Floats, Floats]:

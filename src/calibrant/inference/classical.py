@@ -9,18 +9,23 @@ import numpy as np
 from calibrant.errors import ConvergenceError
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.interval import upper_quantile
 from calibrant.inference.ratio import Ratio, find_ratio
+from calibrant.inference.settings import Settings
+from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
 from calibrant.measures.kernel_smoothed import (
     NARROWEST_CURVE,
     kernel_smoothed_calibration_error,
+    smoothed_bias,
     smoothed_curve,
 )
-from calibrant.options import check_share
 from calibrant.pooling import quantile_bins
 from calibrant.regression import Model, log_odds, one_class, separated, solve
 
 GROUPS = 10
+# So many multipliers show the noise of a mean of many distances.
+DRAWS_FOR_ICI = 199
 SHIFT = Model(("one",), (0.0,), (-np.inf,), (np.inf,), "log_odds")
 LINE = Model(("one", "log_odds"), (0.0, 1.0), (-np.inf, -np.inf), (np.inf, np.inf))
 
@@ -68,8 +73,9 @@ class ClassicalNumbers:
     """Chi-squared over ten groups of equal size. Discouraged: it depends on the groups, has
     little power for few rows and rejects everything for many, and does not say where or how
     much. It is here because it is asked for."""
-    ici: float
-    """Integrated calibration index: mean distance of forecasts from the smoothed frequency."""
+    ici: Estimate
+    """Integrated calibration index: mean distance of forecasts from the smoothed frequency. Its
+    interval is for the index of the population, smoothed alike; noise lifts the value itself."""
     e50: float
     """Median of that distance."""
     e90: float
@@ -91,6 +97,8 @@ def classical_numbers(
     pos_label: object = None,
     clusters: object = None,
     confidence: float = 0.95,
+    draws: int = DRAWS_FOR_ICI,
+    rng: np.random.Generator | int | None = 0,
 ) -> ClassicalNumbers:
     """Compute the numbers that fields have long quoted about calibration.
 
@@ -108,6 +116,10 @@ def classical_numbers(
         Labels of groups of rows that depend on each other.
     confidence : float, default=0.95
         Confidence of the intervals.
+    draws : int, default=199
+        Number of random multipliers for the interval of ICI. At most 10**6.
+    rng : numpy.random.Generator or int, default=0
+        Source of randomness; fixed by default, so that the same rows give the same numbers.
 
     Returns
     -------
@@ -118,7 +130,10 @@ def classical_numbers(
     -----
     Intervals of slope and intercepts are normal with the sandwich variance, robust to clusters, or
     with that of the fitted coins where it is larger; few clusters widen them as Student's t does.
-    ICI, E50 and E90 use the Gaussian smoother of smECE at its fixed point, not a loess.
+    ICI, E50 and E90 use the Gaussian smoother of smECE at its fixed point, not a loess. The
+    interval of ICI is for the population's index under the same smoother: from the value less what
+    noise alone can show, to the value plus its spread. Waves that are narrower than the smoother
+    are not seen.
 
     References
     ----------
@@ -135,20 +150,21 @@ def classical_numbers(
     >>> numbers = classical_numbers(columns["outcome"], columns["prediction"])
     >>> round(numbers.slope.value, 2), round(numbers.in_the_large.value, 2)
     (0.77, -0.15)
-    >>> round(numbers.ratio.value, 3), round(numbers.ici, 3)
+    >>> round(numbers.ratio.value, 3), round(numbers.ici.value, 3)
     (0.901, 0.029)
     """
-    check_share("confidence", confidence)
+    settings = Settings.read(confidence=confidence, draws=draws, rng=rng)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
-    return find_classical(evidence, confidence)
+    return find_classical(evidence, settings)
 
 
-def find_classical(evidence: Evidence, confidence: float) -> ClassicalNumbers:
+def find_classical(evidence: Evidence, settings: Settings) -> ClassicalNumbers:
     """Compute classical numbers from evidence that was read before."""
-    joint = evidence.given
+    joint, confidence = evidence.given, settings.confidence
     cases = evidence.cases()
     slope, intercept, in_the_large = _regressions(joint, cases, confidence)
-    ici, e50, e90 = _distances_from_curve(joint)
+    width = max(float(kernel_smoothed_calibration_error(joint)), NARROWEST_CURVE)
+    ici, e50, e90 = _distances_from_curve(joint, width)
     total = float(cases.weight.sum())
     brier = float(cases.total((cases.outcome - cases.prediction) ** 2)) / total
     chance = joint.base_rate * (1 - joint.base_rate)
@@ -160,7 +176,7 @@ def find_classical(evidence: Evidence, confidence: float) -> ClassicalNumbers:
         in_the_large=in_the_large,
         spiegelhalter=_spiegelhalter(cases),
         hosmer_lemeshow=_hosmer_lemeshow(evidence),
-        ici=ici,
+        ici=_around_ici(evidence, ici, width, settings),
         e50=e50,
         e90=e90,
         brier=brier,
@@ -250,9 +266,34 @@ def _hosmer_lemeshow(evidence: Evidence) -> ScoreTest:
     return ScoreTest(statistic, float(chdtrc(len(groups), statistic)))
 
 
-def _distances_from_curve(joint: Joint) -> tuple[float, float, float]:
+def _around_ici(evidence: Evidence, value: float, width: float, settings: Settings) -> Estimate:
+    """Interval of the integrated calibration index, for the smoother given.
+
+    Sample and population differ by a mean of noise: the index of the sample exceeds that of the
+    population by at most the index of the noise. And its expectation is not below that of the
+    population (Jensen), so only its spread is added above: the larger of those of the index with
+    noise once more, and of the noise in the direction of the biases seen.
+    """
+    from scipy.special import ndtri
+
+    joint, confidence = evidence.joint, settings.confidence
+    seen = smoothed_bias(joint, charges_of(joint)[np.newaxis, :], width)[0]
+    noise, again, along = [], [], []
+    for charges in evidence.multiplied_charges(settings.draws, settings.rng, confidence):
+        bias = smoothed_bias(joint, charges, width)
+        noise.append(np.abs(bias) @ joint.mass)
+        again.append(np.abs(seen + bias) @ joint.mass)
+        along.append(bias @ (joint.mass * np.sign(seen)))
+    half = (1 + confidence) / 2
+    widening = evidence.widening(1 - confidence)
+    below = upper_quantile(np.concatenate(noise), half) * widening
+    spread = max(float(np.concatenate(parts).std()) for parts in (again, along))
+    above = float(ndtri(half)) * spread * widening
+    return Estimate(value, max(0.0, value - below), min(1.0, value + above))
+
+
+def _distances_from_curve(joint: Joint, width: float) -> tuple[float, float, float]:
     """Mean, median and 90 % quantile of |smoothed frequency - forecast|."""
-    width = max(float(kernel_smoothed_calibration_error(joint)), NARROWEST_CURVE)
     curve = smoothed_curve(joint, bandwidth=width)
     smoothed = np.interp(joint.prediction, curve["prediction"], curve["outcome"])
     distance = np.abs(smoothed - joint.prediction)

@@ -12,6 +12,8 @@ from calibrant.words import percent_text
 
 # A binomial number whose variance is so close to its mean is a Poisson number.
 NEARLY_POISSON = 1e-9
+# A ratio is written with at most so many digits after the point.
+MOST_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,30 @@ class Ratio:
     def sentence(self) -> str:
         """Say the ratio in plain words."""
         events = "events" if self.outcome else "outcomes 0"
+        value, low, high = self.texts
         return (
-            f"Observed over expected {events} {self.value:.2f} "
-            f"(between {self.low:.2f} and {self.high:.2f} with {percent_text(self.confidence)} "
-            f"confidence): {_count(self.observed)} happened where {_count(self.expected)} were "
-            "forecast."
+            f"Observed over expected {events} {value} (between {low} and {high} with "
+            f"{percent_text(self.confidence)} confidence): {events_text(self.observed)} happened "
+            f"where {events_text(self.expected)} were forecast."
+        )
+
+    @property
+    def text(self) -> str:
+        """Write the ratio with its interval."""
+        value, low, high = self.texts
+        return f"{value} (between {low} and {high})"
+
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        """Ratio and limits, with the digits that the width of the interval warrants."""
+        width = self.high - self.low
+        digits = 2
+        if 0 < width < np.inf:
+            digits = int(min(max(1 - np.floor(np.log10(width)), 0), MOST_DIGITS))
+        return (
+            _ratio_text(self.value, digits),
+            _ratio_text(self.low, digits),
+            _ratio_text(self.high, digits),
         )
 
 
@@ -69,11 +90,17 @@ def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) 
     return Ratio(value, float(low), float(high), confidence, *counted)
 
 
-def _count(events: float) -> str:
+def events_text(events: float) -> str:
     """Write a number of events; few of them with digits after the point."""
     if events < 100:
         return f"{events:.3g}"
     return f"{events:,.0f}".replace(",", " ")
+
+
+def _ratio_text(value: float, digits: int) -> str:
+    if np.isnan(value):
+        return "not defined"
+    return "infinite" if value == np.inf else f"{value:.{digits}f}"
 
 
 def _of_events(cases: Cases, *, swapped: bool) -> Cases:

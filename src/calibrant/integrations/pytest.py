@@ -16,6 +16,7 @@ def assert_calibrated(
     *,
     tolerance: float | None = None,
     gap_tolerance: float | None = None,
+    oe_tolerance: float | None = None,
     measures: list[str] | None = None,
     by: object = None,
     prediction: str = "prediction",
@@ -41,6 +42,8 @@ def assert_calibrated(
     gap_tolerance : float, optional
         Typical gap between forecast and observed rate that is small enough, by default twice the
         tolerance; it is checked beside the smooth error.
+    oe_tolerance : float, optional
+        Share by which observed events may differ from those expected; not checked by default.
     measures : list of str, optional
         Measures to check, as `name` or `name=tolerance`; the smooth error by default.
     confidence : float, default=0.95
@@ -63,7 +66,7 @@ def assert_calibrated(
     source = read(y_true, y_proba, roles, labels=Labels.of(pos_label, neg_label))
     limits = read_limits(measures or [], tolerance)
     settings = Settings.read(confidence=confidence, gap_tolerance=gap_tolerance, rng=rng)
-    gate = run_gate(source, limits, settings)
+    gate = run_gate(source, limits, settings, oe_tolerance=oe_tolerance)
     bad = {FAILED} if undecided == "pass" else {FAILED, CANNOT_TELL}
     if gate.state in bad:
         raise AssertionError(str(gate))

@@ -35,21 +35,46 @@ def exact_levels(joint: Joint | LevelSums) -> npt.NDArray[np.bool_]:
 def draw_positives(joint: Joint | LevelSums, rng: np.random.Generator, draws: int) -> Floats:
     """Draw the weight with outcome 1 of every level, `draws` times, under perfect calibration.
 
-    A level whose rows weigh the same is a scaled binomial, which is exact. A level of rows with
-    different weights is drawn as if its effective number of rows, (sum w)^2 / sum w^2, weighed the
-    same: mean and variance v (1 - v) sum w^2 are exact, and few events are skewed as they must be.
+    A level whose rows weigh the same is a scaled binomial, which is exact. Of a level of rows with
+    different weights only their sum and that of their squares are known: the number of its rarer
+    outcomes is drawn, and each weighs an inverse Gaussian number with the mean and the variance of
+    the weights. Mean and variance v (1 - v) sum w^2 are exact; the skewness lies between those of
+    weights with gamma and with log-normal laws.
     """
     refuse_mean_outcomes(joint)
     mixed = ~exact_levels(joint)
-    rows = joint.rows.astype(np.int64)
-    rows[mixed] = np.maximum(1, np.rint(joint.weight**2 / joint.weight_squares))[mixed]
-    coins = draw_binomials(rows, joint.prediction, draws, rng)
-    positives = coins * (joint.weight / rows)
+    rarer = np.where(mixed, np.minimum(joint.prediction, 1 - joint.prediction), joint.prediction)
+    coins = draw_binomials(joint.rows.astype(np.int64), rarer, draws, rng)
+    positives = coins * (joint.weight / joint.rows)
     if mixed.any():
-        mean = (joint.weight * joint.prediction)[mixed]
-        each = np.sqrt(joint.weight_squares / rows)[mixed]
-        positives[:, mixed] = mean + (coins - rows * joint.prediction)[:, mixed] * each
+        weighed = _weighed(joint, mixed, coins[:, mixed], rarer[mixed], rng)
+        swapped = joint.prediction[mixed] > rarer[mixed]
+        positives[:, mixed] = np.where(swapped, joint.weight[mixed] - weighed, weighed)
     return positives
+
+
+def _weighed(
+    joint: Joint | LevelSums,
+    mixed: npt.NDArray[np.bool_],
+    coins: Floats,
+    chance: Floats,
+    rng: np.random.Generator,
+) -> Floats:
+    """Weight of so many outcomes at levels of mixed weights, as sums of inverse Gaussian numbers.
+
+    The sum of k of them is one as well, with k times the mean and k^2 times the shape.
+    """
+    rows, weight, squares = (
+        column[mixed] for column in (joint.rows, joint.weight, joint.weight_squares)
+    )
+    each = weight / rows
+    # Variance of the weights, in units of their squared mean.
+    spread = squares / weight * rows / weight - 1
+    some = np.maximum(coins, 1)
+    drawn = np.where(coins > 0, rng.wald(some, some**2 / spread), 0.0)
+    # Weights that are drawn anew vary more than those of the rows: bring the variance back.
+    narrower = np.sqrt((1 - chance) * (1 + spread) / (1 + spread - chance))
+    return np.asarray(each * (rows * chance + (drawn - rows * chance) * narrower))
 
 
 def draw_binomials(

@@ -31,6 +31,8 @@ NARROWEST = MOST_NARROW / NODES
 NARROWEST_CURVE = MOST_NARROW / SEARCH_NODES
 # Below this width the crude size of residuals that rows give is replaced by that of the levels.
 TINY = 1e-4
+# Where there is less density, no bias is drawn.
+VISIBLE = 1e-9
 # Integral of the absolute second derivative of a Gaussian of width one, 4 phi(1).
 CURVATURE = 4 / math.sqrt(2 * math.pi * math.e)
 
@@ -147,7 +149,7 @@ def smoothed_curve(
     density = _smoothed(_cosines(mass), width, SEARCH_NODES)
     residual = _smoothed(smoothing.cosines, width, SEARCH_NODES)
     prediction = np.arange(SEARCH_NODES + 1) / SEARCH_NODES
-    visible = density > 1e-9
+    visible = density > VISIBLE
     bias = np.divide(residual, density, out=np.full_like(density, np.nan), where=visible)
     return {
         "prediction": prediction,
@@ -155,6 +157,33 @@ def smoothed_curve(
         "residual": residual,
         "outcome": prediction + bias,
     }
+
+
+def smoothed_bias(joint: Joint, charges: Floats, bandwidth: float) -> Floats:
+    """Smoothed residuals over the smoothed density, at the levels of a Joint.
+
+    Parameters
+    ----------
+    joint : Joint
+        Where the charges are.
+    charges : float array of shape (draws, levels)
+        Mass times residual of each level, one row for each sample.
+    bandwidth : float
+        Width of the Gaussian.
+    """
+    from scipy.sparse import csr_array
+
+    place = joint.prediction * SEARCH_NODES
+    below = np.minimum(place.astype(np.intp), SEARCH_NODES - 1)
+    share = place - below
+    entries = np.stack([1 - share, share], axis=1).ravel()
+    nodes = np.stack([below, below + 1], axis=1).ravel()
+    start = 2 * np.arange(len(joint) + 1)
+    shared = csr_array((entries, nodes, start), shape=(len(joint), SEARCH_NODES + 1))
+    density = _smoothed(_cosines(joint.mass @ shared), bandwidth, SEARCH_NODES)
+    residual = _smoothed(_cosines((shared.T @ charges.T).T), bandwidth, SEARCH_NODES)
+    bias = np.divide(residual, density, out=np.zeros_like(residual), where=density > VISIBLE)
+    return np.asarray((shared @ bias.T).T)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +307,7 @@ def _cosines(charge: Floats) -> Floats:
     from scipy.fft import dct
 
     halved = charge / 2
-    halved[[0, -1]] *= 2
+    halved[..., [0, -1]] *= 2
     return np.asarray(dct(halved, type=1, overwrite_x=True))
 
 
@@ -286,11 +315,11 @@ def _smoothed(cosines: Floats, width: float, nodes: int) -> Floats:
     """Smooth with a Gaussian reflected at 0 and 1 and evaluate at the nodes j / nodes."""
     from scipy.fft import dct
 
-    series = np.zeros(nodes + 1)
+    series = np.zeros((*cosines.shape[:-1], nodes + 1))
     # Beyond exp(-40) the damped coefficients do not show.
-    last = min(nodes, cosines.size, int(np.sqrt(80) / (np.pi * width)) + 2)
+    last = min(nodes, cosines.shape[-1], int(np.sqrt(80) / (np.pi * width)) + 2)
     frequency = np.pi * width * np.arange(last)
-    series[:last] = cosines[:last] * np.exp(-(frequency**2) / 2)
+    series[..., :last] = cosines[..., :last] * np.exp(-(frequency**2) / 2)
     return np.asarray(dct(series, type=1, overwrite_x=True))
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant.decisions import Costs, find_costs
+from calibrant.inference import Costs
 from calibrant.joint.classes import ClassForecasts
 from calibrant.multiclass.decisions import fixed_decision_loss, promised_and_received
 from calibrant.multiclass.tasks import MulticlassDecisionTask, first_best
@@ -16,16 +16,18 @@ MOST_GUESSED = 2**22
 
 
 def find_class_costs(
-    forecasts: ClassForecasts, task: MulticlassDecisionTask | None, *, alone: bool
+    costs: Costs, forecasts: ClassForecasts, task: MulticlassDecisionTask | None, *, alone: bool
 ) -> Costs:
-    """Measure what recalibrating would save.
+    """Add what recalibrating would save in a task for classes.
 
-    Curve, worst loss and decomposition are those of whoever trusts the confidence in the most
+    Curve, worst loss and decomposition stay those of whoever trusts the confidence in the most
     likely class. Without a task of the reader's own, the task is to guess the class, unless there
     are very many probabilities.
 
     Parameters
     ----------
+    costs : Costs
+        Those of the confidence in the most likely class.
     forecasts : ClassForecasts
         Probabilities and labels.
     task : MulticlassDecisionTask, optional
@@ -34,7 +36,6 @@ def find_class_costs(
         Whether rows do not depend on each other: then the spread of a perfect forecaster's payoff
         is known.
     """
-    costs = find_costs(forecasts.top_label())
     if task is None and forecasts.probability.size > MOST_GUESSED:
         return costs
     taken = MulticlassDecisionTask.guess(forecasts.classes) if task is None else task

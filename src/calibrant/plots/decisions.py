@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant.decisions import Curve, decision_loss_curve, murphy_curve
+from calibrant.inference import LossByChance
 from calibrant.measurement import as_joint
 from calibrant.plots.axes import legend
 from calibrant.plots.display import Columns, Display
-from calibrant.plots.style import ACCENT, SERIES
+from calibrant.plots.style import ACCENT, BAND, SERIES
 from calibrant.plots.svg import thinned
 from calibrant.pooling import isotonic
 
@@ -33,6 +34,8 @@ class DecisionLossDisplay(Display):
 
     curve: Curve
     """The decision loss curve; its half is the loss when both costs add up to one."""
+    perfect: LossByChance | None = None
+    """What perfect forecasts would show on the same rows, drawn behind it."""
 
     @classmethod
     def of(cls, *data: Any, pooling: Any = None, **options: Any) -> Self:
@@ -55,7 +58,11 @@ class DecisionLossDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         frame = self.frame()
-        ax.set(xlim=(0, 1), ylim=(0, 1.1 * max(float(frame["loss"].max()), 1e-6)))
+        highest = float(frame["loss"].max())
+        if self.perfect is not None:
+            highest = max(highest, float(self.perfect.most.max()))
+            ax.fill_between(self.perfect.threshold, 0, self.perfect.most, color=BAND, lw=0)
+        ax.set(xlim=(0, 1), ylim=(0, 1.1 * max(highest, 1e-6)))
         x, y = thinned(ax, frame["threshold"], frame["loss"])
         ax.fill_between(x, 0, y, color=ACCENT, alpha=0.2, lw=0)
         ax.plot(x, y, color=ACCENT, lw=1.4)

@@ -122,6 +122,7 @@ def audit(
     find_segments: bool = False,
     tolerance: float | None = None,
     gap_tolerance: float | None = None,
+    oe_tolerance: float | None = None,
     confidence: float = 0.95,
     clusters: object = None,
     task: DecisionTask | MulticlassDecisionTask | None = None,
@@ -175,6 +176,9 @@ def audit(
     gap_tolerance : float, optional
         Typical gap between forecast and observed rate that is small enough, by default twice the
         tolerance.
+    oe_tolerance : float, optional
+        Share by which observed events may differ from those expected: 0.1 allows observed over
+        expected from 1/1.1 to 1.1, for all rows and for each group. Not judged by default.
     confidence : float, default=0.95
         Confidence of the intervals that decide.
     clusters : array-like of shape (n,), or str, optional
@@ -246,7 +250,7 @@ def audit(
         raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))
     labels = Labels.of(pos_label, neg_label, na_label)
     source = read(y_true, y_proba, roles, labels=labels, drop_missing=na == "drop", title=title)
-    return audit_source(source, settings, Asked(task, find_segments))
+    return audit_source(source, settings, Asked(task, oe_tolerance, find_segments))
 
 
 def audit_source(source: Source, settings: Settings, asked: Asked, tell: Tell = silent) -> Audit:

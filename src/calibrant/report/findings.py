@@ -47,6 +47,7 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
         *_verdict(summary),
         *repair_findings(summary.choice, needed=summary.verdict.state != CALIBRATED),
         *_shape(summary),
+        *_ratios(summary),
         *([] if summary.classes is None else _classes(summary.classes)),
         *_groups(summary),
         *_time(summary),
@@ -122,13 +123,33 @@ def _shape(summary: Summary) -> Iterator[Finding]:
         )
     ratio = summary.classical.ratio
     # Of classes, promised and received say the same.
-    if summary.classes is None and (ratio.high < 1 or ratio.low > 1):
+    off = ratio.high < 1 or ratio.low > 1
+    if summary.classes is None and off and summary.ratios is None:
         yield Finding(
             "CAL022",
             NOTE,
             f"Off on the whole: {ratio.sentence}",
             "if rows were resampled or the base rate has changed, correct the prior first",
         )
+
+
+def _ratios(summary: Summary) -> Iterator[Finding]:
+    if summary.ratios is None:
+        return
+    overall = summary.ratios.overall
+    advice = "if rows were resampled or the base rate has changed, correct the prior first"
+    yield _judged("CAL023", overall.state, overall.sentence, advice)
+    if summary.groups is not None:
+        # Groups that fail by their smooth error are advised already.
+        advice = "" if summary.groups.failing else _by_group(summary)
+        state, sentence = summary.ratios.state_of_groups, summary.ratios.sentence_of_groups
+        yield _judged("CAL048", state, sentence, advice)
+
+
+def _judged(code: str, state: str, sentence: str, advice: str) -> Finding:
+    if state == MISCALIBRATED:
+        return Finding(code, ISSUE, sentence, advice)
+    return Finding(code, PASSED if state == CALIBRATED else NOTE, sentence)
 
 
 def _classes(section: ClassSection) -> Iterator[Finding]:
@@ -159,6 +180,11 @@ def _classes(section: ClassSection) -> Iterator[Finding]:
         )
 
 
+def _by_group(summary: Summary) -> str:
+    by_group = "recalibrate by group (calibrant repair FILE --by), or "
+    return f"{by_group if summary.classes is None else ''}give the model the column"
+
+
 def _are_wide(count: int) -> str:
     wide = agreeing(count, "its interval is", "their intervals are")
     return f"with few rows or events: {wide} wide."
@@ -169,9 +195,7 @@ def _groups(summary: Summary) -> Iterator[Finding]:
     if groups is None:
         return
     if groups.failing:
-        by_group = "recalibrate by group (calibrant repair FILE --by), or "
-        advice = f"{by_group if summary.classes is None else ''}give the model the column"
-        yield Finding("CAL040", ISSUE, groups.sentence, advice)
+        yield Finding("CAL040", ISSUE, groups.sentence, _by_group(summary))
     else:
         yield Finding("CAL042", PASSED, groups.sentence)
     small = sum(group.small for group in groups)

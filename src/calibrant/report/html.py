@@ -77,7 +77,11 @@ def _script_data(summary: Summary) -> Any:
     from markupsafe import Markup
 
     threshold, loss = summary.costs.at_thresholds()
-    data = {"threshold": threshold, "loss": [float(f"{value:.6g}") for value in loss]}
+    perfect = summary.costs.perfect
+    columns = {"loss": loss, "perfect": perfect.mean.tolist(), "most": perfect.most.tolist()}
+    data = {"threshold": threshold} | {
+        name: [float(f"{value:.6g}") for value in column] for name, column in columns.items()
+    }
     return Markup(json.dumps(data))  # noqa: S704  # numbers only
 
 

@@ -7,9 +7,18 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from calibrant.decisions import Costs
 from calibrant.groups import Groups, Segment
-from calibrant.inference import CalibrationTest, Estimate, Gap, Measured, Ratio, ScoreTest, Verdict
+from calibrant.inference import (
+    CalibrationTest,
+    Costs,
+    Estimate,
+    Gap,
+    Measured,
+    Ratio,
+    RatioJudgement,
+    ScoreTest,
+    Verdict,
+)
 from calibrant.report.findings import Finding
 from calibrant.report.sections import ClassSection
 from calibrant.report.sentences import set_sentence
@@ -38,6 +47,7 @@ def as_dict(summary: Summary) -> dict[str, Any]:
         "measures": _measures(summary.measured),
         "classes": None if summary.classes is None else _classes(summary.classes),
         "groups": None if summary.groups is None else _groups(summary.groups),
+        "ratio": None if summary.ratios is None else _ratios(summary.ratios),
         "segments": None
         if summary.segments is None
         else [_segment(segment) for segment in summary.segments],
@@ -80,6 +90,15 @@ def _groups(groups: Groups) -> dict[str, Any]:
     }
 
 
+def _ratios(judged: RatioJudgement) -> dict[str, Any]:
+    return {
+        "tolerance": judged.tolerance,
+        "state": judged.overall.state,
+        "sentence": judged.overall.sentence,
+        "groups": {label: verdict.state for label, verdict in judged.groups},
+    }
+
+
 def _classes(section: ClassSection) -> dict[str, Any]:
     worst, sets = section.sets.projected, section.sets
     return {
@@ -106,6 +125,7 @@ def _test(test: CalibrationTest | None) -> dict[str, Any] | None:
     return {
         "statistic": test.statistic,
         "noise_floor": test.noise_floor,
+        "noise_quantile": test.noise_quantile(0.95),
         "pvalue": test.pvalue,
         "draws": int(test.null.size),
     }
@@ -114,10 +134,12 @@ def _test(test: CalibrationTest | None) -> dict[str, Any] | None:
 def _costs(costs: Costs) -> dict[str, Any]:
     return {
         "worst": float(costs.worst),
+        "worst_test": _test(costs.worst_test),
         "brier": asdict(costs.decomposition),
         "task": None if costs.task is None else repr(costs.task),
         "own_task": costs.task is not None and costs.own,
         "task_loss": None if costs.task_loss is None else float(costs.task_loss),
+        "task_test": _test(costs.task_test),
         "promised": None if costs.promised is None else costs.promised.promised,
         "received": None if costs.promised is None else costs.promised.received,
         "noise": costs.noise,

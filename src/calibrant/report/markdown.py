@@ -15,7 +15,13 @@ from calibrant.report.sentences import (
     where_sentence,
 )
 from calibrant.report.summary import Summary
-from calibrant.report.tables import PERFECT, brief_group_table, measure_table, segment_table
+from calibrant.report.tables import (
+    PERFECT,
+    brief_group_table,
+    markdown_group_table,
+    measure_table,
+    segment_table,
+)
 from calibrant.words import escaped
 
 MOST_GROUPS = 20
@@ -31,6 +37,8 @@ def _blocks(summary: Summary) -> Iterator[Iterator[str] | list[str]]:
     yield [f"## {escaped(summary.title)}: {summary.verdict.state}"]
     yield [escaped(verdict_sentence(summary))]
     yield [escaped(f"{headline(summary)} {where_sentence(summary)} {cost_sentence(summary)}")]
+    if summary.ratios is not None:
+        yield [escaped(summary.ratios.sentence)]
     yield measure_table(summary.measured).only("measure", "value", PERFECT).markdown()
     if summary.classes is not None:
         section = summary.classes
@@ -38,7 +46,7 @@ def _blocks(summary: Summary) -> Iterator[Iterator[str] | list[str]]:
         yield [escaped(said)]
         yield brief_group_table(section.by_class).cut(0, MOST_GROUPS).markdown()
     if summary.groups is not None:
-        yield brief_group_table(summary.groups).cut(0, MOST_GROUPS).markdown()
+        yield markdown_group_table(summary.groups).cut(0, MOST_GROUPS).markdown()
     if summary.segments:
         yield [SEGMENTS]
         heads = ("segment", "rows", "said", "happened", "chance", "verdict")

@@ -28,7 +28,7 @@ def pictures(summary: Summary) -> dict[str, str]:
         "scale": (NullDisplay.of(summary.verdict), 2.2),
         "reliability": (ReliabilityDisplay.of(joint, detected=detected), 5.4),
         "witness": (WitnessDisplay.of(joint), 2.6),
-        "costs": (DecisionLossDisplay.of(joint), 2.8),
+        "costs": (DecisionLossDisplay(summary.costs.curve, summary.costs.perfect), 2.8),
     }
     if summary.classes is not None:
         displays["classes"] = _judged(summary.classes.by_class)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.decisions import Costs, DecisionTask, find_costs
+from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
 from calibrant.groups import DEPTH, SEGMENTS, WIDTH, Division, Groups, Segment, search_segments
-from calibrant.inference import Evidences, Settings
+from calibrant.inference import Costs, Evidence, Evidences, Settings, find_costs
 from calibrant.inputs import Source
 from calibrant.joint.classes import ClassForecasts
 from calibrant.monitoring import Watched, watch_at_large
@@ -114,16 +114,17 @@ def watch_source(source: Source, tolerance: float | None) -> Watched | None:
     return watch_at_large(source.rows, source.times, tolerance, source.clusters)
 
 
-def cost_of_trust(source: Source, task: object) -> Costs:
+def cost_of_trust(source: Source, evidence: Evidence, task: object, settings: Settings) -> Costs:
     """Find what trusting the forecasts costs, in general and in the reader's own task."""
     if source.classes is None:
         if isinstance(task, MulticlassDecisionTask):
             raise InvalidOptionError("task must be a DecisionTask", "a task for classes")
         assert task is None or isinstance(task, DecisionTask)  # noqa: S101  # types say so
-        return find_costs(source.joint, task)
+        return find_costs(evidence, settings, task)
     if isinstance(task, DecisionTask):
         raise InvalidOptionError(
             "task must be a MulticlassDecisionTask", "a task for two outcomes", "pay by class"
         )
     assert task is None or isinstance(task, MulticlassDecisionTask)  # noqa: S101  # types say so
-    return find_class_costs(source.classes, task, alone=source.clusters is None)
+    costs = find_costs(evidence, settings)
+    return find_class_costs(costs, source.classes, task, alone=source.clusters is None)

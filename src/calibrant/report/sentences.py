@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from calibrant.groups import Segment
-from calibrant.inference import DETECTABLE
+from calibrant.inference import DETECTABLE, CalibrationTest, Costs
 from calibrant.report.sections import ClassSection
 from calibrant.words import (
     capital,
@@ -54,35 +55,73 @@ def verdict_sentence(summary: Summary) -> str:
     return f"{about}{summary.verdict.sentence}"
 
 
+def ratio_sentences(summary: Summary) -> Iterator[str]:
+    """Say what was observed over what was expected, where it is judged or events are rare."""
+    rare = None if summary.classes is not None else summary.verdict.ratio
+    if rare is not None and (summary.ratios is None or rare.outcome == 0):
+        yield rare.sentence
+    if summary.ratios is not None:
+        yield summary.ratios.overall.sentence
+
+
 def cost_sentence(summary: Summary) -> str:
-    """Say what trusting the forecasts costs: the reader's own task, or the worst one."""
+    """Say what trusting the forecasts costs, beside what perfect forecasts would seem to cost."""
     costs = summary.costs
     if costs.promised is None or costs.task_loss is None:
-        return (
-            f"Whoever acts on them loses at most {costs.worst:.4f} per decision, in units of the "
-            "range of the payoffs, against recalibrated forecasts."
-        )
-    if summary.classes is None:
-        return (
-            f"{capital(costs.promised.sentence)}; recalibrating would bring "
-            f"{costs.task_loss:.4g} more."
-        )
-    promise, more = capital(costs.promised.sentence), "bring"
+        return _worst_loss(costs)
+    promise, unit = capital(costs.promised.sentence), "bring"
     if not costs.own:
         said, right = distinct_texts(costs.promised.promised, costs.promised.received)
         promise = (
             f"Acting on the most likely class promises to be right in {said} of the rows and is "
             f"right in {right}"
         )
-        more = "be right in"
-    gain = "no" if costs.task_loss <= 0 else f"{float(costs.task_loss):.2g}"
-    chance = ""
-    if costs.noise is not None:
-        chance = (
-            f" A perfect forecaster comes within {REACH * costs.noise:.2g} of the promise in 95 % "
-            "of samples like this."
+        unit = "be right in"
+    if costs.task_test is None:
+        gain = "no" if costs.task_loss <= 0 else f"{float(costs.task_loss):.2g}"
+        said = f"{promise}; recalibrating each class would {unit} {gain} more on these rows."
+    else:
+        said = f"{promise}. {_own_loss(float(costs.task_loss), costs.task_test)}"
+    if costs.noise is None:
+        return said
+    return (
+        f"{said} A perfect forecaster comes within {REACH * costs.noise:.2g} of the promise in "
+        "95 % of samples like this."
+    )
+
+
+def is_chance(test: CalibrationTest) -> bool:
+    """Whether perfect forecasts would often show as large a loss."""
+    return test.pvalue > DETECTABLE
+
+
+def _worst_loss(costs: Costs) -> str:
+    loss, test = f"{float(costs.worst):.3g}", costs.worst_test
+    if is_chance(test):
+        return (
+            f"Acting on them shows no loss beyond chance: at most {loss} per decision; "
+            f"{_by_chance(test)}."
         )
-    return f"{promise}; recalibrating each class would {more} {gain} more on these rows.{chance}"
+    return (
+        f"Whoever acts on them loses at most {loss} per decision, in units of the range of the "
+        f"payoffs, against recalibrated forecasts; {_by_chance(test)}."
+    )
+
+
+def _own_loss(loss: float, test: CalibrationTest) -> str:
+    if is_chance(test):
+        return (
+            f"There is no loss beyond chance: recalibrating would seem to bring {loss:.3g} more; "
+            f"{_by_chance(test)}."
+        )
+    return f"Recalibrating would bring {loss:.3g} more on these rows; {_by_chance(test)}."
+
+
+def _by_chance(test: CalibrationTest) -> str:
+    return (
+        f"perfect forecasts would show {test.noise_floor:.3g} on average and at most "
+        f"{test.noise_quantile(0.95):.3g} in 95 % of redraws"
+    )
 
 
 def set_sentence(section: ClassSection) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from calibrant.decisions import Costs, DecisionTask
+from calibrant.decisions import DecisionTask
 from calibrant.groups import Groups, Segment, groups_of, judge_groups
 from calibrant.inference import (
     DETECTABLE,
+    DRAWS_FOR_ICI,
     ClassicalNumbers,
+    Costs,
     Evidence,
     Measured,
+    RatioJudgement,
     Settings,
     Statistic,
     Verdict,
@@ -50,6 +53,8 @@ class Asked:
 
     task: DecisionTask | MulticlassDecisionTask | None = None
     """The reader's own decision."""
+    oe_tolerance: float | None = None
+    """Share by which observed events may differ from those expected."""
     segments: bool = False
     """Whether to look for the worst combinations of the columns of the groups."""
 
@@ -74,6 +79,8 @@ class Summary:
     """Verdicts on classes, sets of them and whole rows; None for two outcomes."""
     groups: Groups | None
     """One verdict per group, if groups were asked for."""
+    ratios: RatioJudgement | None
+    """Observed over expected events against a tolerance, if one was given."""
     segments: tuple[Segment, ...] | None
     """Combinations of columns that are worst, judged by rows that did not choose them."""
     watched: Watched | None
@@ -139,7 +146,12 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     tell("what to do")
     choice = advise(source, evidence, settings.confidence, settings.rng)
     tell("costs")
-    costs = cost_of_trust(source, asked.task)
+    costs = cost_of_trust(source, evidence, asked.task, settings)
+    few = replace(settings, draws=min(settings.draws, DRAWS_FOR_ICI))
+    classical = find_classical(evidence, few)
+    ratios = None
+    if asked.oe_tolerance is not None:
+        ratios = RatioJudgement.of(classical.ratio, groups, asked.oe_tolerance)
     tell("distance to calibration")
     return Summary(
         title=source.title,
@@ -149,25 +161,32 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         measured=replace(measured, floors=floors),
         classes=classes,
         groups=groups,
+        ratios=ratios,
         segments=segments,
         watched=watched,
         choice=choice,
         costs=costs,
         distances=find_distances(joint),
-        classical=find_classical(evidence, settings.confidence),
+        classical=classical,
         conventions=conventions(joint),
-        settings=_settings(source, settings, verdict, classes),
+        settings=_settings(source, settings, asked, verdict, classes),
     )
 
 
 def _settings(
-    source: Source, settings: Settings, verdict: Verdict, classes: ClassSection | None
+    source: Source,
+    settings: Settings,
+    asked: Asked,
+    verdict: Verdict,
+    classes: ClassSection | None,
 ) -> dict[str, object]:
+    ratio = {} if asked.oe_tolerance is None else {"O/E tolerance": asked.oe_tolerance}
     by_class = {} if classes is None else {"tolerance by class": classes.by_class.tolerance}
     return {
         "tolerance": verdict.tolerance,
         "tolerance given": settings.tolerance is not None,
         **by_class,
+        **ratio,
         "confidence": settings.confidence,
         "draws": settings.draws,
         "seed": settings.seed,

@@ -8,13 +8,17 @@ from dataclasses import dataclass, replace
 
 from calibrant.catalogue import CATALOGUE
 from calibrant.groups import Groups, Segment
-from calibrant.inference import Measured
+from calibrant.inference import Measured, Ratio, RatioJudgement, events_text
 from calibrant.report.sentences import segment_verdict
 from calibrant.words import chance_text, escaped, markdown_table, thousands_text, visible
 
 # Columns of words; all others hold numbers.
 WORDS = {"group", "class", "segment", "measure", "verdict", "settings", "what it asks"}
 PERFECT = "perfect forecaster"
+# Observed over expected events.
+RATIO, RATIO_BETWEEN = "O/E", "O/E between"
+# Digits after the point of a rate that is next to nothing.
+MOST_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,21 @@ class ShownTable:
 
 def group_table(groups: Groups) -> ShownTable:
     """Show every group, or class, the strongest evidence first; classes have the same rows."""
-    digits = max(4, 1 - math.floor(math.log10(groups.tolerance)))
+    digits = _digits(groups)
     table = ShownTable(
-        (groups.noun, "rows", "events", "said", "happened", "error", "between", PERFECT, "verdict"),
+        (
+            groups.noun,
+            "rows",
+            "events",
+            "said",
+            "happened",
+            RATIO,
+            RATIO_BETWEEN,
+            "error",
+            "between",
+            PERFECT,
+            "verdict",
+        ),
         tuple(
             (
                 group.label if groups.noun == "group" else visible(group.name),
@@ -66,6 +82,7 @@ def group_table(groups: Groups) -> ShownTable:
                 thousands_text(group.events),
                 f"{group.mean_prediction:.{digits - 1}f}",
                 f"{group.base_rate:.{digits - 1}f}",
+                *_ratio_cells(group.ratio),
                 f"{group.value:.{digits}f}",
                 f"{group.low:.{digits}f} and {group.high:.{digits}f}",
                 f"{group.noise_floor:.{digits}f}",
@@ -77,6 +94,44 @@ def group_table(groups: Groups) -> ShownTable:
     if groups.noun == "group":
         return table
     return table.only(*(head for head in table.heads if head != "rows"))
+
+
+def markdown_group_table(groups: Groups) -> ShownTable:
+    """Show a line for each group with observed over expected events."""
+    brief = brief_group_table(groups).heads
+    return group_table(groups).only(*brief[:-1], RATIO, RATIO_BETWEEN, brief[-1])
+
+
+def _digits(groups: Groups) -> int:
+    """Digits after the point that show the tolerance, and the rarest event, with two digits."""
+    rates = [rate / 10 for g in groups for rate in (g.mean_prediction, g.base_rate) if rate > 0]
+    smallest = max(min([groups.tolerance, *rates]), 10.0**-MOST_DIGITS)
+    return max(4, 1 - math.floor(math.log10(smallest)))
+
+
+def _ratio_cells(ratio: Ratio) -> tuple[str, str]:
+    value, low, high = ratio.texts
+    return value, f"{low} and {high}"
+
+
+def ratio_table(groups: Groups, judged: RatioJudgement | None) -> ShownTable:
+    """Show events of every group beside those forecast, narrow enough for any terminal."""
+    heads = (groups.noun, "observed", "expected", RATIO, "between")
+    rows = [
+        (
+            group.label,
+            events_text(group.ratio.observed),
+            events_text(group.ratio.expected),
+            *_ratio_cells(group.ratio),
+        )
+        for group in groups
+    ]
+    if judged is None:
+        return ShownTable(heads, tuple(rows))
+    states = [verdict.state for _, verdict in judged.groups]
+    return ShownTable(
+        (*heads, "verdict"), tuple((*row, s) for row, s in zip(rows, states, strict=True))
+    )
 
 
 def brief_group_table(groups: Groups) -> ShownTable:

@@ -13,6 +13,7 @@ from calibrant.report.sentences import (
     at_once,
     cost_sentence,
     headline,
+    ratio_sentences,
     row_sentence,
     segment_verdict,
     set_sentence,
@@ -20,13 +21,13 @@ from calibrant.report.sentences import (
     where_sentence,
 )
 from calibrant.report.summary import HEADLINE, Summary
-from calibrant.report.tables import PERFECT, brief_group_table, measure_table
+from calibrant.report.tables import PERFECT, brief_group_table, measure_table, ratio_table
 from calibrant.words import chance_text, count_text, percent_text
 
 # A terminal shows so many groups or classes; the others are counted.
 MOST_GROUPS = 10
 # Findings that the first lines say already.
-SAID = {UNTOLD, "CAL010", "CAL011", "CAL046", "CAL047"}
+SAID = {UNTOLD, "CAL010", "CAL011", "CAL023", "CAL048", "CAL046", "CAL047"}
 
 
 def render_text(summary: Summary) -> str:
@@ -37,6 +38,7 @@ def render_text(summary: Summary) -> str:
         _measure_table,
         _class_table,
         _group_table,
+        _ratio_table,
         _segment_lines,
         _advice,
         _notes,
@@ -53,11 +55,12 @@ def _headline(summary: Summary) -> Iterator[str]:
         yield summary.classes.by_class.sentence
         yield set_sentence(summary.classes)
         yield row_sentence(summary.classes)
-    elif summary.verdict.ratio is not None:
-        yield summary.verdict.ratio.sentence
+    yield from ratio_sentences(summary)
     yield cost_sentence(summary)
     if summary.groups is not None:
         yield summary.groups.sentence
+        if summary.ratios is not None:
+            yield summary.ratios.sentence_of_groups
     if summary.watched is not None:
         yield f"Row by row in the order of time: {summary.watched.sentence}"
 
@@ -111,6 +114,12 @@ def _class_table(summary: Summary) -> Iterator[str]:
 def _group_table(summary: Summary) -> Iterator[str]:
     if summary.groups is not None:
         yield from _first_rows(summary.groups)
+
+
+def _ratio_table(summary: Summary) -> Iterator[str]:
+    if summary.groups is not None:
+        yield f"Observed over expected events (O/E). {at_once(summary.groups.confidence)}"
+        yield from ratio_table(summary.groups, summary.ratios).cut(0, MOST_GROUPS).text()
 
 
 def _first_rows(groups: Groups) -> Iterator[str]:

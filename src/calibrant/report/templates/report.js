@@ -6,20 +6,21 @@
   const alarm = document.getElementById("false-alarm");
   const miss = document.getElementById("miss");
   const shown = document.getElementById("threshold-shown");
-  const cost = document.getElementById("cost");
-  // Loss when the two costs add up to one, linear between the thresholds of the table.
-  const loss = (t) => {
+  // Losses when the two costs add up to one, linear between the thresholds of the table.
+  const at = (t, column) => {
     const n = curve.threshold.length;
-    if (t <= curve.threshold[0]) return curve.loss[0] * t / curve.threshold[0];
-    if (t >= curve.threshold[n - 1]) return curve.loss[n - 1] * (1 - t) / (1 - curve.threshold[n - 1]);
+    if (t <= curve.threshold[0]) return column[0] * t / curve.threshold[0];
+    if (t >= curve.threshold[n - 1]) return column[n - 1] * (1 - t) / (1 - curve.threshold[n - 1]);
     let i = 0;
     while (curve.threshold[i + 1] < t) i += 1;
     const share = (t - curve.threshold[i]) / (curve.threshold[i + 1] - curve.threshold[i]);
-    return curve.loss[i] * (1 - share) + curve.loss[i + 1] * share;
+    return column[i] * (1 - share) + column[i + 1] * share;
   };
   const show = (t, total) => {
     shown.textContent = t.toFixed(3);
-    cost.textContent = (total * loss(t)).toPrecision(3);
+    for (const [name, column] of [["cost", curve.loss], ["perfect", curve.perfect], ["most", curve.most]])
+      document.getElementById(name).textContent = (total * at(t, column)).toPrecision(3);
+    document.getElementById("chance").hidden = at(t, curve.loss) > at(t, curve.most);
   };
   slider.addEventListener("input", () => {
     const t = Number(slider.value);

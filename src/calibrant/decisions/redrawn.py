@@ -1,0 +1,89 @@
+"""Losses on redrawn outcomes: what perfect forecasts would seem to lose on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+import calibrant._kernels as kernels
+from calibrant.arrays import Floats
+from calibrant.decisions.losses import worst_value
+from calibrant.decisions.recalibration import Recalibration
+from calibrant.decisions.regret import regret_of
+from calibrant.decisions.tasks import DecisionTask
+from calibrant.joint import Joint
+
+# What forecasts on a threshold do, as in `fixed_decision_loss`.
+TIES = "worst"
+
+
+@dataclass(frozen=True, slots=True)
+class RedrawnLosses:
+    """Losses against isotonic recalibration, one entry per draw of outcomes."""
+
+    worst: Floats
+    """Most that any decision maker with payoffs in [0, 1] loses."""
+    at: Floats
+    """Loss by threshold, when both costs add up to one: one row per draw."""
+    task: Floats | None
+    """Loss in a task of one's own."""
+    surprise: Floats | None
+    """Payoff received in it less the payoff promised."""
+
+    @classmethod
+    def of(
+        cls,
+        joint: Joint,
+        charges: Iterable[Floats],
+        threshold: Floats,
+        task: DecisionTask | None = None,
+    ) -> RedrawnLosses:
+        """Measure every draw.
+
+        Parameters
+        ----------
+        joint : Joint
+            The rows.
+        charges : iterable of float array of shape (draws, levels)
+            Mass times residual of each level, for every draw of outcomes, in parts.
+        threshold : float array
+            Thresholds to read losses off, ascending.
+        task : DecisionTask, optional
+            A task of one's own.
+        """
+        worst, at, lost, surprise = [], [], [], []
+        slope = None if task is None else task.subgradient(joint.prediction)
+        for charge in (row for part in charges for row in part):
+            drawn = joint.with_positives(charge * joint.total + joint.weight * joint.prediction)
+            pools = _isotonic(drawn)
+            worst.append(worst_value(drawn, pools))
+            at.append(_losses_at(drawn, pools, threshold))
+            if task is not None:
+                lost.append(regret_of(drawn, task, TIES, pools))
+                surprise.append(float(charge @ slope))
+        return cls(
+            np.array(worst),
+            np.array(at),
+            None if task is None else np.array(lost),
+            None if task is None else np.array(surprise),
+        )
+
+
+def _isotonic(joint: Joint) -> Recalibration:
+    """Pool as `recalibrate` does, without the Joint of the pools, which takes longer."""
+    from scipy.optimize import isotonic_regression
+
+    fitted = isotonic_regression(joint.positives / joint.weight, weights=joint.weight)
+    weight, positives = (
+        np.add.reduceat(column, fitted.blocks[:-1]) for column in (joint.weight, joint.positives)
+    )
+    return Recalibration("isotonic", weight, positives, lambda: fitted.x)
+
+
+def _losses_at(joint: Joint, pools: Recalibration, threshold: Floats) -> Floats:
+    sides = kernels.losses_at(
+        joint.prediction, joint.weight, joint.positives, *pools.pools, threshold
+    )
+    return np.asarray(np.maximum(*sides) / joint.total)
