@@ -108,7 +108,7 @@ def _pooling_of(joint: Joint, pooling: AnyPooling) -> tuple[str, Pooling]:
             repr(pooling),
         )
     if not isinstance(pooling, Sequence) and np.ndim(pooling) == 0:
-        return f"{pooling} bins", uniform_bins(joint, pooling)  # type: ignore[arg-type]
+        return f"{pooling} bins", uniform_bins(joint, pooling)
     return f"{len(pooling) - 1} bins", bins_between(joint, pooling)  # type: ignore[arg-type]
 
 
