@@ -11,7 +11,10 @@ import pytest
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
+from calibrant.decisions import fixed_decision_loss
 from calibrant.errors import CalibrantError, InvalidForecastsError, InvalidOptionError
+from calibrant.groups import low_degree_multicalibration_error
+from calibrant.repair import Platt, choose
 
 Y = [0, 1, 1, 0]
 P = [0.1, 0.6, 0.9, 0.3]
@@ -54,7 +57,7 @@ def test_bad_input_is_refused_with_a_cure(measure, y_true, y_proba, message):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ([1, 1, -1, 1], "not negative, got 1 rows that are not, first row 2: -1"),
+        ([1, 1, -1, 1], "not negative, got 1 row where it is not, first row 2: -1"),
         ([0, 0, 0, 0], "positive, finite sum"),
         ([1, np.nan, 1, 1], "sample_weight.*missing"),
         ([1, np.inf, 1, 1], "finite"),
@@ -214,3 +217,32 @@ def test_clusters_that_are_no_labels_are_refused(label):
     clusters[2] = label
     with pytest.raises(InvalidForecastsError, match="clusters"):
         cal.calibration_test([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.8], clusters=clusters, draws=9)
+
+
+ODD = {
+    "a list of anything": lambda: Platt().fit([np.array(0.5), [[1], [2, 3]], None], [0, 1, 1]),
+    "a list of lists": lambda: Platt().fit([[[1], [2, 3]], 0.5, None], [0, 1, 1]),
+    "groups without rows": lambda: low_degree_multicalibration_error(
+        [0, 1], [0.2, 0.7], np.array(0.5)
+    ),
+    "edges of no shape": lambda: fixed_decision_loss(
+        [0, 1], [0.2, 0.7], task="brier", pooling=[0, [0.5], 1]
+    ),
+}
+
+
+@pytest.mark.parametrize("call", ODD.values(), ids=ODD)
+def test_odd_shapes_are_refused(call):
+    with pytest.raises(CalibrantError):
+        call()
+
+
+def test_numbers_without_a_shape_are_numbers():
+    y, p = [0, 1, 1, 0], [0.2, 0.3, 0.6, 0.5]
+    odd = Platt().fit([np.array(value) for value in p], y)
+    assert odd.transform(p).tolist() == Platt().fit(p, y).transform(p).tolist()
+
+
+def test_one_cluster_to_judge_by_leaves_forecasts_alone():
+    choice = choose([1, 1], [0.2, 0.3], clusters=[2, 1], time=["t0", "t1"], rng=0)
+    assert "Leave it alone" in str(choice)

@@ -189,6 +189,10 @@ def columns_of(by: object) -> dict[str, object]:
     if isinstance(by, Mapping):
         return {str(name): values for name, values in by.items()}
     if isinstance(by, np.ndarray):
+        if by.ndim not in {1, 2}:
+            raise InvalidForecastsError(
+                "by must have one column for each feature", f"an array of shape {by.shape}"
+            )
         table = by[:, np.newaxis] if by.ndim == 1 else by
         return {f"x{i}": column for i, column in enumerate(table.T)}
     from calibrant.data.frames import table_columns

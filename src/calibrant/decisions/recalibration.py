@@ -107,8 +107,8 @@ def _pooling_of(joint: Joint, pooling: AnyPooling) -> tuple[str, Pooling]:
             "pooling must be 'levels', 'isotonic', a number of bins, edges or a Pooling",
             repr(pooling),
         )
-    if np.ndim(pooling) == 0:
-        return f"{pooling} bins", uniform_bins(joint, pooling)  # type: ignore[arg-type]
+    if not isinstance(pooling, Sequence) and np.ndim(pooling) == 0:
+        return f"{pooling} bins", uniform_bins(joint, pooling)
     return f"{len(pooling) - 1} bins", bins_between(joint, pooling)  # type: ignore[arg-type]
 
 

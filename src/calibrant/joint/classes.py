@@ -305,6 +305,7 @@ def are_classes(y_true: object, y_proba: object, classes: object = None) -> bool
     shape = getattr(y_proba, "shape", None)
     if shape is None and isinstance(y_proba, Sequence) and len(y_proba):
         first = y_proba[0]
-        wide = hasattr(first, "__len__") and not isinstance(first, str | bytes)
+        alone = isinstance(first, np.ndarray) and first.ndim == 0
+        wide = isinstance(first, Sequence | np.ndarray) and not alone and not isinstance(first, str)
         shape = (len(y_proba), len(first)) if wide else (len(y_proba),)
     return shape is not None and len(shape) == 2 and int(shape[1]) > 2

@@ -128,6 +128,8 @@ def gain_of(units: Units, saved: Floats, confidence: float) -> Gain:
     cases = units.cases(units.prediction)
     total = float(units.weight.sum())
     mean = float(cases.total(saved)) / total
+    if cases.cluster is not None and not cases.cluster.max():
+        return Gain(mean, -np.inf, np.inf, np.inf)  # one cluster says nothing of others
     variance = float(cases.covariance((saved - mean)[:, np.newaxis])[0, 0])
     error = float(np.sqrt(variance)) / total
     reach = _reach(units, error, confidence)
