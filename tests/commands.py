@@ -12,6 +12,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -19,7 +21,10 @@ CALIBRANT = ("-c", "from calibrant.cli import main; main()")
 
 
 def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run `calibrant` with arguments, in a process of its own."""
+    """Run `calibrant` with arguments: in a fork, or with text to read in a process of its own."""
+    if stdin is None:
+        done = run_forked(*arguments)
+        return subprocess.CompletedProcess(arguments, done.code, done.stdout, done.stderr)
     return subprocess.run(
         [sys.executable, *CALIBRANT, *arguments],
         input=stdin,
@@ -39,7 +44,7 @@ class Ended:
 
 
 def run_forked(*arguments: str, fault: Callable[[], None] | None = None) -> Ended:
-    """Run `calibrant` in a fork of a process that has imported it, with something going wrong.
+    """Run `calibrant` in a fork of a process that has imported it, perhaps with a fault.
 
     Starting Python takes longer than most commands. The fault is called in the fork, by its name,
     when the standard streams are those of the command.
@@ -54,11 +59,33 @@ def start_forked(
     arguments: Sequence[str], folder: str, fault: Callable[[], None] | None = None
 ) -> BaseProcess:
     """Start `calibrant` in a fork; what it prints goes to files in a folder."""
+    _start_server()
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["commands", "warm"])
-    process = context.Process(target=_command, args=(arguments, folder, fault))
+    given = (arguments, dict(os.environ), folder, fault)
+    process = context.Process(target=_command, args=given)
     process.start()
     return process
+
+
+@cache
+def _start_server() -> None:
+    """Start the process that is forked, with everything imported.
+
+    It looks for modules where the environment says, not where this process would, and leaves out
+    in silence what it does not find.
+    """
+    multiprocessing.set_forkserver_preload(["commands", "warm"])
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(Path(__file__).parent), *filter(None, [before])]
+    )
+    try:
+        forkserver.ensure_running()
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
 
 
 def ended(process: BaseProcess, folder: str) -> Ended:
@@ -71,9 +98,11 @@ def ended(process: BaseProcess, folder: str) -> Ended:
     return Ended(process.exitcode, *texts)
 
 
-def _command(arguments, folder, fault):
+def _command(arguments, environment, folder, fault):
     from calibrant.cli import main
 
+    os.environ.clear()
+    os.environ.update(environment)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     for number, name in ((1, "stdout"), (2, "stderr")):

@@ -82,7 +82,7 @@ def best_with_turns(law) -> list[float]:
 def test_bounded_variation_mixes_the_best_patterns_of_turns(maker, turns):
     """For a price per turn some pattern of signs is best, so mixtures of two patterns are best
     for a given variation: the least concave curve above the values by number of turns."""
-    for law in laws(maker, 15, most=9):
+    for law in laws(maker, 6, most=8):
         by_turns = best_with_turns(law)
         size = len(by_turns)
         expected = by_turns[min(turns, size - 1)]

@@ -1,10 +1,12 @@
-"""Imports what commands use, for a process that is forked to run them. It must start no thread."""
+"""Imports what commands use, for a process that is forked to run them.
+
+It must start no thread, so DuckDB is left out.
+"""
 
 from __future__ import annotations
 
 import sys
 
-import duckdb
 import matplotlib.backends.backend_agg
 import matplotlib.backends.backend_svg
 import matplotlib.figure
@@ -28,7 +30,6 @@ from calibrant.cli import main as command_line
 __all__ = [
     "calibrant",
     "command_line",
-    "duckdb",
     "matplotlib",
     "narwhals",
     "numpy",

@@ -67,15 +67,18 @@ def test_missing_predictions_stay_missing_and_others_are_refused(fitted, tmp_pat
             apply_to_files(fitted, [rows], out)
 
 
-@pytest.mark.parametrize("end", ["parquet", "csv", "jsonl"])
-@pytest.mark.parametrize("name", ["VennAbers", "Isotonic", "Platt"])
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("VennAbers", "parquet"), ("Isotonic", "parquet"), ("Platt", "parquet"),
+     ("Isotonic", "csv"), ("Platt", "jsonl")],
+)  # fmt: skip
 def test_rows_stay_in_order_though_several_threads_read_them(name, end, tmp_path):
     rows, out = tmp_path / f"rows.{end}", tmp_path / f"out.{end}"
-    made = "select range as id, (range * 0.618033988749) % 1 as prediction from range(600000)"
+    made = "select range as id, (range * 0.618033988749) % 1 as prediction from range(300000)"
     duckdb.execute(f"copy ({made}) to '{rows}'")
-    assert apply_to_files(FITTED[name], [rows], out).rows == 600_000
+    assert apply_to_files(FITTED[name], [rows], out).rows == 300_000
     found = duckdb.sql(f"select * from '{out}'").fetchnumpy()  # noqa: S608
-    assert (found["id"] == np.arange(600_000)).all()
+    assert (found["id"] == np.arange(300_000)).all()
     expected = FITTED[name].transform(found["prediction"])
     assert np.abs(found["recalibrated"] - expected).max() <= 1e-12
 

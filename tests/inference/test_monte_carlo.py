@@ -206,7 +206,7 @@ def test_clusters_need_rows_and_a_measure_of_charges():
         cal.calibration_test(cal.Joint.from_samples([0, 1], [0.1, 0.2]), clusters=[1, 2])
     with pytest.raises(cal.errors.InferenceRefusedError, match="use the smooth error"):
         cal.calibration_test(
-            [0, 1], [0.1, 0.2], clusters=[1, 2], measure=cal.kernel_smoothed_calibration_error
+            [0, 1], [0.1, 0.2], clusters=[1, 2], measure=cal.upper_distance_to_calibration
         )
 
 

@@ -11,6 +11,7 @@ import inspect
 import json
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from itertools import product
 
@@ -175,6 +176,12 @@ def called(room, name, beside, rows, classes):
             return str(error)
 
 
+@cache
+def plain_facts(room, name, beside, classes):
+    """What is said of the rows as they stand."""
+    return facts(called(room, name, beside, ROWS, classes))
+
+
 def facts(thing):
     """What a result says, as plain data."""
     if isinstance(thing, cal.Audit):
@@ -223,9 +230,8 @@ def same(first, second, path):
 
 @pytest.mark.parametrize(("room", "name", "beside", "classes"), list(functions()))
 def test_permuted_rows_give_the_same_answer(room, name, beside, classes):
-    first = facts(called(room, name, beside, ROWS, classes))
-    for seed in (1, 2):
-        same(first, facts(called(room, name, beside, permuted(seed), classes)), name)
+    first = plain_facts(room, name, beside, classes)
+    same(first, facts(called(room, name, beside, permuted(1), classes)), name)
 
 
 def estimators():
@@ -284,7 +290,7 @@ CONTAINERS = {
 
 @pytest.mark.parametrize(("room", "name", "beside", "classes"), list(functions([()])))
 def test_the_container_changes_nothing(room, name, beside, classes):
-    first = facts(called(room, name, beside, ROWS, classes))
+    first = plain_facts(room, name, beside, classes)
     for container in CONTAINERS.values():
         held = {key: container(ROWS[key]) for key in ("y", "p", "q", "label", "weight")}
         same(first, facts(called(room, name, beside, ROWS | held, classes)), name)

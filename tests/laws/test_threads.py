@@ -96,8 +96,8 @@ def test_pages_drawn_in_threads_are_the_page_drawn_alone(hasty):
     audit = cal.audit(*sample(400), draws=99)
     before = dict(mpl.rcParams)
     alone = audit.to_html()
-    with ThreadPoolExecutor(6) as pool:
-        pages = list(pool.map(lambda _: audit.to_html(), range(12)))
+    with ThreadPoolExecutor(4) as pool:
+        pages = list(pool.map(lambda _: audit.to_html(), range(4)))
     assert set(pages) == {alone}
     assert dict(mpl.rcParams) == before
 
@@ -114,7 +114,7 @@ def test_pictures_of_the_user_keep_the_settings_of_the_user(hasty):
     drawer.start()
     try:
         with mpl.rc_context({"axes.edgecolor": "#123456", "axes.spines.top": True}):
-            for _ in range(200):
+            for _ in range(60):
                 axes = Figure().add_subplot()
                 assert axes.spines["top"].get_visible()
                 assert mpl.colors.to_hex(axes.spines["top"].get_edgecolor()) == "#123456"

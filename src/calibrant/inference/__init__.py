@@ -66,6 +66,7 @@ from calibrant.inference.verdicts import (
     Verdict,
     default_tolerance,
     find_verdict as find_verdict,
+    range_text as range_text,
     verdict,
 )
 

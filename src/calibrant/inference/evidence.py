@@ -169,7 +169,7 @@ class Evidence:
             checked = checked.where(kept)
             labels = None if labels is None else labels[kept]
         used = evidence.joint
-        level = _level_of(checked.prediction, used)
+        level = level_of(checked.prediction, used)
         grouped = None if labels is None else Clusters.of_rows(checked, used, level, labels)
         weight = np.ones(level.size) if checked.weight is None else checked.weight
         outcome = np.asarray(checked.outcome, dtype=np.float64)
@@ -365,10 +365,10 @@ def _coins_of_levels(given: Joint, joint: Joint) -> Coins | None:
     rows, ones = given.rows.astype(np.int64), np.rint(given.positives / each)
     if joint is given:
         return Coins(np.arange(len(given)), each, rows, ones)
-    return Coins.grouped(_level_of(given.prediction, joint), each, rows, ones)
+    return Coins.grouped(level_of(given.prediction, joint), each, rows, ones)
 
 
-def _level_of(prediction: Floats, joint: Joint) -> npt.NDArray[np.intp]:
+def level_of(prediction: Floats, joint: Joint) -> npt.NDArray[np.intp]:
     """Index of the level, or of the cell, of each prediction."""
     if joint.resolution is None:
         return np.searchsorted(joint.prediction, prediction)

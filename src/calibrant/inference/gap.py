@@ -11,6 +11,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import ConfidenceInterval, cautions_of
+from calibrant.inference.outlook import SquaredGaps
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
@@ -150,12 +151,15 @@ def gap_interval(
     """Interval of the typical gap, from noise of the gaps drawn before (one row a draw)."""
     level = 1 - confidence
     wide = evidence.widening(level)
+    low, high = 0.0, 1.0
     if np.isfinite(wide):
-        fits = _chances(ranges.squared, noise * wide)
-        low = _smallest_root(lambda gap: fits(gap) <= 1 - level / 2)
-        high = _smallest_root(lambda gap: fits(gap) <= level / 2)
-    else:
-        low, high = 0.0, 1.0
+        shown = SquaredGaps.of(noise * wide)
+
+        def less(gap: float) -> float:
+            return float(np.mean(shown.at(np.array([gap])) <= ranges.squared))
+
+        low = _smallest_root(lambda gap: less(gap) <= 1 - level / 2)
+        high = _smallest_root(lambda gap: less(gap) <= level / 2)
     value = ranges.value
     return ConfidenceInterval(
         NAME,
@@ -167,18 +171,6 @@ def gap_interval(
         "multiplier",
         tuple(cautions_of(evidence)),
     )
-
-
-def _chances(squared: float, noise: Floats) -> Callable[[float], float]:
-    """Share of samples that would show less than this squared gap, as a function of the truth."""
-    along = np.linalg.eigh(noise.T @ noise)[1][:, -1]
-    linear, square = 2 * noise @ along, (noise**2).sum(axis=1)
-    square -= square.mean()
-
-    def chance(gap: float) -> float:
-        return float(np.mean(gap**2 + gap * linear + square <= squared))
-
-    return chance
 
 
 def _smallest_root(holds: Callable[[float], bool]) -> float:

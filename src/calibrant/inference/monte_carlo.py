@@ -123,8 +123,8 @@ def calibration_test(
     is then exact: at most a share a of calibrated samples gets a p-value of a or less, for every
     sample size and any weights. With more than 4096 levels statistic and redraws use predictions
     rounded to 4096 cells, which errs on the safe side. `exact` is False for a Joint whose levels
-    mix weights (and for more than about 33 000 rows of different weights): their sums are drawn
-    as those of fewer rows of equal weight, with the exact mean and variance. It is False with
+    mix weights (and for more than about 33 000 rows of different weights): their events
+    are drawn with inverse Gaussian weights of the exact mean and variance. It is False with
     clusters: dependence within a cluster is unknown, so the residuals of each cluster are kept and
     their sign is flipped at random, which needs many clusters (`clusters` below 30 is too few to
     rely on).

@@ -10,13 +10,14 @@ from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges, gap_interval
 from calibrant.inference.interval import ConfidenceInterval, find_interval, multiplier_interval
 from calibrant.inference.monte_carlo import CalibrationTest, beside, run_test
+from calibrant.inference.outlook import rows_to_settle, rows_to_settle_gap
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.regions import Region
-from calibrant.words import chance_text, count_text, percent_text
+from calibrant.words import capital, chance_text, count_text, percent_text, thousands_text
 
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
 # The default tolerance is this much, or this share of the rarer outcome if that is less.
@@ -28,10 +29,6 @@ GAP_TOLERANCE = 2.0
 RARE = 0.1
 # A p-value up to this is called detectable.
 DETECTABLE = 0.05
-# A gap that is this small beside the half-width would take more rows than anybody can have.
-HOPELESS = 1e-9
-# An error this close to the tolerance (as a share of it) is not settled by any number of rows.
-TOO_CLOSE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +43,8 @@ class Gap:
     """Ranges of forecasts that it is the mean over."""
     worst: Region
     """The range that is most clearly off."""
+    rows_needed: tuple[int, int] | None = None
+    """As that of the verdict, for the gap alone."""
 
     @property
     def state(self) -> str:
@@ -71,9 +70,9 @@ class Verdict:
     test: CalibrationTest
     """The forecasts beside what a perfect forecaster would have scored."""
     rows: int
-    rows_needed: int | None
-    """Rows in all that would probably settle an undecided case; None if decided, or if the error
-    is too close to the tolerance for any number of rows."""
+    rows_needed: tuple[int, int] | None
+    """Fresh rows that would settle an undecided case, as likely as not and very probably; None if
+    it is decided, or if the error is too close to the tolerance for any number of rows."""
     ratio: Ratio | None
     """Observed over expected events of the rarer outcome, when its share is below 0.1."""
 
@@ -163,7 +162,7 @@ class Verdict:
             return ""
         if self.rows_needed is None:
             return "The error is so close to the tolerance that more rows may not settle it."
-        return f"About {count_text(self.rows_needed, 'row')} would probably settle it."
+        return f"{capital(range_text(self.rows_needed))} would probably settle it."
 
     def __str__(self) -> str:
         return self.sentence
@@ -260,11 +259,27 @@ def find_verdict(evidence: Evidence, statistic: Statistic, settings: Settings) -
     ratio = None
     if min(joint.base_rate, 1 - joint.base_rate) < RARE:
         ratio = find_ratio(evidence, settings.confidence, swapped=joint.base_rate > 0.5)
-    needed = None
     found = Verdict(interval, allowed, gap, test, joint.row_count, None, ratio)
-    if found.state == UNDECIDED:
-        needed = _rows_that_settle(joint.row_count, interval, found.noise_floor, allowed)
-    return replace(found, rows_needed=needed)
+    if found.state != UNDECIDED:
+        return found
+    return replace(found, rows_needed=_rows_needed(found, evidence, statistic, settings))
+
+
+def _rows_needed(
+    found: Verdict, evidence: Evidence, statistic: Statistic, settings: Settings
+) -> tuple[int, int] | None:
+    """Rows that would settle whatever is undecided: error, gap or both."""
+    open_ones = []
+    if found.error_state == UNDECIDED:
+        error = found.interval
+        open_ones.append(rows_to_settle(evidence, statistic, error, found.tolerance, settings.rng))
+    if found.gap is not None and found.gap.state == UNDECIDED:
+        open_ones.append(found.gap.rows_needed)
+    known = [rows for rows in open_ones if rows is not None]
+    if len(known) < len(open_ones):
+        return None
+    few, many = np.max(known, axis=0)
+    return int(few), int(many)
 
 
 def _error_and_gap(
@@ -281,7 +296,20 @@ def _error_and_gap(
     allowed = settings.gap_tolerance
     if allowed is None:
         allowed = min(1.0, GAP_TOLERANCE * (settings.tolerance or 0.0))
-    return error, Gap(gap, allowed, ranges.mass.size, ranges.worst(evidence.joint))
+    needed = None
+    if state_of(gap.low, gap.high, allowed) == UNDECIDED:
+        wide = np.concatenate(noise) * evidence.widening(1 - confidence)
+        rows = evidence.given.row_count
+        needed = rows_to_settle_gap(rows, ranges.squared, wide, allowed, confidence)
+    return error, Gap(gap, allowed, ranges.mass.size, ranges.worst(evidence.joint), needed)
+
+
+def range_text(rows: tuple[int, int]) -> str:
+    """Write a range of numbers of rows."""
+    few, many = rows
+    if few == many:
+        return f"about {count_text(many, 'row')}"
+    return f"between {thousands_text(few)} and {count_text(many, 'row')}"
 
 
 def side_sentence(what: str, interval: ConfidenceInterval, tolerance: float) -> str:
@@ -329,30 +357,6 @@ def default_tolerance(joint: Joint) -> float:
     if rarer <= 0:
         rarer = 1 / (joint.row_count + 2)
     return min(LARGEST_TOLERANCE, TOLERATED_SHARE * rarer)
-
-
-def _rows_that_settle(
-    rows: int, interval: ConfidenceInterval, noise_floor: float, tolerance: float
-) -> int | None:
-    """Rows at which the interval will probably lie on one side of the tolerance.
-
-    Half-width and noise floor shrink with the root of the rows; what exceeds the noise floor is
-    taken for the error that stays.
-    """
-    stays = max(0.0, interval.value - noise_floor)
-    gap = abs(stays - tolerance)
-    if gap < TOO_CLOSE * tolerance:
-        return None
-    reach = interval.half_width + (noise_floor if stays < tolerance else 0.0)
-    if gap < HOPELESS * reach:
-        return None
-    return two_digits(max(rows, rows * (reach / gap) ** 2))
-
-
-def two_digits(rows: float) -> int:
-    """Round a number of rows up to two digits: more would promise too much."""
-    step: int = 10 ** max(0, int(np.floor(np.log10(rows))) - 1)
-    return int(np.ceil(rows / step)) * step
 
 
 def rounded_up(value: float) -> str:

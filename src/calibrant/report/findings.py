@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, RARE
+from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, RARE, range_text
 from calibrant.repair import Choice
 from calibrant.report.sections import ClassSection
 from calibrant.report.sentences import row_sentence, set_sentence, verdict_sentence
@@ -73,7 +73,7 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
         yield Finding(TRUSTED, PASSED, verdict_sentence(summary), trust)
     else:
         needed = verdict.rows_needed
-        more = "" if needed is None else f": about {count_text(needed, 'row')} in all"
+        more = "" if needed is None else f": {range_text(needed)} in all"
         yield Finding(UNTOLD, NOTE, verdict_sentence(summary), f"collect more rows{more}")
 
 
