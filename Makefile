@@ -37,8 +37,8 @@ lint: $(VENV)/developing
 	$(BIN)/mypy
 
 slow: $(VENV)/developing ## Size of tests by simulation, and laws on many more examples
-	$(BIN)/python -m pytest -n 2 -m slow
-	EXAMPLES=400 $(BIN)/python -m pytest $(WORKERS) -m 'hypothesis and not slow'
+	EXAMPLES=400 $(BIN)/python -m pytest -n 2 -m slow
+	EXAMPLES=400 $(BIN)/python -m pytest $(WORKERS)
 
 bench: $(VENV)/developing ## Speed and memory beside a sort, answers asserted
 	$(BIN)/python benchmarks/run.py $(BENCH)

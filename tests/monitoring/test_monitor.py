@@ -315,14 +315,14 @@ def test_a_long_stream_of_errors_stays_finite():
 def test_looking_behind_a_stuck_row_takes_no_time():
     monitor = cal.CalibrationMonitor()
     monitor.expect("stuck", 0.5, due=0)
-    for k in range(20_000):
+    for k in range(5_000):
         monitor.expect(k, 0.5, due=k + 1)
         monitor.resolve(k, k % 2)
-    start = time.perf_counter()
-    for now in range(20_000):
+    start = time.process_time()
+    for now in range(5_000):
         assert monitor.advance(now) == 0
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 0.5
     monitor.resolve("stuck", None)
     monitor.expect("stuck", 0.5, due=30_000)
-    assert monitor.advance(now=20_000) == 20_000
+    assert monitor.advance(now=5_000) == 5_000
     assert monitor.waiting == ["stuck"]
