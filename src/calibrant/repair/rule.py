@@ -154,7 +154,7 @@ def gain_after_choice(units: Units, saved: Floats, alone: Gain, confidence: floa
     Notes
     -----
     The interval is for the gain of the map that is returned, which all rows chose and taught. So
-    its upper end reaches from the larger of both gains. Its lower end reaches up to the root of two
+    its upper end reaches from the larger of both gains. Both ends reach up to the root of two
     farther than the standard error, as far as the choice was close: the sample that made a map look
     good has also taught it (Bates, Hastie, Tibshirani 2023, Cross-validation: what does it
     estimate, JASA 119). Simulated in tests/promises.py.
@@ -163,8 +163,9 @@ def gain_after_choice(units: Units, saved: Floats, alone: Gain, confidence: floa
     error = max(found.standard_error, alone.standard_error)
     reach = _reach(units, error, confidence)
     close = min(1.0, 2 * alone.standard_error / alone.value)
-    low = found.value - reach * float(np.sqrt(1 + close**2))
-    return Gain(found.value, low, max(found.value, alone.value) + reach, error)
+    reach *= float(np.sqrt(1 + close**2))
+    high = max(found.value, alone.value) + reach
+    return Gain(found.value, found.value - reach, high, error)
 
 
 def surprises_needed(units: Units) -> float:
