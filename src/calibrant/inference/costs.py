@@ -35,8 +35,9 @@ POOLING = "isotonic"
 THRESHOLDS = 200
 # Outcomes are redrawn so often, on so many cells of equal weight: isotonic pools are far wider.
 DRAWS, CELLS = 199, 2**10
-# Rows in clusters are redrawn one by one: at most about so many of them in all, in this many draws.
-MOST_DRAWN, FEWEST_DRAWS = 2**25, 39
+# Rows in clusters, or of different weights, are redrawn one by one: about so many in all. Of more,
+# clusters are drawn less often, and weights by the cell.
+MOST_DRAWN, FEWEST_DRAWS = 2**23, 39
 # Share of the redraws that stay below what is called chance.
 CHANCE = 0.95
 
@@ -141,7 +142,8 @@ def _coarse(evidence: Evidence, draws: int) -> Evidence:
         return evidence
     pooling = quantile_bins(given, CELLS)
     pooled = Evidence.of_joint(pooling.joint)
-    if clusters is None and (pooled.coins is not None or not evidence.exact(draws)):
+    one_by_one = evidence.exact(draws) and given.row_count * draws <= MOST_DRAWN
+    if clusters is None and (pooled.coins is not None or not one_by_one):
         return pooled
     if rows is None:
         weight, count, ones = given.weight / given.rows, given.rows, given.positives
