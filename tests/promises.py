@@ -23,8 +23,8 @@ from calibrant.inference.clusters import clustered_noise_floors
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges
 from calibrant.inference.interval import find_interval
-from calibrant.inference.outlook import rows_to_settle
 from calibrant.inference.ratio import find_ratio
+from calibrant.inference.rows_to_settle import rows_to_settle
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.measures.kernel_smoothed import NARROWEST_CURVE, smoothed_bias

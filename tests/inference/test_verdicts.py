@@ -10,8 +10,8 @@ from scipy.special import expit, logit
 import calibrant as cal
 from calibrant.inference import default_tolerance
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.outlook import two_digits
 from calibrant.inference.ratio import find_ratio
+from calibrant.inference.rows_to_settle import two_digits
 from calibrant.inference.verdicts import rounded_down, rounded_up
 
 

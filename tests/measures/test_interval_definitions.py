@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 import calibrant._kernels as kernels
-from calibrant.measures.interval import LevelRuns, best_partition
+from calibrant.measures.interval_error import LevelRuns, best_partition
 from oracles import distances as by_definition
 from oracles.strategies import MAKERS, joint_of, laws
 
@@ -46,10 +46,10 @@ def test_cheapest_runs_of_every_width(maker):
 def test_certified_search_brackets_the_exact_minimum(maker, monkeypatch):
     rng = np.random.default_rng(93)
     joint = joint_of(maker(rng, 600))
-    monkeypatch.setattr("calibrant.measures.interval.FEW", 10**6)
+    monkeypatch.setattr("calibrant.measures.interval_error.FEW", 10**6)
     exact = best_partition(joint, 1.0)
     assert exact.low == pytest.approx(exact.value, abs=1e-12)
-    monkeypatch.setattr("calibrant.measures.interval.FEW", 0)
+    monkeypatch.setattr("calibrant.measures.interval_error.FEW", 0)
     for tolerance in (1e-2, 1e-3, 1e-4):
         found = best_partition(joint, tolerance)
         assert found.low - 1e-12 <= exact.value <= found.value + 1e-12

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import calibrant as cal
-from calibrant.monitoring.betting import EDGES
+from calibrant.monitoring.alarms import EDGES
 from oracles.definition_of_bets import cell_of, evidence_of, evidence_path, parts_and_detector
 from oracles.strategies import universal
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.monitoring.betting import KIND, PART, SIZE
+from calibrant.monitoring.alarms import KIND, PART, SIZE
 
 HALF = Fraction(1, 2)
 

@@ -14,7 +14,7 @@ from calibrant.decisions import as_score
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from calibrant.repair import Isotonic, Platt, VennAbers, choose
 from calibrant.repair.folds import Split, split_counts, split_rows, units_of
-from calibrant.repair.nesting import cross_fitted, nested
+from calibrant.repair.nested_choice import cross_fitted, nested
 from calibrant.repair.registry import candidates_of
 from calibrant.repair.report_text import choice_text
 
@@ -314,7 +314,7 @@ def test_certain_forecasts_that_failed_have_one_score_everywhere(forecast):
 
 
 def test_a_score_that_stays_infinite_gains_nothing_to_tell():
-    from calibrant.repair.rule import Gain
+    from calibrant.repair.choice_rule import Gain
 
     gain = Gain(1.0, 0.5, 1.5, 0.1)
     assert gain.told(2.0, 1.0) is gain

@@ -16,7 +16,7 @@ from calibrant.groups import (
 )
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.settings import Settings
-from calibrant.inference.simultaneous import cells_for
+from calibrant.inference.simultaneous_verdicts import cells_for
 from calibrant.inference.statistic import Statistic
 
 pytestmark = [

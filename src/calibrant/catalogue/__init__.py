@@ -1,9 +1,9 @@
 """The only description of each measure; laws, command line, report and docs read it."""
 
-from calibrant.catalogue.classes import CLASS_MEASURES
-from calibrant.catalogue.joints import MEASURES_OF_A_JOINT
+from calibrant.catalogue.class_measures import CLASS_MEASURES
 from calibrant.catalogue.measure import DOMAINS, Batch, Domain, Measure
-from calibrant.catalogue.rows import ROW_MEASURES
+from calibrant.catalogue.row_and_group_measures import ROW_MEASURES
+from calibrant.catalogue.two_outcome_measures import MEASURES_OF_A_JOINT
 from calibrant.errors import InvalidOptionError
 
 __all__ = ["CATALOGUE", "DOMAINS", "JOINT_MEASURES", "Batch", "Domain", "Measure", "find_measure"]

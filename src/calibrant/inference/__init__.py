@@ -43,7 +43,7 @@ from calibrant.inference.ratio_verdicts import (
     RatioVerdict as RatioVerdict,
 )
 from calibrant.inference.settings import Settings as Settings
-from calibrant.inference.simultaneous import (
+from calibrant.inference.simultaneous_verdicts import (
     DRAWS_FOR_A_FLOOR as DRAWS_FOR_A_FLOOR,
     Evidences as Evidences,
     Group as Group,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import ConfidenceInterval, cautions_of
-from calibrant.inference.outlook import SquaredGaps
+from calibrant.inference.rows_to_settle import SquaredGaps
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.members import SHAPE, SLOPE
+from calibrant.inference.slope_and_shape import SHAPE, SLOPE
 from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint
 from calibrant.joint.draws import draw_positives

@@ -11,7 +11,7 @@ from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import find_interval
-from calibrant.inference.outlook import MOST_ROWS, TOO_CLOSE, two_digits
+from calibrant.inference.rows_to_settle import MOST_ROWS, TOO_CLOSE, two_digits
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, UNDECIDED

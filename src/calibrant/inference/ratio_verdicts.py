@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 
 from calibrant.inference.ratio import Ratio
-from calibrant.inference.simultaneous import Groups
+from calibrant.inference.simultaneous_verdicts import Groups
 from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, UNDECIDED
 from calibrant.options import check_positive
 from calibrant.words import count_text, percent_text

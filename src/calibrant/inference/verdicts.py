@@ -10,8 +10,8 @@ from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges, gap_interval
 from calibrant.inference.interval import ConfidenceInterval, find_interval, multiplier_interval
 from calibrant.inference.monte_carlo import CalibrationTest, beside, run_test
-from calibrant.inference.outlook import rows_to_settle, rows_to_settle_gap
 from calibrant.inference.ratio import Ratio, find_ratio
+from calibrant.inference.rows_to_settle import rows_to_settle, rows_to_settle_gap
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint

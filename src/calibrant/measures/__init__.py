@@ -4,7 +4,7 @@ from calibrant.measures.binned import binned_calibration_error
 from calibrant.measures.bracket import DistanceBracket, distance_bracket
 from calibrant.measures.cutoff import cutoff_calibration_error
 from calibrant.measures.expected import expected_calibration_error
-from calibrant.measures.interval import interval_calibration_error
+from calibrant.measures.interval_error import interval_calibration_error
 from calibrant.measures.kernel import kernel_calibration_error
 from calibrant.measures.kernel_smoothed import (
     kernel_smoothed_calibration_error,

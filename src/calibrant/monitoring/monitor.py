@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from calibrant.errors import InvalidOptionError, InvalidStateError
-from calibrant.monitoring.betting import Bets, witness_of
+from calibrant.monitoring.alarms import Bets, witness_of
 from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, one_per_cluster
 from calibrant.monitoring.single_outcomes import read_coins
 from calibrant.monitoring.waiting import Key, WaitingRoom

@@ -2,6 +2,13 @@
 
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.choice import Choice, choose, choose_among as choose_among
+from calibrant.repair.choice_rule import (
+    CLEARLY_PATCHED as CLEARLY_PATCHED,
+    Gain as Gain,
+    gain_of as gain_of,
+    is_clear as is_clear,
+    row_luck as row_luck,
+)
 from calibrant.repair.classes import ClassWiseIsotonic, Dirichlet, VectorScaling
 from calibrant.repair.estimator import Estimator as Estimator
 from calibrant.repair.files import apply_to_files as apply_to_files, check_output as check_output
@@ -38,13 +45,6 @@ from calibrant.repair.quoting import Dialect as Dialect, dialect_of as dialect_o
 from calibrant.repair.registry import CLASS_MAPS, MAPS, load, untaught as untaught
 from calibrant.repair.report_text import choice_text as choice_text
 from calibrant.repair.row_losses import losses as losses, mean_loss as mean_loss
-from calibrant.repair.rule import (
-    CLEARLY_PATCHED as CLEARLY_PATCHED,
-    Gain as Gain,
-    gain_of as gain_of,
-    is_clear as is_clear,
-    row_luck as row_luck,
-)
 from calibrant.repair.sql import group_columns as group_columns, output_names as output_names
 
 __all__ = [

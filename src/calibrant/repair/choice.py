@@ -22,13 +22,13 @@ from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair.base import RecalibrationMap, refuse_pos_label
+from calibrant.repair.choice_rule import LEAVE, Gain, gain_after_choice
 from calibrant.repair.folds import Split, Units, read_class_units, read_units
 from calibrant.repair.judgement import Judgement, failure_text, judge, plain_table
-from calibrant.repair.nesting import can_nest, chosen_by, cross_fitted, nested
+from calibrant.repair.nested_choice import can_nest, chosen_by, cross_fitted, nested
 from calibrant.repair.parametric import Identity
 from calibrant.repair.registry import candidates_of, untaught
 from calibrant.repair.row_losses import losses, mean_loss, read_score
-from calibrant.repair.rule import LEAVE, Gain, gain_after_choice
 
 
 @dataclass(frozen=True, kw_only=True)

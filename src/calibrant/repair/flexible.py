@@ -10,7 +10,7 @@ import calibrant._kernels as kernels
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidStateError
 from calibrant.joint import Joint
-from calibrant.measures.interval import best_partition
+from calibrant.measures.interval_error import best_partition
 from calibrant.measures.kernel_smoothed import (
     NARROWEST_CURVE,
     kernel_smoothed_calibration_error,

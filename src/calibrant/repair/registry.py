@@ -9,13 +9,13 @@ from typing import Any
 from calibrant.errors import InvalidOptionError, InvalidStateError
 from calibrant.options import shown
 from calibrant.repair.base import SCHEMA, RecalibrationMap
+from calibrant.repair.choice_rule import surprises_needed
 from calibrant.repair.classes import MOST_CLASSES, ClassWiseIsotonic, Dirichlet, VectorScaling
 from calibrant.repair.flexible import Histogram, Isotonic, Smooth, VennAbers
 from calibrant.repair.folds import Units
 from calibrant.repair.group_map import GroupMap, least_from
 from calibrant.repair.parametric import Beta, Identity, Platt, PriorShift, Temperature
 from calibrant.repair.patches import Patches
-from calibrant.repair.rule import surprises_needed
 from calibrant.stored import Stored, load_json
 
 _ALL: tuple[type[RecalibrationMap], ...] = (

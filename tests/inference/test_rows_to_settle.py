@@ -9,7 +9,7 @@ import calibrant as cal
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import ConfidenceInterval, find_interval
-from calibrant.inference.outlook import rows_to_settle
+from calibrant.inference.rows_to_settle import rows_to_settle
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Rows

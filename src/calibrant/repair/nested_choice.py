@@ -10,9 +10,9 @@ import numpy as np
 from calibrant.arrays import Flags, Floats, Indices
 from calibrant.decisions import Score
 from calibrant.repair.base import RecalibrationMap
+from calibrant.repair.choice_rule import LEAVE, Decision, decide, row_luck
 from calibrant.repair.folds import Units
 from calibrant.repair.row_losses import losses
-from calibrant.repair.rule import LEAVE, Decision, decide, row_luck
 
 Candidates = dict[str, RecalibrationMap]
 # The choice is repeated without each of so many blocks of folds, whatever the number of folds.

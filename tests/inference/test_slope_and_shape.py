@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from calibrant.inference.members import shape_gains, slope_scores
+from calibrant.inference.slope_and_shape import shape_gains, slope_scores
 from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
 
