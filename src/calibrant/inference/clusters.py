@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from calibrant.inference.evidence import Clusters, Coins, Evidence
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.monte_carlo import MOST_NUMBERS
 from calibrant.inference.statistic import Statistic
 
@@ -17,15 +16,7 @@ def on_exact_levels(evidence: Evidence) -> Evidence:
     joint, rows = evidence.given, evidence.rows
     if joint is evidence.joint or rows is None or evidence.clusters is None:
         return evidence
-    level = np.searchsorted(joint.prediction, rows.prediction)
-    weight = np.ones(level.size) if rows.weight is None else rows.weight
-    outcome = np.asarray(rows.outcome, dtype=np.float64)
-    return replace(
-        evidence,
-        joint=joint,
-        coins=Coins.grouped(level, weight, np.ones(level.size, np.int64), outcome),
-        clusters=Clusters.of_rows(rows, joint, level, evidence.clusters.code),
-    )
+    return evidence.drawn_on(joint, np.searchsorted(joint.prediction, rows.prediction))
 
 
 def clustered_noise_floors(

@@ -21,7 +21,7 @@ from calibrant.decisions import (
     promised_and_received,
     score_decomposition,
 )
-from calibrant.inference.evidence import Clusters, Coins, Evidence
+from calibrant.inference.evidence import Coins, Evidence
 from calibrant.inference.monte_carlo import CalibrationTest
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import charges_of
@@ -145,18 +145,14 @@ def _coarse(evidence: Evidence, draws: int) -> Evidence:
     one_by_one = evidence.exact(draws) and given.row_count * draws <= MOST_DRAWN
     if clusters is None and (pooled.coins is not None or not one_by_one):
         return pooled
-    if rows is None:
-        weight, count, ones = given.weight / given.rows, given.rows, given.positives
-        prediction, ones = given.prediction, np.rint(ones / weight)
-    else:
-        prediction, ones = rows.prediction, np.asarray(rows.outcome, dtype=np.float64)
-        count = np.ones(ones.size)
-        weight = count if rows.weight is None else rows.weight
+    prediction = given.prediction if rows is None else rows.prediction
     place = np.searchsorted(pooling.occupied, pooling.pool_of(prediction))
-    coins = Coins.grouped(place, weight, count.astype(np.int64), ones)
-    if clusters is not None and rows is not None:
-        clusters = Clusters.of_rows(rows, pooling.joint, place, clusters.code)
-    return Evidence(pooling.joint, pooling.joint, coins, clusters, rows)
+    if rows is not None:
+        return replace(evidence.drawn_on(pooling.joint, place), given=pooling.joint)
+    weight = given.weight / given.rows
+    ones = np.rint(given.positives / weight)
+    coins = Coins.grouped(place, weight, given.rows.astype(np.int64), ones)
+    return Evidence(pooling.joint, pooling.joint, coins, None)
 
 
 def _benefit(joint: Joint) -> NetBenefit:

@@ -168,13 +168,24 @@ class Evidence:
             kept = checked.weight > 0
             checked = checked.where(kept)
             labels = None if labels is None else labels[kept]
-        used = evidence.joint
-        level = level_of(checked.prediction, used)
-        grouped = None if labels is None else Clusters.of_rows(checked, used, level, labels)
-        weight = np.ones(level.size) if checked.weight is None else checked.weight
-        outcome = np.asarray(checked.outcome, dtype=np.float64)
+        level = level_of(checked.prediction, evidence.joint)
+        return cls._of_levels(given, evidence.joint, checked, level, labels)
+
+    @classmethod
+    def _of_levels(
+        cls, given: Joint, joint: Joint, rows: Rows, level: npt.NDArray[np.intp], labels: Any
+    ) -> Evidence:
+        weight = np.ones(level.size) if rows.weight is None else rows.weight
+        outcome = np.asarray(rows.outcome, dtype=np.float64)
         coins = Coins.grouped(level, weight, np.ones(level.size, np.int64), outcome)
-        return cls(given, used, coins, grouped, checked)
+        clusters = None if labels is None else Clusters.of_rows(rows, joint, level, labels)
+        return cls(given, joint, coins, clusters, rows)
+
+    def drawn_on(self, joint: Joint, level: npt.NDArray[np.intp]) -> Evidence:
+        """Draw the same rows, which must be known, on other levels, given that of each row."""
+        assert self.rows is not None  # noqa: S101  # the caller has looked
+        labels = None if self.clusters is None else self.clusters.code
+        return self._of_levels(self.given, joint, self.rows, level, labels)
 
     @classmethod
     def of_source(cls, source: Source) -> Evidence:
