@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from calibrant.errors import CalibrantError
 from calibrant.measurement import Measurement, as_joint
-from calibrant.measures import interval, lower_distance, upper_distance
+from calibrant.measures import interval_error, lower_distance, upper_distance
 from calibrant.measures.partitions import PointMasses, best_found, best_of_neighbours
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.measures.true_distance import distance_to_calibration
@@ -150,7 +150,7 @@ def distance_bracket(
         )
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     found = lower_distance.lower_bracket(joint, tolerance)
-    partition = interval.best_partition(joint, INTERVAL_TOLERANCE)
+    partition = interval_error.best_partition(joint, INTERVAL_TOLERANCE)
     atoms = PointMasses.levels(joint)
     pooled = [best_of_neighbours(atoms), partition.run_of(len(joint))]
     group = min([best_found(atoms), *pooled], key=atoms.cost)
@@ -162,7 +162,7 @@ def distance_bracket(
         true,
         upper_distance.measured(joint, group, (low, upper)),
         min(map(atoms.cost, pooled)),
-        interval.measured(joint, partition),
+        interval_error.measured(joint, partition),
     )
     for name, left, right in measured.inequalities():
         if not left <= right + SLACK:
