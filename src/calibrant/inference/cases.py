@@ -45,7 +45,7 @@ class Cases:
         if self.cluster is None:
             return np.asarray(scores.T @ (scores * self.square[:, np.newaxis]))
         sums = np.stack([np.bincount(self.cluster, self.weight * column) for column in scores.T])
-        count = sums.shape[1]
+        count = int(np.count_nonzero(np.bincount(self.cluster)))  # some may have no case left
         return np.asarray(sums @ sums.T * (count / (count - 1)))
 
     def widening(self, level: float) -> float:
@@ -65,7 +65,9 @@ class Cases:
         sizes = np.bincount(self.cluster, self.weight)
         most = float(sizes @ sizes / self.square.sum())
         alone = float(self.square @ scores**2)
-        found = float(self.covariance(scores[:, np.newaxis])[0, 0]) / alone if alone > 0 else most
+        if alone <= 0 or np.count_nonzero(sizes) < 2:
+            return max(1.0, most)
+        found = float(self.covariance(scores[:, np.newaxis])[0, 0]) / alone
         return max(1.0, min(found, most))
 
 
