@@ -220,3 +220,26 @@ def test_a_high_confidence_draws_as_often_as_it_needs():
 def test_a_quantile_beyond_all_draws_is_infinite():
     assert upper_quantile(np.arange(19.0), 0.95) == 18
     assert upper_quantile(np.arange(18.0), 0.95) == np.inf
+
+
+@pytest.mark.parametrize("measure", ["brier", "log"])
+def test_a_row_with_all_of_the_weight_says_nothing_of_its_own_spread(measure):
+    y, p = sample(50)
+    p = np.clip(p, 0.05, 0.95)
+    heavy = cal.confidence_interval(y, p, measure=measure, sample_weight=[1e9] + [1] * 49)
+    assert (heavy.low, heavy.high) == (-np.inf, np.inf)
+    plain = cal.confidence_interval(y, p, measure=measure)
+    same = cal.confidence_interval(y, p, measure=measure, sample_weight=[0.3] * 50)
+    assert (same.low, same.high) == pytest.approx((plain.low, plain.high))
+
+
+def test_scores_of_rows_that_weigh_very_different_are_covered():
+    """Weights whose logarithms vary by four: they count as two or three rows."""
+    rng, held, runs = np.random.default_rng(0), 0, 300
+    for _ in range(runs):
+        p = rng.choice([0.2, 0.5, 0.8], 40)
+        found = cal.confidence_interval(
+            rng.random(40) < p, p, measure="brier", sample_weight=np.exp(4 * rng.normal(size=40))
+        )
+        held += found.low <= 0.57 / 3 <= found.high
+    assert held / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)

@@ -69,7 +69,7 @@ class Gain:
     @property
     def promise(self) -> str:
         """How sure it is that something is saved."""
-        if self.low <= 0:
+        if not self.low > 0:  # NaN, where the score stays infinite, proves nothing
             return "probably helps" if self.value > 0 else "may help, and only more rows can tell"
         return "is worth it"
 
@@ -128,7 +128,7 @@ def gain_of(units: Units, saved: Floats, confidence: float) -> Gain:
     cases = units.cases(units.prediction)
     total = float(units.weight.sum())
     mean = float(cases.total(saved)) / total
-    if cases.cluster is not None and not cases.cluster.max():
+    if cases.cluster is not None and cases.clusters < 2:
         return Gain(mean, -np.inf, np.inf, np.inf)  # one cluster says nothing of others
     variance = float(cases.covariance((saved - mean)[:, np.newaxis])[0, 0])
     error = float(np.sqrt(variance)) / total
