@@ -22,3 +22,8 @@ def test_two_numbers_are_written_so_that_they_differ():
     assert words.distinct_texts(0.14, 0.14 + 1e-9) == ("0.14", "0.14")
     assert words.count_text(1, "row") == "1 row"
     assert words.count_text(1234567, "row") == "1 234 567 rows"
+
+
+def test_what_is_less_than_all_is_not_written_as_all():
+    said = [words.percent_text(share) for share in (0.95, 0.9994, 0.9996, 0.999999, 1.0, 1.2345)]
+    assert said == ["95 %", "99.9 %", "99.96 %", "99.9999 %", "100 %", "123 %"]

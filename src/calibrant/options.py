@@ -28,6 +28,8 @@ MOST_REPEATS = 10**6
 MOST_ROUNDS = 10**9
 MOST_SEGMENTS = 10**4
 MOST_THREADS = 1024
+# A product this close below a whole number, relatively, is that number.
+ROUNDING = 1e-12
 LONGEST = 80
 """Letters of a value that an error message repeats."""
 
@@ -96,6 +98,21 @@ def check_tolerance(tolerance: float) -> None:
 def check_draws(draws: int) -> int:
     """Return a number of draws."""
     return whole("draws", draws, 1, MOST_DRAWS)
+
+
+def enough_draws(draws: int, confidence: float) -> int:
+    """Return a number of draws, raised to what both ends of an interval need.
+
+    The end that is missed with chance (1 - confidence) / 2 lies beyond all of fewer draws.
+    """
+    check_share("confidence", confidence)
+    needed = math.ceil((1 - ROUNDING) * 2 / (1 - confidence)) - 1
+    if needed > MOST_DRAWS:
+        raise InvalidOptionError(
+            f"confidence must be at most {1 - 2 / MOST_DRAWS:.6f}: beyond, draws cannot tell",
+            shown(confidence),
+        )
+    return max(check_draws(draws), needed)
 
 
 def check_degree(degree: int) -> int:

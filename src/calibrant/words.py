@@ -100,8 +100,11 @@ def capital(sentence: str) -> str:
 
 
 def percent_text(share: float) -> str:
-    """Write a share in per cent, to three digits."""
-    return f"{100 * share:.3g} %"
+    """Write a share in per cent, to three digits, or as many as it takes to stay below all."""
+    digits = 3
+    while share < 1 and float(f"{100 * share:.{digits}g}") >= 100 and digits < 17:
+        digits += 1
+    return f"{100 * share:.{digits}g} %"
 
 
 def chance_text(pvalue: float) -> str:

@@ -280,3 +280,23 @@ def test_times_must_be_finite_and_one_per_row():
             watch([0, 1], [0.2, 0.4], times)
     with pytest.raises(InvalidOptionError, match="window"):
         watch([0, 1], [0.2, 0.4], np.array([0, 1]), window="two")
+
+
+def test_groups_whose_names_look_alike_together_stay_apart(tmp_path):
+    """Here "x & y" with "z", and "x" with "y & z", are two groups."""
+    frame = log(400)
+    frame["a"] = ["x & y", "x"] * 200
+    frame["b"] = ["z", "y & z"] * 200
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    done = run("watch", str(tmp_path / "log.csv"), "--time", "t", "--by", "a,b", "--json", "-")
+    groups = json.loads(done.stdout)["groups"]
+    assert {group["group"]: group["rows"] for group in groups} == {
+        '"x & y" & z': 200,
+        'x & "y & z"': 200,
+    }
+
+
+@pytest.mark.parametrize("by", [["a"], ["a", None], ["a", np.nan]])
+def test_groups_of_a_log_are_one_for_each_row(by):
+    with pytest.raises(InvalidForecastsError, match="by must"):
+        watch([0, 1], [0.2, 0.7], np.arange(2.0), by=np.array(by, dtype=object))

@@ -22,11 +22,11 @@ P = [0.1, 0.6, 0.9, 0.3]
 REFUSED = {
     "percent": (Y, [10, 60, 90, 30], "y_proba must be probabilities.*percent"),
     "log-odds": (Y, [-1.5, 0.2, 2.0, -0.3], "log-odds"),
-    "above one": (Y, [0.1, 0.6, 1.1, 0.3], "1 of 4 outside, from 0.1 to 1.1, first rows 2"),
+    "above one": (Y, [0.1, 0.6, 1.1, 0.3], "1 of 4 outside, from 0.1 to 1.1, first rows 3"),
     "swapped": ([0.1, 0.6, 0.9, 0.3], [0, 1, 1, 0], "swapped"),
     "swapped labels": ([0.1, 0.6, 0.9, 0.3], [1, 2, 2, 1], "swapped"),
     "swapped names": (["a", "b", "b", "a"], [0, 1, 1, 0], "swapped"),
-    "nan prediction": (Y, [0.1, np.nan, 0.9, np.nan], "y_proba.*missing.*2 of 4, first rows 1, 3"),
+    "nan prediction": (Y, [0.1, np.nan, 0.9, np.nan], "y_proba.*missing.*2 of 4, first rows 2, 4"),
     "nan outcome": ([0, np.nan, 1, 0], P, "y_true.*missing.*1 of 4.*not a 0"),
     "none outcome": ([0, None, 1, 0], P, "y_true.*missing"),
     "none prediction": (Y, [0.1, None, 0.9, 0.3], "y_proba.*missing"),
@@ -38,7 +38,7 @@ REFUSED = {
     "lengths": (Y, P[:3], "same length, got 4 and 3"),
     "empty": ([], [], "at least one row"),
     "three classes": (Y, np.full((4, 3), 1 / 3), "one probability per row.*pos_label"),
-    "two columns": (Y, np.array([P, P]).T, "sum to one.*first row 0"),
+    "two columns": (Y, np.array([P, P]).T, "sum to one.*first row 1"),
     "cube": (Y, np.zeros((4, 1, 1)), "one column"),
     "ragged": (Y, [[0.1], [0.2, 0.3], [0.1], [0.1]], "rectangular"),
     "a word": (Y, "probabilities", "an array, a list"),
@@ -57,7 +57,7 @@ def test_bad_input_is_refused_with_a_cure(measure, y_true, y_proba, message):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ([1, 1, -1, 1], "not negative, got 1 row where it is not, first row 2: -1"),
+        ([1, 1, -1, 1], "not negative, got 1 row where it is not, first row 3: -1"),
         ([0, 0, 0, 0], "positive, finite sum"),
         ([1, np.nan, 1, 1], "sample_weight.*missing"),
         ([1, np.inf, 1, 1], "finite"),

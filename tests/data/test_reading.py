@@ -422,9 +422,19 @@ def test_standard_input_can_be_repaired_and_written(tmp_path):
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 121
 
 
+@pytest.mark.parametrize("text", ["", '{"prediction":', "PAR1"], ids=["empty", "json", "parquet"])
+def test_errors_name_standard_input_and_no_copy_of_it(text):
+    done = run("check", "-", stdin=text)
+    assert done.returncode == 2
+    assert "standard input" in done.stderr
+    assert "tmp" not in done.stderr
+
+
 BAD = {
     "percent": ("a.csv", "prediction,outcome\n0.5,1\n63.7%,0\n", "'63.7%' in row 2.*percent sign"),
     "word": ("a.csv", "prediction,outcome\n0.5,1\nNA,0\n", "'NA' in row 2.*missing value empty"),
+    "ends": ("a.csv", "prediction,outcome\n0.5,1\r\n0.6,0\n", "line ends of more than one kind"),
+    "quote": ("a.csv", 'prediction,outcome\n0.5,"1\n', "line 2 with a quote that does not end"),
     "case": ("a.csv", "PREDICTION,outcome\n0.5,1\n", "did you mean 'PREDICTION'"),
     "twice": ("a.csv", "prediction,prediction,outcome\n0.5,0.6,1\n", "one column 'prediction'"),
     "empty": ("a.csv", "", "a.csv: empty"),
@@ -599,3 +609,12 @@ def test_segments_of_counts_say_what_needs_rows(tmp_path):
     path = written(tmp_path / "rows.csv", csv("prediction,n,k,g", [(0.5, 10, 5, "a")]))
     with pytest.raises(InvalidForecastsError, match="rows are needed for find_segments"):
         cal.audit(path, count="n", positives="k", by=["g"], find_segments=True)
+
+
+def test_rows_are_counted_from_one_in_every_refusal(tmp_path):
+    """The second row is row 2, whether text, a missing value or a number is wrong with it."""
+    path = tmp_path / "rows.csv"
+    for bad in ("x", "", "1.5"):
+        path.write_text(f"prediction,outcome\n0.5,1\n{bad},0\n")
+        with pytest.raises(InvalidForecastsError, match=r"rows? 2\b"):
+            cal.audit(path)

@@ -61,7 +61,7 @@ def test_one_group_has_the_interval_of_its_rows():
     interval = cal.confidence_interval(y, p, draws=1999, rng=1)
     assert group.value == interval.value
     assert group.high - group.value == pytest.approx(interval.half_width, rel=0.06)
-    floor = cal.calibration_test(y, p, rng=0).noise_floor
+    floor = cal.calibration_test(y, p, rng=0).headline.noise_floor
     assert group.noise_floor == pytest.approx(floor, rel=0.15)
 
 

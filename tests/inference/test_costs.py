@@ -57,10 +57,10 @@ def test_the_loss_in_a_task_of_ones_own_stands_beside_chance(shift, chance):
 def test_redrawn_losses_are_those_of_the_definition():
     y, p = sample(40)
     joint = cal.Joint.from_samples(y, p)
-    costs = find_costs(Evidence.of_joint(joint), Settings.read(draws=9, rng=0), REBOOK)
+    costs = find_costs(Evidence.of_joint(joint), Settings.read(draws=39, rng=0), REBOOK)
     rng = np.random.default_rng(0)
     expected, own, money = [], [], []
-    for charges in next(Evidence.of_joint(joint).null_charges(9, rng)):
+    for charges in next(Evidence.of_joint(joint).null_charges(39, rng)):
         drawn = joint.with_positives(np.rint(charges * joint.total + joint.weight * p[p.argsort()]))
         pools = isotonic(drawn)
         expected.append(float(cal.calibration_decision_loss(drawn, pooling=pools)))

@@ -102,3 +102,31 @@ def test_the_worst_range_is_the_one_with_the_clearest_gap():
     worst = Ranges.of(evidence).worst(evidence.joint)
     assert (worst.low, worst.high) == (0.7, 0.7)
     assert "too high" in worst.sentence
+
+
+@pytest.mark.parametrize("rows", [1000, 10**6, 2 * 10**15])
+def test_rows_that_agree_by_luck_do_not_prove_a_gap_of_nothing(rows):
+    """The upper end is never less than what a perfect forecaster's rows leave open."""
+    joint = cal.Joint.from_counts([0.3, 0.7], [rows // 2] * 2, [3 * rows // 20, 7 * rows // 20])
+    found = cal.typical_gap(joint, rng=0)
+    error = np.sqrt(0.3 * 0.7 / rows)
+    assert found.low == found.value == 0
+    assert error < found.high < 5 * error
+
+
+def test_ends_are_rounded_outwards():
+    """Gaps beyond the steps of the search are not called larger, nor smaller, than they are."""
+    joint = cal.Joint.from_counts([0.5], [10**15], [5 * 10**14 + 10**8])
+    found = cal.typical_gap(joint, rng=0)
+    error = 0.5 / np.sqrt(1e15)
+    assert found.low == pytest.approx(1e-7 - 1.96 * error, rel=0.05)
+    assert found.high == pytest.approx(1e-7 + 1.96 * error, rel=0.05)
+    assert cal.verdict(joint, gap_tolerance=8e-8, rng=0).gap.state == "undecided"
+
+
+@pytest.mark.parametrize("chance", [5e-324, 1e-320, 1e-300])
+def test_forecasts_of_next_to_nothing(chance):
+    none, one = (cal.verdict([0] * 99 + [y], [chance] * 100, rng=0) for y in (0, 1))
+    assert none.pvalue == 1
+    assert one.pvalue == pytest.approx(0.001)
+    assert one.gap.worst.outcome == pytest.approx(0.01)

@@ -10,9 +10,11 @@ from scipy import stats
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
+from calibrant.errors import InvalidOptionError
 from calibrant.families import Bounded, Dictionary, Lipschitz
 from calibrant.inference.cases import widening
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.interval import upper_quantile
 
 WITH_INTERVAL = [name for name, measure in JOINT_MEASURES.items() if measure.interval]
 WITHOUT = [
@@ -193,3 +195,51 @@ def test_few_clusters_widen_as_students_law_does():
     unequal = np.array([0.5, 0.5, 0, 0, 0])
     assert widening(unequal, 0.05) == pytest.approx(stats.t.ppf(0.975, 1) / normal)
     assert widening(np.full(10**6, 1e-6), 0.05) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("draws", [1, 2, 19, 38])
+def test_too_few_draws_do_not_make_an_interval_narrow(draws):
+    """An end that is missed with a chance of 2.5 % needs 39 draws: so many are taken."""
+    y, p = [0, 1] * 50, [0.5] * 100
+    enough = cal.verdict(y, p, draws=39, rng=0)
+    assert cal.verdict(y, p, draws=draws, rng=0).interval == enough.interval
+    assert enough.state == "undecided"
+
+
+def test_a_high_confidence_draws_as_often_as_it_needs():
+    y, p = [0, 1] * 50, [0.5] * 100
+    wide = cal.confidence_interval(y, p, confidence=0.9999, rng=0)
+    # As in Wilson's interval, z^2 more rows with residuals of one are mixed in.
+    assert wide.high == pytest.approx(3.89 * np.sqrt((0.25 + 3.89**2 / 100) / 100), rel=0.05)
+    assert "99.99 %" in str(wide)
+    assert cal.verdict(y, p, confidence=0.9999, rng=0).test.null.size == 19_999
+    with pytest.raises(InvalidOptionError, match=r"confidence must be at most 0\.999998"):
+        cal.confidence_interval(y, p, confidence=0.9999999)
+
+
+def test_a_quantile_beyond_all_draws_is_infinite():
+    assert upper_quantile(np.arange(19.0), 0.95) == 18
+    assert upper_quantile(np.arange(18.0), 0.95) == np.inf
+
+
+@pytest.mark.parametrize("measure", ["brier", "log"])
+def test_a_row_with_all_of_the_weight_says_nothing_of_its_own_spread(measure):
+    y, p = sample(50)
+    p = np.clip(p, 0.05, 0.95)
+    heavy = cal.confidence_interval(y, p, measure=measure, sample_weight=[1e9] + [1] * 49)
+    assert (heavy.low, heavy.high) == (-np.inf, np.inf)
+    plain = cal.confidence_interval(y, p, measure=measure)
+    same = cal.confidence_interval(y, p, measure=measure, sample_weight=[0.3] * 50)
+    assert (same.low, same.high) == pytest.approx((plain.low, plain.high))
+
+
+def test_scores_of_rows_that_weigh_very_different_are_covered():
+    """Weights whose logarithms vary by four: they count as two or three rows."""
+    rng, held, runs = np.random.default_rng(0), 0, 300
+    for _ in range(runs):
+        p = rng.choice([0.2, 0.5, 0.8], 40)
+        found = cal.confidence_interval(
+            rng.random(40) < p, p, measure="brier", sample_weight=np.exp(4 * rng.normal(size=40))
+        )
+        held += found.low <= 0.57 / 3 <= found.high
+    assert held / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)

@@ -88,7 +88,7 @@ def test_an_error_at_the_tolerance_is_not_settled_by_rows():
     joint = cal.Joint.from_counts([0.5], [10**6], [520_000])
     verdict = cal.verdict(joint, tolerance=0.0202, rng=0)
     assert verdict.rows_needed is None
-    assert verdict.sentence.endswith("more rows may not settle it.")
+    assert verdict.sentence.endswith("rows like these would surely settle it.")
 
 
 def test_the_default_tolerance_follows_the_rarer_outcome():
@@ -164,3 +164,11 @@ def test_bounds_are_rounded_to_their_own_side():
     assert rounded_down(0.012349) == "0.0123"
     assert (rounded_down(0.0), rounded_up(1.0)) == ("0", "1")
     assert (two_digits(4123), two_digits(99.5), two_digits(7)) == (4200, 100, 7)
+
+
+def test_rows_that_say_too_little_are_not_called_close_to_the_tolerance():
+    heavy = [1.0] * 999 + [1e6]
+    verdict = cal.verdict([0, 1] * 500, [0.3, 0.7] * 500, sample_weight=heavy, rng=0)
+    assert verdict.state == "undecided"
+    assert verdict.rows_needed is None
+    assert "close to the tolerance" not in verdict.sentence

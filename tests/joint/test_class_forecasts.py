@@ -77,7 +77,7 @@ def test_numbers_as_names_are_names():
         ([0, 1, 2, 1], 100 * P, {}, "percentages"),
         ([0, 1, 2, 1], np.log(P), {}, "logits=True"),
         ([0, 1, 2, 1], P * 0.9, {}, "sum to one"),
-        ([0, 1, 2, 1], np.where(P == 0.8, np.nan, P), {}, "1 of 4 rows, first rows 2"),
+        ([0, 1, 2, 1], np.where(P == 0.8, np.nan, P), {}, "1 of 4 rows, first rows 3"),
         ([0, 1, 2, 1], P, {"classes": NAMES[:2]}, "2 names for 3 columns"),
         ([0, 1, 2, 1], P, {"classes": ["a", "a", "b"]}, "differ"),
         ([0, 1, 2, 1], P, {"classes": "abc"}, "list of names"),

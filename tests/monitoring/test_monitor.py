@@ -326,3 +326,12 @@ def test_looking_behind_a_stuck_row_takes_no_time():
     monitor.expect("stuck", 0.5, due=30_000)
     assert monitor.advance(now=5_000) == 5_000
     assert monitor.waiting == ["stuck"]
+
+
+@pytest.mark.parametrize("key", [True, 2**63, pytest.param(10**5000, id="long"), 1.5, None])
+def test_a_key_that_could_not_be_stored_is_refused_at_once(key):
+    monitor = cal.CalibrationMonitor()
+    with pytest.raises(InvalidForecastsError, match="a key must be a string or a whole number"):
+        monitor.expect(key, 0.5, due=1)
+    monitor.expect(2**63 - 1, 0.5, due=1)
+    assert cal.CalibrationMonitor.from_json(monitor.to_json()) == monitor

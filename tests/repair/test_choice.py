@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 import calibrant as cal
 from calibrant.decisions import as_score
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
+from calibrant.inference.cases import Cases
 from calibrant.repair import Isotonic, Platt, VennAbers, choose
 from calibrant.repair.folds import Split, split_counts, split_rows, units_of
 from calibrant.repair.nested_choice import cross_fitted, nested
@@ -432,3 +433,19 @@ def test_cells_keep_what_rows_add_up_to():
     assert rows.in_cells(3000) is rows
     clusters = replace(rows, cluster=np.arange(3000) // 3)
     assert clusters.in_cells(64).outcome is clusters.outcome
+
+
+def test_a_score_that_stays_infinite_proves_nothing():
+    """A forecast of 1 that failed, in a fold of its own: no number says that a map helps."""
+    choice = choose([1, 1, 0, 1], [0.7, 0.1, 1.0, 0.7], rng=0)
+    assert np.isnan(choice.gain.value)
+    assert "is worth it" not in str(choice)
+
+
+def test_one_cluster_is_one_whatever_its_number():
+    """Of rows that are left, one cluster says nothing of others."""
+    rows = np.arange(4.0)
+    for code in (0, 3):
+        cases = Cases(rows / 4, rows > 1, np.ones(4), np.ones(4), np.full(4, code))
+        assert cases.clusters == 1
+        assert cases.design_effect(rows - 1.5) == 4

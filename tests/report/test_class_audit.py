@@ -306,7 +306,8 @@ def test_classes_have_every_section_that_two_outcomes_have(full):
     data = json.loads(full.to_json())
     schema = json.loads(files("calibrant.report").joinpath("schema.json").read_text("utf-8"))
     jsonschema.validate(data, schema)
-    assert [name for name, section in data.items() if section is None] == []
+    # Nobody asked for a tolerance of observed over expected events.
+    assert [name for name, section in data.items() if section is None] == ["ratio"]
     assert data["costs"]["own_task"]
     assert data["time"]["rows"] == 900
     assert data["repair"]["map"] == full.summary.choice.map.name

@@ -28,6 +28,7 @@ from calibrant.cli.options import (
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
+from calibrant.data.groupings import AND
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.exit_codes import ExitCode
 
@@ -138,4 +139,10 @@ def _groups(columns: Mapping[str, Any]) -> npt.NDArray[Any] | None:
     if len(columns) < 2:
         return next((np.asarray(values) for values in columns.values()), None)
     labels = zip(*(values.tolist() for values in columns.values()), strict=True)
-    return np.array([" & ".join(map(str, label)) for label in labels], dtype=object)
+    return np.array([AND.join(map(_part, label)) for label in labels], dtype=object)
+
+
+def _part(value: object) -> str:
+    """Name one part of a group; quoted where the whole could be read as other parts."""
+    text = str(value)
+    return json.dumps(text, ensure_ascii=False) if AND in text or text.startswith('"') else text

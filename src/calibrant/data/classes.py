@@ -162,7 +162,7 @@ def _checked_sums(table: Floats, tolerance: float) -> float:
         row = int(rows[0])
         raise InvalidForecastsError(
             f"each row of y_proba must sum to one within {tolerance:g}",
-            f"{rows.size} rows that do not, first row {row} with a sum of {table[row].sum():.6g}",
+            f"{rows.size} rows that do not, first row {row + 1} with a sum of {table[row].sum():.6g}",
             "scores of independent labels are not classes; for rounded probabilities pass a larger "
             "sum_tolerance; for scores before a softmax pass logits=True",
         )
@@ -222,4 +222,4 @@ def _shown(names: Sequence[Any]) -> str:
 
 
 def _first(rows: Indices) -> str:
-    return ", ".join(map(str, rows[:3]))
+    return ", ".join(str(row + 1) for row in rows[:3])

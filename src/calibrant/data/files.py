@@ -27,6 +27,7 @@ NO_LABELS = Labels()
 RAGGED = re.compile(
     r"CSV Error on Line: (\d+)\b.*?Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL
 )
+OPEN_QUOTE = re.compile(r"CSV Error on Line: (\d+)\b.*?\nValue with unterminated quote", re.DOTALL)
 
 
 @contextmanager
@@ -213,6 +214,19 @@ def _explained(what: str) -> Iterator[None]:
             line, expected, found = ragged.groups()
             raise InvalidForecastsError(
                 what, f"line {line} with {count_text(int(found), 'column')} instead of {expected}"
+            ) from error
+        if "state machine" in text:
+            raise InvalidForecastsError(
+                what,
+                "line ends of more than one kind, or letters after a closing quote",
+                "end all lines alike, for instance with dos2unix",
+            ) from error
+        open_quote = OPEN_QUOTE.search(text)
+        if open_quote is not None:
+            raise InvalidForecastsError(
+                what,
+                f"line {open_quote[1]} with a quote that does not end",
+                "write a quote within quotes twice",
             ) from error
         raise InvalidForecastsError(what, _first_line(error)) from error
 

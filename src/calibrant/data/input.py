@@ -81,7 +81,7 @@ def refuse_unhashable(labels: npt.NDArray[Any], name: str) -> None:
         except (TypeError, ValueError) as error:
             raise InvalidForecastsError(
                 f"{name} must hold labels, such as words or numbers",
-                f"{shown(label)} in row {row}",
+                f"{shown(label)} in row {row + 1}",
             ) from error
 
 
@@ -176,8 +176,8 @@ def refuse_missing(
 
 
 def first_rows(bad: npt.NDArray[np.bool_]) -> str:
-    """Write the numbers of the first rows that are bad."""
-    return ", ".join(map(str, np.flatnonzero(bad)[:3]))
+    """Write the numbers of the first rows that are bad, counted from 1 as everywhere in errors."""
+    return ", ".join(str(row + 1) for row in np.flatnonzero(bad)[:3])
 
 
 def examples(labels: npt.NDArray[Any]) -> str:

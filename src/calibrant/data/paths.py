@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeGuard
 
 from calibrant.data.compressed import READABLE, check_whole
-from calibrant.errors import InvalidForecastsError, ReadingError, reading_failed
+from calibrant.errors import CalibrantError, InvalidForecastsError, ReadingError, reading_failed
 
 STANDARD_INPUT = "-"
 REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -77,7 +77,7 @@ def settled(paths: Paths) -> Iterator[Files]:
 def _meant(path: str, stack: ExitStack) -> list[str]:
     """Return the files that one name means."""
     if path == STANDARD_INPUT:
-        return [stack.enter_context(_copy_of(sys.stdin.buffer))]
+        return [stack.enter_context(_copy_of(sys.stdin.buffer, "standard input"))]
     if REMOTE.match(path):
         raise InvalidForecastsError(
             "files must lie on this machine", repr(path), "fetch it first, and name the copy"
@@ -91,7 +91,7 @@ def _meant(path: str, stack: ExitStack) -> list[str]:
         return _globbed(path, path)
     if place.is_file() and not path.startswith("/dev/"):
         return [path]
-    return [stack.enter_context(_copy_of(stack.enter_context(place.open("rb"))))]
+    return [stack.enter_context(_copy_of(stack.enter_context(place.open("rb")), path))]
 
 
 def _globbed(pattern: str, path: str) -> list[str]:
@@ -119,15 +119,25 @@ def _each_once(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 @contextmanager
-def _copy_of(stream: BinaryIO) -> Iterator[str]:
-    """Copy a stream to a file, because DuckDB reads twice; its first bytes tell its kind."""
+def _copy_of(stream: BinaryIO, name: str) -> Iterator[str]:
+    """Copy a stream to a file, because DuckDB reads twice; its first bytes tell its kind.
+
+    Errors name what was copied, not the copy.
+    """
     start = stream.read(4)
     kind = "parquet" if start == b"PAR1" else "json" if start[:1] in {b"{", b"["} else "csv"
     with tempfile.NamedTemporaryFile(suffix=f".{kind}") as copy:
         copy.write(start)
         shutil.copyfileobj(stream, copy)
         copy.flush()
-        yield copy.name
+        path = re.escape(copy.name)
+        copied = re.compile(f"'{path}'|\"{path}\"|{path}|{re.escape(Path(copy.name).name)}")
+        try:
+            yield copy.name
+        except CalibrantError as error:
+            error.got = copied.sub(lambda _: name, error.got)
+            error.args = error.what, error.got, error.hint
+            raise
 
 
 def _refuse_damaged(path: Path) -> None:

@@ -157,7 +157,7 @@ def _second_column(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
         row = int(np.flatnonzero(off)[0])
         raise InvalidForecastsError(
             "two columns of y_proba must be the chances of 0 and of 1 and sum to one",
-            f"{off.sum()} rows that do not, first row {row}: {scores[row].tolist()}",
+            f"{off.sum()} rows that do not, first row {row + 1}: {scores[row].tolist()}",
             "pass the column of the positive outcome alone",
         )
     return scores[:, 1]
@@ -224,7 +224,7 @@ def _refuse_where(bad: npt.NDArray[np.bool_], values: npt.NDArray[Any], what: st
         rows = np.flatnonzero(bad)
         raise InvalidForecastsError(
             what,
-            f"{count_text(rows.size, 'row')} where it is not, first row {rows[0]}: "
+            f"{count_text(rows.size, 'row')} where it is not, first row {rows[0] + 1}: "
             f"{values[rows[0]]}",
         )
 

@@ -11,7 +11,7 @@ from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
 from calibrant.joint import Joint
-from calibrant.options import as_generator, check_draws, check_flag, check_share
+from calibrant.options import as_generator, check_flag, check_share, enough_draws
 from calibrant.pooling import quantile_bins
 
 # All runs of so many pools are looked at for a confidence band.
@@ -94,8 +94,8 @@ def consistency_band(
     >>> bool((band.low < [0.3, 0.6]).all()), bool((band.high > [0.3, 0.6]).all())
     (True, True)
     """
-    check_draws(draws)
-    check_share("confidence", confidence)
+    draws = enough_draws(draws, confidence)
+    simultaneous = check_flag("simultaneous", simultaneous)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     return find_consistency_band(
         evidence, confidence, draws, as_generator(rng), simultaneous=simultaneous
@@ -205,7 +205,9 @@ def confidence_band(
     pools = pooling.joint
     first, last = np.triu_indices(len(pools))
     rows, ones = (np.append(0.0, np.cumsum(column)) for column in (pools.rows, pools.positives))
-    level = _level_of_runs(pools.rows, confidence, check_draws(draws), as_generator(rng))
+    level = _level_of_runs(
+        pools.rows, confidence, enough_draws(draws, confidence), as_generator(rng)
+    )
     low, high = clopper_pearson(ones[last + 1] - ones[first], rows[last + 1] - rows[first], level)
     lower, upper = np.zeros(len(pools)), np.ones(len(pools))
     np.maximum.at(lower, last, low)

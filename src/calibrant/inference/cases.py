@@ -11,6 +11,8 @@ from calibrant.arrays import Flags, Floats
 
 # Fewer degrees of freedom than this are none at all.
 LEAST_FREEDOM = 0.1
+# Weights that differ by less than this share are the same.
+SAME_WEIGHT = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,13 @@ class Cases:
             cluster,
         )
 
+    @property
+    def clusters(self) -> int:
+        """How many clusters have a case left; as many as cases where there are none."""
+        if self.cluster is None:
+            return self.weight.size
+        return int(np.count_nonzero(np.bincount(self.cluster)))
+
     def total(self, scores: Floats) -> Floats:
         """Add up weight times score; scores have one row per case."""
         return np.asarray(self.weight @ scores)
@@ -45,13 +54,20 @@ class Cases:
         if self.cluster is None:
             return np.asarray(scores.T @ (scores * self.square[:, np.newaxis]))
         sums = np.stack([np.bincount(self.cluster, self.weight * column) for column in scores.T])
-        count = sums.shape[1]
+        count = self.clusters
         return np.asarray(sums @ sums.T * (count / (count - 1)))
 
     def widening(self, level: float) -> float:
-        """Factor by which few clusters make normal noise too narrow; 1 without any."""
+        """Factor by which few clusters, or rows that weigh more than others, make it too narrow.
+
+        1 for rows of one weight. A row that has nearly all of the weight says nothing of its own
+        spread, as a lone cluster does not.
+        """
         if self.cluster is None:
-            return 1.0
+            each = self.square / self.weight
+            if each.max(initial=0.0) <= (1 + SAME_WEIGHT) * each.min(initial=np.inf):
+                return 1.0
+            return _student(float(self.weight.sum() ** 2 / self.square.sum()), level)
         sizes = np.bincount(self.cluster, self.weight)
         return widening(np.asarray(sizes / sizes.sum()), level)
 
@@ -65,7 +81,9 @@ class Cases:
         sizes = np.bincount(self.cluster, self.weight)
         most = float(sizes @ sizes / self.square.sum())
         alone = float(self.square @ scores**2)
-        found = float(self.covariance(scores[:, np.newaxis])[0, 0]) / alone if alone > 0 else most
+        if alone <= 0 or self.clusters < 2:
+            return max(1.0, most)
+        found = float(self.covariance(scores[:, np.newaxis])[0, 0]) / alone
         return max(1.0, min(found, most))
 
 
@@ -75,9 +93,14 @@ def widening(share: Floats, level: float) -> float:
     Student's quantile over the normal one, two-sided. The clusters count as many as equal ones
     with the same sum of squared shares; a single one says nothing about its own spread.
     """
+    return _student(1 / float(share @ share), level)
+
+
+def _student(count: float, level: float) -> float:
+    """Student's quantile over the normal one, for so many independent parts."""
     from scipy.special import ndtri, stdtrit
 
-    freedom = 1 / float(share @ share) - 1
+    freedom = count - 1
     if freedom < LEAST_FREEDOM:
         return np.inf
     return float(stdtrit(freedom, 1 - level / 2) / ndtri(1 - level / 2))

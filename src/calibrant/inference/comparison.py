@@ -19,7 +19,7 @@ from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import as_generator, check_draws, check_share
+from calibrant.options import as_generator, check_share, enough_draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,7 @@ def compare(
     The second forecaster is better: smooth calibration error 0.1585 and 0.0078, difference -0.1507
     (between -0.1700 and -0.1266 with 95 % confidence).
     """
-    check_draws(draws)
-    check_share("confidence", confidence)
+    draws = enough_draws(draws, confidence)
     if margin is not None:
         check_share("margin", margin)
     pair, joints = [], []

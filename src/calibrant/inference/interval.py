@@ -15,7 +15,7 @@ from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.measures.lower_distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import refuse_unknown
+from calibrant.options import ROUNDING, refuse_unknown
 from calibrant.words import percent_text
 
 METHODS = ("multiplier", "worst-case")
@@ -179,9 +179,12 @@ def multiplier_interval(
 
 
 def upper_quantile(draws: Floats, confidence: float) -> float:
-    """Value that a further draw stays below with at least the given chance."""
-    rank = min(draws.size, int(np.ceil(confidence * (draws.size + 1))))
-    return float(np.partition(draws, rank - 1)[rank - 1])
+    """Value that a further draw stays below with at least the given chance.
+
+    Infinite where the draws are too few to tell.
+    """
+    rank = int(np.ceil((1 - ROUNDING) * confidence * (draws.size + 1)))
+    return float(np.partition(draws, rank - 1)[rank - 1]) if rank <= draws.size else np.inf
 
 
 def worst_case_radius(rows: float, confidence: float) -> float:

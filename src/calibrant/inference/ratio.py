@@ -82,11 +82,13 @@ def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) 
     each = joint.total / joint.row_count
     cases = _of_events(evidence.cases(), swapped=swapped)
     if evidence.clusters is None and np.allclose(joint.weight_squares, joint.rows * each**2):
-        low, high = np.divide(_binomial(cases, float(observed), level), expected)
+        limits = _binomial(cases, float(observed), level)
     elif evidence.lone:
-        low, high = 0.0, np.inf
+        limits = 0.0, np.inf
     else:
-        low, high = np.divide(_robust(evidence, cases, value, level), expected)
+        limits = _robust(evidence, cases, value, level)
+    with np.errstate(over="ignore"):
+        low, high = np.divide(limits, expected)
     return Ratio(value, float(low), float(high), confidence, *counted)
 
 

@@ -23,6 +23,8 @@ TOO_CLOSE = 0.1
 AS_LIKELY_AS_NOT, VERY_PROBABLY = 0.5, 0.9
 # Predictions are rounded to cells of which so many fit into the tolerance.
 CELLS_IN_TOLERANCE = 8
+# A squared gap below this quantile of no gap at all is luck, and bounds the gap no further.
+LEAST = 0.16
 # Errors up to this many times the mean noise are tried; beyond, noise adds to the error evenly.
 LARGEST_ERROR, ERRORS, NOISES = 12.0, 16, 199
 
@@ -131,7 +133,7 @@ def rows_to_settle_gap(
     def settled(rows: float) -> float:
         fewer = shown.scaled(np.sqrt(size / rows))
         low, high = np.quantile(fewer.at(np.array([tolerance])), ends)
-        values = fewer.at(gap)
+        values = np.maximum(fewer.at(gap), fewer.least)
         return float(np.mean((values <= low) | (values > high), axis=0) @ plausible)
 
     return _range_of_rows(settled)
@@ -153,6 +155,11 @@ class SquaredGaps:
         along = np.linalg.eigh(noise.T @ noise)[1][:, -1]
         square = (noise**2).sum(axis=1)
         return cls(2 * noise @ along, square - square.mean())
+
+    @property
+    def least(self) -> float:
+        """What a sample shows at least, as far as its upper end is concerned."""
+        return float(np.quantile(self.square, LEAST))
 
     @property
     def spread(self) -> float:
@@ -189,10 +196,9 @@ def _rows_for(settled: Callable[[float], float], chance: float) -> int | None:
 
 def _coarse(joint: Joint, tolerance: float) -> tuple[Joint, npt.NDArray[np.intp]]:
     """Round predictions to cells that are small beside the tolerance; the first level of each."""
-    cells = 2 ** int(np.ceil(np.log2(CELLS_IN_TOLERANCE / tolerance)))
-    if len(joint) <= cells:
+    if len(joint) * tolerance <= CELLS_IN_TOLERANCE:
         return joint, np.arange(len(joint))
-    coarse = joint.rounded(cells)
+    coarse = joint.rounded(2 ** int(np.ceil(np.log2(CELLS_IN_TOLERANCE / tolerance))))
     return coarse, np.flatnonzero(np.diff(level_of(joint.prediction, coarse), prepend=-1))
 
 

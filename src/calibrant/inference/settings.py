@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calibrant.options import as_generator, check_draws, check_share, check_within
+from calibrant.options import as_generator, check_share, check_within, enough_draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Settings:
 
     confidence: float = 0.95
     draws: int = 999
-    """Redraws of outcomes, and random multipliers of residuals."""
+    """Redraws of outcomes, and random multipliers of residuals: as many as `confidence` needs."""
     tolerance: float | None = None
     """Error that is small enough; None where the data decide."""
     gap_tolerance: float | None = None
@@ -35,8 +35,7 @@ class Settings:
         rng: np.random.Generator | int | None = None,
     ) -> Settings:
         """Check what a caller chose."""
-        draws = check_draws(draws)
-        check_share("confidence", confidence)
+        draws = enough_draws(draws, confidence)
         if tolerance is not None:
             check_share("tolerance", tolerance)
         if gap_tolerance is not None:

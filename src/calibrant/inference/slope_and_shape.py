@@ -42,7 +42,8 @@ def slope_scores(joint: Joint, charges: Floats) -> Floats:
     scores = charges @ design.T
     # The centred log-odds are uncorrelated with the intercept.
     seen = spread > NO_VARIATION * spread[0]
-    return np.asarray((scores[:, seen] ** 2 / spread[seen]).sum(axis=1))
+    with np.errstate(over="ignore"):  # an event that was as good as impossible
+        return np.asarray((scores[:, seen] ** 2 / spread[seen]).sum(axis=1))
 
 
 def shape_gains(joint: Joint, charges: Floats) -> Floats:

@@ -11,7 +11,7 @@ from calibrant.inference.gap import Ranges, gap_interval
 from calibrant.inference.interval import ConfidenceInterval, find_interval, multiplier_interval
 from calibrant.inference.monte_carlo import CalibrationTest, beside, run_test
 from calibrant.inference.ratio import Ratio, find_ratio
-from calibrant.inference.rows_to_settle import rows_to_settle, rows_to_settle_gap
+from calibrant.inference.rows_to_settle import MOST_ROWS, rows_to_settle, rows_to_settle_gap
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint
@@ -72,7 +72,8 @@ class Verdict:
     rows: int
     rows_needed: tuple[int, int] | None
     """Fresh rows that would settle an undecided case, as likely as not and very probably; None if
-    it is decided, or if the error is too close to the tolerance for any number of rows."""
+    it is decided, or if 10**10 rows are not known to settle it: the error is too close to the
+    tolerance, or rows like these say too little."""
     ratio: Ratio | None
     """Observed over expected events of the rarer outcome, when its share is below 0.1."""
 
@@ -161,7 +162,7 @@ class Verdict:
         if self.state != UNDECIDED:
             return ""
         if self.rows_needed is None:
-            return "The error is so close to the tolerance that more rows may not settle it."
+            return f"Not even {count_text(MOST_ROWS, 'row')} like these would surely settle it."
         return f"{capital(range_text(self.rows_needed))} would probably settle it."
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
+from calibrant.data.input import read_labels
 from calibrant.data.rows import Rows
 from calibrant.data.times import Times, checked_times, time_text
 from calibrant.monitoring.events import (
@@ -174,7 +175,8 @@ def watch(
     labels = np.zeros(prediction.size, dtype=np.intp)
     names: list[str | None] = [None]
     if by is not None:
-        texts, labels = np.unique(np.asarray(by).astype(str), return_inverse=True)
+        column = read_labels(by, "by", prediction.size)
+        texts, labels = np.unique(column.astype(str), return_inverse=True)
         names = texts.tolist()
     counts = np.bincount(labels)
     refuse_unknown("cluster_forecast", cluster_forecast, CLUSTER_FORECASTS)

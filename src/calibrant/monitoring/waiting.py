@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from calibrant.errors import InvalidForecastsError
 from calibrant.monitoring.events import added
+from calibrant.options import shown
 
 Key = str | int
 
@@ -41,8 +42,10 @@ class WaitingRoom:
 
     def add(self, key: Key, prediction: float, due: float, again: str | None = None) -> None:
         """Announce a forecast; `again` says which of several of one key counts, if there may be."""
-        if not isinstance(key, Key):
-            raise InvalidForecastsError("a key must be a string or a whole number", repr(key))
+        if not _storable(key):
+            raise InvalidForecastsError(
+                "a key must be a string or a whole number of at most 63 bits", shown(key)
+            )
         forecast = AwaitedForecast(prediction, finite(due, "due"))
         if key in self.forecasts:
             if again is None:
@@ -94,6 +97,13 @@ class WaitingRoom:
             heapq.heappop(self._line)
             if waits:
                 yield self.forecasts.pop(key)
+
+
+def _storable(key: object) -> bool:
+    """Whether a key comes back from JSON as it was: True would be a 1, long numbers are refused."""
+    if isinstance(key, int):
+        return not isinstance(key, bool) and abs(key) < 2**63
+    return isinstance(key, str)
 
 
 def finite(time: float, name: str) -> float:

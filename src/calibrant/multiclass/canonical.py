@@ -24,6 +24,7 @@ from calibrant.options import (
     MOST_FEATURES,
     as_generator,
     check_degree,
+    check_flag,
     check_positive,
     refuse_unknown,
     whole,
@@ -155,7 +156,7 @@ def canonical_calibration_error(
             "features": features,
             "feature_error": float(squares.std(ddof=1) / np.sqrt(features)),
         }
-    settings["unbiased"] = unbiased
+    settings["unbiased"] = check_flag("unbiased", unbiased)
     if unbiased:
         value, low, high = (_without_own(forecasts, space, s) for s in (square, low, high))
     else:

@@ -296,7 +296,7 @@ def read_sequence(outcomes: object, classes: int | None = None) -> npt.NDArray[n
         allowed = "0 and 1, or numbers of classes" if classes is None else _allowed(classes)
         raise InvalidForecastsError(
             f"recorded outcomes must be {allowed}",
-            f"{recorded[row]} in row {row}",
+            f"{recorded[row]} in row {row + 1}",
             "an unresolved outcome is not a 0: drop its row",
         )
     return sequence

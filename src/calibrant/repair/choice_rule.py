@@ -69,7 +69,7 @@ class Gain:
     @property
     def promise(self) -> str:
         """How sure it is that something is saved."""
-        if self.low <= 0:
+        if not self.low > 0:  # NaN, where the score stays infinite, proves nothing
             return "probably helps" if self.value > 0 else "may help, and only more rows can tell"
         return "is worth it"
 
@@ -128,7 +128,7 @@ def gain_of(units: Units, saved: Floats, confidence: float) -> Gain:
     cases = units.cases(units.prediction)
     total = float(units.weight.sum())
     mean = float(cases.total(saved)) / total
-    if cases.cluster is not None and not cases.cluster.max():
+    if cases.cluster is not None and cases.clusters < 2:
         return Gain(mean, -np.inf, np.inf, np.inf)  # one cluster says nothing of others
     variance = float(cases.covariance((saved - mean)[:, np.newaxis])[0, 0])
     error = float(np.sqrt(variance)) / total
@@ -162,7 +162,7 @@ def gain_after_choice(units: Units, saved: Floats, alone: Gain, confidence: floa
     found = gain_of(units, saved, confidence)
     error = max(found.standard_error, alone.standard_error)
     reach = _reach(units, error, confidence)
-    close = min(1.0, 2 * alone.standard_error / alone.value)
+    close = min(1.0, 2 * alone.standard_error / alone.value) if alone.value > 0 else 1.0
     reach *= float(np.sqrt(1 + close**2))
     high = max(found.value, alone.value) + reach
     return Gain(found.value, found.value - reach, high, error)

@@ -27,6 +27,7 @@ from calibrant.measures import DistanceBracket
 from calibrant.measures.conventions import Convention, conventions
 from calibrant.monitoring import Watched
 from calibrant.multiclass import MulticlassDecisionTask
+from calibrant.options import enough_draws
 from calibrant.repair import Choice
 from calibrant.report.advice import advise
 from calibrant.report.distances import find_distances
@@ -147,7 +148,9 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     choice = advise(source, evidence, settings.confidence, settings.rng)
     tell("costs")
     costs = cost_of_trust(source, evidence, asked.task, settings)
-    few = replace(settings, draws=min(settings.draws, DRAWS_FOR_ICI))
+    few = replace(
+        settings, draws=min(settings.draws, enough_draws(DRAWS_FOR_ICI, settings.confidence))
+    )
     classical = find_classical(evidence, few)
     ratios = None
     if asked.oe_tolerance is not None:
