@@ -193,3 +193,16 @@ def test_few_clusters_widen_as_students_law_does():
     unequal = np.array([0.5, 0.5, 0, 0, 0])
     assert widening(unequal, 0.05) == pytest.approx(stats.t.ppf(0.975, 1) / normal)
     assert widening(np.full(10**6, 1e-6), 0.05) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("score", ["brier", "log"])
+def test_the_interval_of_a_score_needs_no_levels(score):
+    rng = np.random.default_rng(6)
+    p = rng.random(3000).round(2) * 0.98 + 0.01
+    y = (rng.random(p.size) < p).astype(int)
+    of_rows = cal.confidence_interval(y, p, measure=score)
+    of_levels = cal.confidence_interval(cal.Joint.from_samples(y, p), measure=score)
+    for name in ("value", "low", "high"):
+        assert getattr(of_rows, name) == pytest.approx(getattr(of_levels, name), rel=1e-12)
+    with pytest.raises(cal.errors.CalibrantError):
+        cal.confidence_interval(y / 2, p, measure=score)
