@@ -146,6 +146,18 @@ def test_log_score_of_a_certain_mistake_is_infinite_and_says_so():
     assert row_losses("log", [0, 1], [0.0, 1.0]).tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("score", ["brier", "log", "spherical", cal.DecisionTask.quadratic(4)])
+@pytest.mark.parametrize("fraction", [False, True])
+def test_the_mean_score_of_rows_is_that_of_their_levels(score, fraction):
+    rng = np.random.default_rng(5)
+    p, w = rng.random(40_000).round(3) * 0.98 + 0.01, rng.integers(0, 3, 40_000)
+    y = rng.random(p.size) if fraction else (rng.random(p.size) < p).astype(int)
+    for weight in (None, w):
+        of_rows = mean_score(y, p, score=score, sample_weight=weight)
+        joint = cal.Joint.from_samples(y, p, sample_weight=weight)
+        assert of_rows == pytest.approx(mean_score(joint, score=score), rel=1e-12)
+
+
 def test_row_losses_average_to_the_mean_score():
     rng = np.random.default_rng(0)
     p = rng.random(200)

@@ -243,3 +243,16 @@ def test_scores_of_rows_that_weigh_very_different_are_covered():
         )
         held += found.low <= 0.57 / 3 <= found.high
     assert held / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)
+
+
+@pytest.mark.parametrize("score", ["brier", "log"])
+def test_the_interval_of_a_score_needs_no_levels(score):
+    rng = np.random.default_rng(6)
+    p = rng.random(3000).round(2) * 0.98 + 0.01
+    y = (rng.random(p.size) < p).astype(int)
+    of_rows = cal.confidence_interval(y, p, measure=score)
+    of_levels = cal.confidence_interval(cal.Joint.from_samples(y, p), measure=score)
+    for name in ("value", "low", "high"):
+        assert getattr(of_rows, name) == pytest.approx(getattr(of_levels, name), rel=1e-12)
+    with pytest.raises(cal.errors.CalibrantError):
+        cal.confidence_interval(y / 2, p, measure=score)

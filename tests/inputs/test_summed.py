@@ -114,6 +114,29 @@ def test_missing_values_of_many_rows(many):
     assert found.groups["site", "missing"].row_count == 2
 
 
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("digits", [None, 2])
+def test_many_rows_of_arrays_are_summed_like_those_of_a_frame(many, digits, weight):
+    frame = FRAME if digits is None else FRAME.assign(prediction=P.round(digits))
+    frame = frame.assign(w=np.where(np.arange(ROWS) < 50, 0, FRAME["w"]))
+    theirs = read(frame, None, Roles(weight=weight))
+    weights = None if weight is None else frame[weight]
+    ours = read(frame["outcome"], frame["prediction"], Roles(weight=weights))
+    assert ours.rows is None
+    assert ours.joint.resolution == theirs.joint.resolution == (None if digits else 2**16)
+    assert ours.joint.rounding == pytest.approx(theirs.joint.rounding, abs=1e-15)
+    for name, column in theirs.joint.sums().columns().items():
+        np.testing.assert_allclose(ours.joint.sums().columns()[name], column, rtol=1e-13)
+
+
+def test_many_rows_of_arrays_are_kept_where_rows_are_needed(many):
+    by = {"site": FRAME["site"]}
+    for roles in (Roles(by=by), Roles(clusters=FRAME["site"]), Roles(time=np.arange(ROWS))):
+        found = read(FRAME["outcome"], P, roles)
+        assert found.rows is not None
+        assert found.joint.resolution is None
+
+
 def test_groups_of_many_rows_are_those_of_rows(many, monkeypatch):
     frame = FRAME.assign(
         size=np.where(np.arange(ROWS) < 7, np.nan, np.arange(ROWS) % 500 / 7),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from scipy.stats import norm
 
 import calibrant as cal
 from calibrant.errors import InvalidOptionError
+from calibrant.measures import kernel_smoothed
 from oracles.strategies import MAKERS, joint_of, joints, laws, rows, universal, weighted_rows
 from reference.golden import golden_joint
 
@@ -156,3 +159,22 @@ def test_residuals_too_far_apart_to_cancel(rows):
     assert error == pytest.approx(cal.expected_calibration_error(joint), abs=1e-6)
     assert error.bounds[0] <= 2 / (rows + 1) + 1e-12
     assert error.bounds[1] >= 2 / (rows + 1) - 1e-12
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_short_sums_over_many_nodes_are_those_of_every_node(seed):
+    rng = np.random.default_rng(seed)
+    joint = random_joint(rng, int(rng.integers(1, 200)))
+    fast = kernel_smoothed._of_joint(joint)
+    slow = replace(fast, first_cosines=None)
+    for width in (0.007, 0.03, 0.2, 0.9):
+        height = np.abs(kernel_smoothed._smoothed(slow.cosines, width, kernel_smoothed.NODES))
+        every_node = np.trapezoid(height) / kernel_smoothed.NODES
+        assert fast.error(width, kernel_smoothed.NODES) == pytest.approx(every_node, abs=1e-14)
+    assert fast.fixed_point() == pytest.approx(slow.fixed_point(), abs=1e-13)
+
+
+def random_joint(rng: np.random.Generator, n: int) -> cal.Joint:
+    """Forecasts all over, in one corner, or in two heaps with nothing between."""
+    p = (rng.random(n), rng.random(n) * 0.01, rng.choice([0.0, 0.1, 1.0], n))[rng.integers(3)]
+    return cal.Joint.from_samples((rng.random(n) < p).astype(int), p)

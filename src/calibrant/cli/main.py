@@ -17,6 +17,7 @@ from calibrant.cli.measures import measures
 from calibrant.cli.play import play
 from calibrant.cli.process import flush, listening, open_streams
 from calibrant.cli.repair import repair
+from calibrant.cli.start import start_quickly
 from calibrant.cli.watch import watch
 from calibrant.cli.wording import on_the_command_line
 from calibrant.cli.write import complain
@@ -59,6 +60,7 @@ def settings(
 
 def main() -> None:
     """Run the command line; whatever happens ends with an exit code of its own."""
+    start_quickly()
     command = typer.main.get_command(app)
     chosen: dict[str, object] = {}
     with listening() as signals:

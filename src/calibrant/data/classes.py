@@ -162,7 +162,8 @@ def _checked_sums(table: Floats, tolerance: float) -> float:
         row = int(rows[0])
         raise InvalidForecastsError(
             f"each row of y_proba must sum to one within {tolerance:g}",
-            f"{rows.size} rows that do not, first row {row + 1} with a sum of {table[row].sum():.6g}",
+            f"{rows.size} rows that do not, first row {row + 1} with a sum of "
+            f"{table[row].sum():.6g}",
             "scores of independent labels are not classes; for rounded probabilities pass a larger "
             "sum_tolerance; for scores before a softmax pass logits=True",
         )

@@ -13,11 +13,15 @@ from calibrant.arrays import Floats
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.measurement import as_joint
+from calibrant.joint.sums import AnyRows, cells
+from calibrant.measurement import read_source
 from calibrant.options import shown
 from calibrant.words import count_text
 
 Losses = tuple[Floats, Floats]
+
+# Rows whose losses are found at a time: what is found on the way stays in the processor's cache.
+BLOCK = 2**14
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +204,29 @@ def mean_score(
     >>> mean_score([0, 1], [0.25, 0.5], score="brier")
     0.15625
     """
-    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
-    return mean_loss(joint, as_score(score))
+    source, rule = read_source(y_true, y_proba, sample_weight, pos_label), as_score(score)
+    if isinstance(source, Joint):
+        return mean_loss(source, rule)
+    mean = _mean_of_rows(source, rule)
+    # Levels say what is wrong: no weight at all, or which forecasts cost infinitely much.
+    return mean if np.isfinite(mean) else mean_loss(Joint.from_rows(source), rule)
+
+
+def _mean_of_rows(given: AnyRows, score: Score) -> float:
+    """Mean loss over rows in any order: a mean needs no levels, and so no sort."""
+    total, rows = cells(given, 1)  # one cell: the pass checks the rows
+    sums = []
+    for start in range(0, rows.prediction.size, BLOCK):
+        block = slice(start, start + BLOCK)
+        outcome, forecast = rows.outcome[block], rows.prediction[block]
+        if total.binary:
+            if_not, if_so = score.losses(forecast)
+            losses = np.where(outcome == 1, if_so, if_not)
+        else:
+            losses = score.expected(np.asarray(outcome, dtype=np.float64), forecast)
+        sums.append(losses.sum() if rows.weight is None else losses @ rows.weight[block])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(np.sum(sums) / total.weight[0])
 
 
 def mean_loss(joint: Joint, score: Score) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Flags, Floats
+from calibrant.joint.sums import AnyRows, cells
 
 # Fewer degrees of freedom than this are none at all.
 LEAST_FREEDOM = 0.1
@@ -85,6 +86,15 @@ class Cases:
             return max(1.0, most)
         found = float(self.covariance(scores[:, np.newaxis])[0, 0]) / alone
         return max(1.0, min(found, most))
+
+
+def plain_cases(given: AnyRows) -> Cases | None:
+    """Check rows without weights and return each as a case; None for mean outcomes."""
+    total, rows = cells(given, 1)  # one cell: the pass checks the rows
+    if not total.binary:
+        return None
+    one = np.ones(rows.prediction.size)
+    return Cases(rows.prediction, np.asarray(rows.outcome, dtype=np.float64), one, one, None)
 
 
 def widening(share: Floats, level: float) -> float:

@@ -9,10 +9,13 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.decisions import DecisionTask, Score
 from calibrant.errors import InvalidOptionError
+from calibrant.inference.cases import Cases, plain_cases
 from calibrant.inference.evidence import FEW_CLUSTERS, Evidence
 from calibrant.inference.scores import score_interval, score_of
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
+from calibrant.joint import Joint
+from calibrant.measurement import read_source
 from calibrant.measures.lower_distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import ROUNDING, refuse_unknown
@@ -121,10 +124,15 @@ def confidence_interval(
     """
     settings = Settings.read(confidence=confidence, draws=draws, rng=rng)
     refuse_unknown("method", method, METHODS)
-    evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     score = score_of(measure)
+    if score is not None and clusters is None and sample_weight is None:
+        source = read_source(y_true, y_proba, sample_weight, pos_label)
+        cases = None if isinstance(source, Joint) else plain_cases(source)
+        if cases is not None:
+            return _of_score(cases, score, confidence)
+    evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     if score is not None:
-        return _of_score(evidence, score, confidence)
+        return _of_score(evidence.cases(), score, confidence, tuple(cautions_of(evidence)))
     statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
     if method == "worst-case":
         return _worst_case(evidence, statistic, confidence)
@@ -152,9 +160,10 @@ def _of_lower_distance(
     )
 
 
-def _of_score(evidence: Evidence, score: Score, confidence: float) -> ConfidenceInterval:
-    mean, low, high = score_interval(evidence, score, confidence)
-    cautions = tuple(cautions_of(evidence))
+def _of_score(
+    cases: Cases, score: Score, confidence: float, cautions: tuple[str, ...] = ()
+) -> ConfidenceInterval:
+    mean, low, high = score_interval(cases, score, confidence)
     return ConfidenceInterval(
         f"{score.name}_score", mean, low, high, confidence, high - mean, "normal", cautions
     )

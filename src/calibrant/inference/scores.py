@@ -10,7 +10,6 @@ from calibrant.arrays import Floats
 from calibrant.decisions import SCORES, DecisionTask, Score, as_score
 from calibrant.errors import InferenceRefusedError
 from calibrant.inference.cases import Cases
-from calibrant.inference.evidence import Evidence
 
 
 def score_of(measure: object) -> Score | None:
@@ -62,11 +61,8 @@ def _of_an_event(cases: Cases, jump: Floats, forecast: Floats) -> float:
     return float(cases.square @ (chance * np.where(chance > 0, jump, 0.0) ** 2)) / rows
 
 
-def score_interval(
-    evidence: Evidence, score: Score, confidence: float
-) -> tuple[float, float, float]:
+def score_interval(cases: Cases, score: Score, confidence: float) -> tuple[float, float, float]:
     """Mean score with the ends of a normal interval, robust to clusters and to few events."""
-    cases = evidence.cases()
     if_not, if_so = score.losses(cases.prediction)
     mean, reach = mean_and_reach(cases, if_not, if_so, [cases.prediction], confidence)
     return mean, mean - reach, mean + reach

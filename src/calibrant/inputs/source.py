@@ -154,6 +154,8 @@ def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, ti
         forecasts = as_forecasts(data, y_proba, roles.classes, roles.weight)
         return _of_classes(forecasts, held, title)
     given = Given.read(data, y_proba, roles.weight, labels.positive)
+    if given.prediction.size > MOST_ROWS_READ and not (roles.need_rows or held.by):
+        return _of_sums(Summed(Joint.of_many_rows(given), {}, 0), title, {})
     return _of_rows(*Joint.checked(given), held, title)
 
 

@@ -16,7 +16,7 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import sums
 from calibrant.joint.draws import draw_positives
 from calibrant.joint.invariants import check_counts
-from calibrant.joint.sums import COUNTED, AnyRows, CellSums, LevelSums, in_cells
+from calibrant.joint.sums import COUNTED, FINEST, AnyRows, CellSums, LevelSums, in_cells
 from calibrant.options import as_generator, check_within, power_of_two
 
 if TYPE_CHECKING:
@@ -150,6 +150,20 @@ class Joint:
         cells, _ = sums.cells(rows, power_of_two(resolution))
         index = np.flatnonzero(cells.weight > 0)
         return cls.of_cells(cells.where(index), index, resolution)
+
+    @classmethod
+    def of_many_rows(cls, rows: AnyRows) -> Self:
+        """Sum rows that are arrays in the cells that engines sum very many rows in.
+
+        As on engines, rows of few different predictions keep them.
+        """
+        cells, sound = sums.cells(rows, FINEST)
+        index = np.flatnonzero(cells.weight > 0)
+        low, high = (end[index] for end in sums.ends_of_cells(sound, FINEST))
+        held = cells.where(index)
+        if np.array_equal(low, high):
+            return cls(held.at(low))
+        return cls.of_cells(held.between(low, high), index, FINEST)
 
     @classmethod
     def checked(cls, rows: AnyRows) -> tuple[Self, Rows]:

@@ -140,8 +140,8 @@ def audit(
     y_true : array-like of shape (n,), Joint, ClassForecasts, frame, or path or paths of files
         The outcomes, 0 or 1, or the labels of classes; or a Joint, ClassForecasts, a frame (pandas,
         Polars, Arrow and others), or CSV, Parquet or JSON lines files, which hold everything. More
-        than 2**20 rows of a frame or of files are summed into cells where they live, unless there
-        are clusters, times or classes.
+        than 2**20 rows are summed into cells, those of a frame or of files where they live, unless
+        there are clusters, times or classes, or arrays with groups.
     y_proba : array-like of shape (n,), (n, 2) or (n, K), optional
         Predicted probabilities of outcome 1, or of the classes, with outcomes as the first
         argument. For scores before a softmax see `ClassForecasts.read`.

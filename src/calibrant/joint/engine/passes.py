@@ -16,14 +16,12 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.engine.refusals import refuse_counted, refuse_unlikely
 from calibrant.joint.engine.tally import Tally
 from calibrant.joint.engine.terms import Terms, terms_of
-from calibrant.joint.sums import CellSums
+from calibrant.joint.sums import FINEST, CellSums
 from calibrant.options import power_of_two
 
 Resolution = int | None | Literal["auto"]
 Names = list[tuple[Any, ...]]
 
-# Cells of "auto": the smooth error then moves by less than 8e-6.
-FINEST = 2**16
 # With groups "auto" lets at most this many sums leave the engine, whatever the number of rows.
 MOST_SUMS = 2**20
 FEWEST_CELLS = 2**4

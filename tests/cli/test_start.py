@@ -1,0 +1,43 @@
+"""A command starts without what it does not need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import sys
+from calibrant.cli.start import start_quickly
+start_quickly()
+import numpy, scipy.special
+assert "numpy.f2py.crackfortran" not in sys.modules
+assert "unittest" not in sys.modules
+numpy.testing.assert_allclose(1.0, 1.0)  # what is asked for is there
+assert numpy.f2py.__name__ == "numpy.f2py"
+assert callable(numpy.f2py.get_include)
+"""
+
+AUDIT = """
+import sys
+sys.argv = ["calibrant", "audit", sys.argv[1]]
+from calibrant.cli import main
+try:
+    main()
+finally:
+    unwanted = {"matplotlib", "pandas", "pyarrow", "jinja2", "numpy.f2py.crackfortran"}
+    assert not unwanted & set(sys.modules), unwanted & set(sys.modules)
+"""
+
+
+def test_unused_parts_of_numpy_wait_until_they_are_asked_for():
+    subprocess.run([sys.executable, "-c", PROGRAM], check=True)
+
+
+def test_text_needs_no_library_for_pictures_and_pages(tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("outcome,prediction\n" + "1,0.7\n0,0.4\n1,0.2\n0,0.1\n" * 9)
+    done = subprocess.run(
+        [sys.executable, "-c", AUDIT, file], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "smooth calibration error" in done.stdout
