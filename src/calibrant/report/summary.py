@@ -133,6 +133,15 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     classes = None
     if source.classes is not None:
         classes = judge_each_class(source.classes, source.clusters, settings, tell)
+    tell("what to do")
+    choice = advise(source, evidence, settings.confidence, settings.rng)
+    tell("costs")
+    costs = cost_of_trust(source, evidence, asked.task, settings)
+    few = replace(
+        settings, draws=min(settings.draws, enough_draws(DRAWS_FOR_ICI, settings.confidence))
+    )
+    classical = find_classical(evidence, few)
+    # Groups draw as often as there are groups: what comes before does not depend on them.
     groups, divided = None, groups_of(source)
     if divided is not None:
         tell("groups")
@@ -144,14 +153,6 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     if source.times is not None:
         tell("windows of time")
     watched = watch_source(source, settings.tolerance)
-    tell("what to do")
-    choice = advise(source, evidence, settings.confidence, settings.rng)
-    tell("costs")
-    costs = cost_of_trust(source, evidence, asked.task, settings)
-    few = replace(
-        settings, draws=min(settings.draws, enough_draws(DRAWS_FOR_ICI, settings.confidence))
-    )
-    classical = find_classical(evidence, few)
     ratios = None
     if asked.oe_tolerance is not None:
         ratios = RatioJudgement.of(classical.ratio, groups, asked.oe_tolerance)
