@@ -53,7 +53,8 @@ class Cases:
     def covariance(self, scores: Floats) -> Floats:
         """Covariance of the totals of centred scores (one column each), robust to clusters."""
         if self.cluster is None:
-            return np.asarray(scores.T @ (scores * self.square[:, np.newaxis]))
+            columns = np.ascontiguousarray(scores.T)
+            return np.asarray((columns * self.square) @ columns.T)
         sums = np.stack([np.bincount(self.cluster, self.weight * column) for column in scores.T])
         count = self.clusters
         return np.asarray(sums @ sums.T * (count / (count - 1)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.errors import ConvergenceError
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
@@ -21,7 +22,7 @@ from calibrant.measures.kernel_smoothed import (
     smoothed_curve,
 )
 from calibrant.pooling import quantile_bins
-from calibrant.regression import Model, log_odds, one_class, separated, solve
+from calibrant.regression import Model, Solver, log_odds, one_class, separated
 
 GROUPS = 10
 # So many multipliers show the noise of a mean of many distances.
@@ -170,7 +171,7 @@ def find_classical(evidence: Evidence, settings: Settings) -> ClassicalNumbers:
     chance = joint.base_rate * (1 - joint.base_rate)
     inside = (joint.prediction > 0) & (joint.prediction < 1)
     return ClassicalNumbers(
-        ratio=find_ratio(evidence, confidence),
+        ratio=find_ratio(evidence, confidence, cases=cases),
         slope=slope,
         intercept=intercept,
         in_the_large=in_the_large,
@@ -197,33 +198,38 @@ def _regressions(
         cases = cases.where((cases.prediction > 0) & (cases.prediction < 1))
     if one_class(joint):
         return (Estimate.undefined("only one outcome was seen"),) * 3
-    (in_the_large,) = _fit(joint, cases, SHIFT, confidence)
+    solver, odds = Solver.of(joint), log_odds(cases.prediction)
+    (in_the_large,) = _fit(solver, odds, cases, SHIFT, confidence)
     if len(joint) == 1:
         same = Estimate.undefined("all forecasts are equal")
         return same, same, in_the_large
     if separated(joint):
         apart = Estimate.undefined("the forecasts separate the outcomes: the slope has no limit")
         return apart, apart, in_the_large
-    intercept, slope = _fit(joint, cases, LINE, confidence)
+    intercept, slope = _fit(solver, odds, cases, LINE, confidence)
     return slope, intercept, in_the_large
 
 
-def _fit(joint: Joint, cases: Cases, model: Model, confidence: float) -> list[Estimate]:
+def _fit(
+    solver: Solver, odds: Floats, cases: Cases, model: Model, confidence: float
+) -> list[Estimate]:
     """Fit a weighted logistic regression; intervals by the sandwich variance, or the coins' own."""
     from scipy.special import expit, ndtri
 
     try:
-        beta = np.array(solve(joint, model))
+        beta = np.array(solver.solve(model))
     except ConvergenceError:
         stuck = Estimate.undefined("the logistic regression did not converge")
         return [stuck] * len(model.terms)
-    odds = log_odds(cases.prediction)
-    design = np.stack([np.ones(odds.size), odds][: beta.size], axis=1)
-    chance = expit(design @ beta + (odds if model.offset else 0.0))
-    curvature = (design.T * (cases.weight * chance * (1 - chance))) @ design
+    design = np.stack([np.ones(odds.size), odds][: beta.size])
+    chance = expit(beta @ design + (odds if model.offset else 0.0))
+    spread = chance * (1 - chance)
+    curvature = (design * (cases.weight * spread)) @ design.T
     inverse = np.linalg.inv(curvature)
-    shown = cases.covariance(design * (cases.outcome - chance)[:, np.newaxis])
-    coins = (design.T * (cases.square * chance * (1 - chance))) @ design
+    shown = cases.covariance((design * (cases.outcome - chance)).T)
+    coins = curvature
+    if cases.square is not cases.weight:
+        coins = (design * (cases.square * spread)) @ design.T
     # Few events hide their own spread, which the fitted coins must have.
     variance = np.maximum(*(np.diag(inverse @ middle @ inverse) for middle in (shown, coins)))
     reach = ndtri((1 + confidence) / 2) * np.sqrt(variance) * cases.widening(1 - confidence)
@@ -253,7 +259,8 @@ def _hosmer_lemeshow(evidence: Evidence) -> ScoreTest:
     from scipy.special import chdtrc
 
     joint = evidence.given
-    if evidence.clusters is not None or not np.allclose(joint.weight, joint.rows):
+    plain = joint.unweighted or np.allclose(joint.weight, joint.rows)
+    if evidence.clusters is not None or not plain:
         return ScoreTest(np.nan, np.nan, "not defined with weights or clusters")
     groups = quantile_bins(joint, GROUPS).joint
     variance = groups.rows * groups.prediction * (1 - groups.prediction)

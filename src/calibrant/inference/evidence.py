@@ -230,16 +230,20 @@ class Evidence:
             outcome = np.asarray(rows.outcome, dtype=np.float64)
             return Cases(rows.prediction, outcome, weight, weight**2, code)
         joint = self.given
-        share = np.concatenate([1 - joint.outcome, joint.outcome])
-        seen = share > 0
-        outcome = np.repeat([0.0, 1.0], len(joint))
-        return Cases(
-            np.tile(joint.prediction, 2)[seen],
-            outcome[seen],
-            (np.tile(joint.weight, 2) * share)[seen],
-            (np.tile(joint.weight_squares, 2) * share)[seen],
-            None,
-        )
+        shares = 1 - joint.outcome, joint.outcome
+        seen = [np.flatnonzero(share > 0) for share in shares]
+
+        def of_both(column: Floats) -> Floats:
+            return np.concatenate([column[levels] for levels in seen])
+
+        def shared(column: Floats) -> Floats:
+            parts = (column[levels] * of[levels] for levels, of in zip(seen, shares, strict=True))
+            return np.concatenate(list(parts))
+
+        weight = shared(joint.weight)
+        square = weight if joint.weight_squares is joint.weight else shared(joint.weight_squares)
+        outcome = np.repeat([0.0, 1.0], [levels.size for levels in seen])
+        return Cases(of_both(joint.prediction), outcome, weight, square, None)
 
     def exact(self, draws: int) -> bool:
         """Whether redrawn outcomes have exactly the distribution of a perfect forecaster's."""

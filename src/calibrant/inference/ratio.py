@@ -60,8 +60,10 @@ class Ratio:
         )
 
 
-def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) -> Ratio:
-    """Ratio of observed to expected events (of outcome 0, if swapped).
+def find_ratio(
+    evidence: Evidence, confidence: float, *, swapped: bool = False, cases: Cases | None = None
+) -> Ratio:
+    """Ratio of observed to expected events (of outcome 0, if swapped); cases may be known already.
 
     Rows of equal weight: Clopper and Pearson's limits for the binomial number with the mean and
     the variance of the events, a sum of coins of different bias. Weights and clusters: the gamma
@@ -80,8 +82,9 @@ def find_ratio(evidence: Evidence, confidence: float, *, swapped: bool = False) 
         return Ratio(value, 0.0, np.inf, confidence, *counted)
     level = (1 - confidence) / 2
     each = joint.total / joint.row_count
-    cases = _of_events(evidence.cases(), swapped=swapped)
-    if evidence.clusters is None and np.allclose(joint.weight_squares, joint.rows * each**2):
+    cases = _of_events(evidence.cases() if cases is None else cases, swapped=swapped)
+    alike = joint.unweighted or np.allclose(joint.weight_squares, joint.rows * each**2)
+    if evidence.clusters is None and alike:
         limits = _binomial(cases, float(observed), level)
     elif evidence.lone:
         limits = 0.0, np.inf

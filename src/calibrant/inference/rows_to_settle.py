@@ -79,10 +79,11 @@ def rows_to_settle(
 
     Examples
     --------
+    >>> from calibrant.inference import Settings, find_interval
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(1000)
     >>> evidence = Evidence.read(rng.random(1000) < p, p)
-    >>> smooth = Statistic.of(smooth_calibration_error)
+    >>> smooth = Statistic.of("smooth_calibration_error")
     >>> interval = find_interval(evidence, smooth, Settings.read(rng=0))
     >>> low, high = rows_to_settle(evidence, smooth, interval, 0.02, rng=0)
     >>> 2000 < low < high < 60_000

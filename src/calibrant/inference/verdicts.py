@@ -230,8 +230,8 @@ def verdict(
     >>> outcomes, predictions = [1] * 6 + [0] * 6, [0.5] * 12
     >>> print(verdict(outcomes, predictions, rng=0))
     Undecided: 12 rows cannot certify 0.02; the smooth calibration error lies between 0 and 0.412,
-    the typical gap between 0 and 0.572 (95 % confidence). About 8 200 rows would probably
-    settle it.
+    the typical gap between 0 and 0.572 (95 % confidence). Between 10 000 and 22 000 rows
+    would probably settle it.
     >>> verdict(outcomes * 2000, predictions * 2000, rng=0).state
     'calibrated'
     """

@@ -107,11 +107,30 @@ class Model:
 
 def solve(joint: Joint, model: Model, smoothing: tuple[float, float] = (0.0, 1.0)) -> list[float]:
     """Find the coefficients of least log loss; the problem is convex."""
-    start = np.array(model.start)
-    data = Targets.of(joint, smoothing)
-    if len(joint) > 2 * COARSE:
-        start = data.in_cells(joint.prediction).solved(model, start)
-    return [float(value) for value in data.solved(model, start)]
+    return Solver.of(joint, smoothing).solve(model)
+
+
+@dataclass(frozen=True, slots=True)
+class Solver:
+    """Rows prepared once, for several models."""
+
+    data: Targets
+    in_cells: Targets | None
+    """The same in cells, where there are many levels: somewhere to start."""
+
+    @classmethod
+    def of(cls, joint: Joint, smoothing: tuple[float, float] = (0.0, 1.0)) -> Solver:
+        """Read a Joint; outcomes 0 and 1 count as the two values of the smoothing."""
+        data = Targets.of(joint, smoothing)
+        many = len(joint) > 2 * COARSE
+        return cls(data, data.in_cells(joint.prediction) if many else None)
+
+    def solve(self, model: Model) -> list[float]:
+        """Find the coefficients of least log loss; the problem is convex."""
+        start = np.array(model.start)
+        if self.in_cells is not None:
+            start = self.in_cells.solved(model, start)
+        return [float(value) for value in self.data.solved(model, start)]
 
 
 def fit_logistic(
