@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, logit
+from sklearn.isotonic import IsotonicRegression
 
-from calibrant.inference.slope_and_shape import shape_gains, slope_scores
+import calibrant as cal
+from calibrant.inference.slope_and_shape import shape_gains, slope_scores, squared_shape_gains
 from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
 
@@ -67,6 +69,16 @@ def test_shape_is_the_likelihood_that_the_best_monotone_map_gains(weighted):
     (found,) = shape_gains(joint, rows_of(joint))
     assert found == pytest.approx(own - best, abs=2e-4)
     assert found >= own - best - 1e-9
+
+
+def test_the_shape_of_clusters_is_the_brier_score_that_the_best_monotone_map_gains():
+    y, p, w = sample(40, weighted=True, seed=4)
+    joint = Joint.from_samples(y, p, sample_weight=w)
+    best = IsotonicRegression().fit(p, y, sample_weight=w).predict(p)
+    gain = np.average((y - p) ** 2 - (y - best) ** 2, weights=w)
+    assert squared_shape_gains(joint, rows_of(joint)) == pytest.approx([gain])
+    test = cal.calibration_test(y, p, sample_weight=w, clusters=np.arange(40) // 4, draws=19, rng=0)
+    assert test.parts[2].statistic == pytest.approx(gain)
 
 
 def test_a_certain_forecast_that_failed_is_infinitely_wrong():

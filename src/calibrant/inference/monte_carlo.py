@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.slope_and_shape import SHAPE, SLOPE
+from calibrant.inference.slope_and_shape import CLUSTERED_SHAPE, SHAPE, SLOPE
 from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint
 from calibrant.joint.draws import draw_positives
@@ -105,7 +105,8 @@ def calibration_test(
     measure : str, callable or several of them, default="combined"
         A name of the catalogue, a measure (with options through `functools.partial`), or any
         function of a Joint; several are combined. "combined" stands for the smooth error, Rao's
-        score test of intercept and slope, and the likelihood that isotonic regression gains.
+        score test of intercept and slope, and the likelihood that isotonic regression gains (with
+        clusters the Brier score that it gains).
     draws : int, default=999
         Number of redraws. At most 10**6.
     clusters : array-like of shape (n,), optional
@@ -149,7 +150,8 @@ def calibration_test(
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     generator = as_generator(rng)
     if isinstance(measure, str) and measure == COMBINED:
-        return run_test(evidence, beside(Statistic.of(smooth_calibration_error)), draws, generator)
+        headline = Statistic.of(smooth_calibration_error)
+        return run_test(evidence, beside(headline, evidence), draws, generator)
     if isinstance(measure, str) or callable(measure):
         return run_test(evidence, Statistic.of(measure), draws, generator)
     if not isinstance(measure, Sequence):
@@ -157,9 +159,9 @@ def calibration_test(
     return run_test(evidence, [Statistic.of(one) for one in measure], draws, generator)
 
 
-def beside(headline: Statistic) -> list[Statistic]:
+def beside(headline: Statistic, evidence: Evidence) -> list[Statistic]:
     """Join a statistic by those that see slope, intercept and shape."""
-    return [headline, SLOPE, SHAPE]
+    return [headline, SLOPE, SHAPE if evidence.clusters is None else CLUSTERED_SHAPE]
 
 
 def run_test(

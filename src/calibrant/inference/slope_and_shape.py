@@ -6,6 +6,8 @@ such a range cancel in it: a slope that is off, or waves. Two statistics see tho
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from calibrant.arrays import Floats
@@ -49,19 +51,16 @@ def slope_scores(joint: Joint, charges: Floats) -> Floats:
 def shape_gains(joint: Joint, charges: Floats) -> Floats:
     """Mean log-likelihood that isotonic regression gains over the forecasts, for each row.
 
-    A certain forecast that failed makes it infinite. Charges of flipped clusters may belong to no
-    outcomes at all; pools beyond 0 and 1 then count as 0 and 1.
+    A certain forecast that failed makes it infinite.
 
     References
     ----------
     Dimitriadis, Gneiting, Jordan (2021), Stable reliability diagrams for probabilistic
     classifiers, PNAS 118(8): the miscalibration of the log score.
     """
-    from scipy.optimize import isotonic_regression
     from scipy.special import xlogy
 
     v, mass = joint.prediction, joint.mass
-    frequency = v + charges / mass
     certain = (v <= 0) | (v >= 1)
     with np.errstate(divide="ignore"):
         odds, never = np.log(v) - np.log1p(-v), np.log1p(-v)
@@ -70,13 +69,35 @@ def shape_gains(joint: Joint, charges: Floats) -> Floats:
     own = charges @ odds + mass @ (v * odds + never)
     failed = (np.abs(charges[:, certain]) > NO_VARIATION * mass[certain]).any(axis=1)
     gains = np.empty(len(charges))
-    for index, row in enumerate(frequency):
-        fit = isotonic_regression(row, weights=mass)
-        share = np.clip(fit.x[fit.blocks[:-1]], 0.0, 1.0)
-        pooled = np.add.reduceat(mass, fit.blocks[:-1])
+    for index, (pooled, fitted) in enumerate(_monotone_fits(joint, charges)):
+        share = np.clip(fitted, 0.0, 1.0)  # a rounding error beyond
         gains[index] = pooled @ (xlogy(share, share) + xlogy(1 - share, 1 - share))
     return np.where(failed, np.inf, gains - own)
 
 
+def squared_shape_gains(joint: Joint, charges: Floats) -> Floats:
+    """Brier score that isotonic regression gains over the forecasts, for each row.
+
+    For charges whose signs were flipped, which belong to no outcomes: they have no likelihood, but
+    squares. With the likelihood of clipped pools 11 % of calibrated samples of 30 clusters were
+    rejected at the level 0.05, because near 0 and 1 flipped noise lacks the skewness of events;
+    squares give those ends their small share.
+    """
+    v, mass = joint.prediction, joint.mass
+    gains = np.array([pooled @ fitted**2 for pooled, fitted in _monotone_fits(joint, charges)])
+    return np.asarray(gains - mass @ v**2 - 2 * charges @ v)
+
+
+def _monotone_fits(joint: Joint, charges: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """Isotonic regression of each row of charges: masses of its pools, and their values."""
+    from scipy.optimize import isotonic_regression
+
+    for frequency in joint.prediction + charges / joint.mass:
+        fit = isotonic_regression(frequency, weights=joint.mass)
+        first = fit.blocks[:-1]
+        yield np.add.reduceat(joint.mass, first), fit.x[first]
+
+
 SLOPE = Statistic.charged("slope_and_intercept", slope_scores)
 SHAPE = Statistic.charged("shape", shape_gains)
+CLUSTERED_SHAPE = Statistic.charged("shape", squared_shape_gains)

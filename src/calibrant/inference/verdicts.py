@@ -73,7 +73,8 @@ class Verdict:
     rows_needed: tuple[int, int] | None
     """Fresh rows that would settle an undecided case, as likely as not and very probably; None if
     it is decided, or if 10**10 rows are not known to settle it: the error is too close to the
-    tolerance, or rows like these say too little."""
+    tolerance, or rows like these say too little. Too few where error or gap are within a tenth of
+    their tolerance and the rows cannot know it."""
     ratio: Ratio | None
     """Observed over expected events of the rarer outcome, when its share is below 0.1."""
 
@@ -253,7 +254,7 @@ def find_verdict(evidence: Evidence, statistic: Statistic, settings: Settings) -
     allowed = default_tolerance(joint) if given is None else given
     if statistic.function is smooth_calibration_error:
         interval, gap = _error_and_gap(evidence, statistic, settings.within(allowed))
-        test = run_test(evidence, beside(statistic), settings.draws, settings.rng)
+        test = run_test(evidence, beside(statistic, evidence), settings.draws, settings.rng)
     else:
         interval, gap = find_interval(evidence, statistic, settings), None
         test = run_test(evidence, statistic, settings.draws, settings.rng)
