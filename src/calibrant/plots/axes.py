@@ -48,6 +48,12 @@ class Span:
         moved = [self.place(part) != part for part in values]
         return np.asarray(np.any(moved, axis=0))
 
+    def share(self, values: object) -> Floats:
+        """Where values stand on the way from low to high, from 0 to 1; those beyond at an end."""
+        at = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
+        ends = _stretched(self.scale, np.array([self.low, self.high]))
+        return np.asarray((_stretched(self.scale, at) - ends[0]) / (ends[1] - ends[0]))
+
     def even(self, count: int) -> Floats:
         """Points at even steps of the scale."""
         ends = _stretched(self.scale, np.array([self.low, self.high]))

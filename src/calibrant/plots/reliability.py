@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -14,7 +14,16 @@ from calibrant.measurement import as_joint
 from calibrant.measures.kernel_smoothed import smoothed_curve
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import as_generator, check_draws, check_share
-from calibrant.plots.axes import Span, choose_scale, legend, panel_below, span_of, width_of, wrapped
+from calibrant.plots.axes import (
+    SCALES,
+    Span,
+    choose_scale,
+    legend,
+    panel_below,
+    span_of,
+    width_of,
+    wrapped,
+)
 from calibrant.plots.counts import FEW_VALUES, draw_histogram, frequency_limits, histogram
 from calibrant.plots.display import Columns, Display, chosen
 from calibrant.plots.style import BAND, MUTED, PAPER, QUIET, SERIES, WARNING, percent
@@ -29,6 +38,8 @@ if TYPE_CHECKING:
 SMOOTHERS = ("isotonic", "kernel")
 PARTS = ("dots", "curve", "band", "counts")
 DOTS = 10
+# Redraws for the band.
+DRAWS = 499
 # A kernel curve is not drawn where the density of forecasts is below this share of the highest.
 THIN_DENSITY = 1e-3
 # Intervals of dots with a smaller share of the rows may reach beyond the axes.
@@ -98,7 +109,7 @@ class ReliabilityDisplay(Display):
         scale: str = "auto",
         confidence: float = 0.95,
         detected: bool | None = None,
-        draws: int = 499,
+        draws: int = DRAWS,
         rng: np.random.Generator | int | None = 0,
         name: str | None = None,
     ) -> Self:
@@ -139,17 +150,66 @@ class ReliabilityDisplay(Display):
         check_share("confidence", confidence)
         given = (y_true, y_proba, sample_weight, pos_label)
         joint = as_joint(*given)
-        band, beyond = None, np.empty(0)
+        evidence = None
         if smoother == "isotonic" and joint.binary:
             rows_matter = sample_weight is not None or clusters is not None
             evidence = Evidence.read(*given, clusters) if rows_matter else Evidence.read(joint)
-            generator = as_generator(rng)
-            band = find_consistency_band(evidence, confidence, draws, generator)
+        return cls._of(
+            joint,
+            evidence,
+            curve=_isotonic(joint) if smoother == "isotonic" else _kernel(joint, bandwidth),
+            smoother=smoother,
+            scale=scale,
+            confidence=confidence,
+            detected=detected,
+            draws=draws,
+            rng=as_generator(rng),
+            name=name,
+            clustered=clusters is not None,
+        )
+
+    @classmethod
+    def of_evidence(
+        cls, evidence: Evidence, confidence: float = 0.95, *, detected: bool | None = None,
+        region: Region | None = None,
+    ) -> Self:  # fmt: skip
+        """Find the data of evidence that was read before; a region that is given is pointed at."""
+        joint = evidence.given
+        found = cls._of(
+            joint,
+            evidence if joint.binary else None,
+            curve=_isotonic(joint),
+            confidence=confidence,
+            detected=detected,
+            rng=as_generator(0),
+            clustered=evidence.clusters is not None,
+        )
+        return found if region is None else replace(found, region=region)
+
+    @classmethod
+    def _of(
+        cls,
+        joint: Joint,
+        evidence: Evidence | None,
+        *,
+        curve: Columns,
+        confidence: float,
+        detected: bool | None,
+        rng: np.random.Generator,
+        clustered: bool,
+        smoother: str = SMOOTHERS[0],
+        scale: str = SCALES[0],
+        draws: int = DRAWS,
+        name: str | None = None,
+    ) -> Self:
+        band, beyond = None, np.empty(0)
+        if evidence is not None:
+            band = find_consistency_band(evidence, confidence, draws, rng)
             beyond = _beyond(isotonic_curve(evidence.joint), band)
-        dots, notes = _dots(joint, confidence, clustered=clusters is not None)
+        dots, notes = _dots(joint, confidence, clustered=clustered)
         span = span_of(choose_scale(joint, scale), joint, [*_seen(dots), beyond])
         return cls(
-            curve=_isotonic(joint) if smoother == "isotonic" else _kernel(joint, bandwidth),
+            curve=curve,
             dots=dots,
             counts=histogram(joint, span),
             band=band,
