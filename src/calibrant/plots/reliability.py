@@ -27,7 +27,7 @@ from calibrant.plots.axes import (
 from calibrant.plots.counts import FEW_VALUES, draw_histogram, frequency_limits, histogram
 from calibrant.plots.display import Columns, Display, chosen
 from calibrant.plots.style import BAND, MUTED, PAPER, QUIET, SERIES, WARNING, percent
-from calibrant.plots.svg import thinned
+from calibrant.plots.svg import kept_vertices, thinned
 from calibrant.pooling import isotonic, pooling_at, quantile_bins
 from calibrant.regions import Region, strongest_region
 from calibrant.words import count_text
@@ -46,6 +46,8 @@ THIN_DENSITY = 1e-3
 SMALL_DOT = 0.01
 # From this width on, in inches, there is room for whole sentences.
 WIDE_AXES = 4.5
+# Width and height of a picture whose vertices are kept.
+PIXELS = 1000
 CURVE, PANEL = "calibrant.reliability", "calibrant.counts"
 
 
@@ -253,6 +255,17 @@ class ReliabilityDisplay(Display):
         if self.band is None:
             return {name: np.empty(0) for name in ("prediction", "low", "high")}
         return {name: getattr(self.band, name) for name in ("prediction", "low", "high")}
+
+    def outline(self, part: str) -> Columns:
+        """Return the curve or the band with the vertices alone that a large picture shows."""
+        columns = self.frame(part)
+        at = self.span.share(columns["prediction"])
+        kept = [
+            kept_vertices(PIXELS * np.column_stack([at, self.span.share(column)]))
+            for name, column in columns.items()
+            if name != "prediction"
+        ]
+        return {name: column[np.unique(np.concatenate(kept))] for name, column in columns.items()}
 
     def _draw(self, ax: Axes) -> None:
         before = sum(line.get_gid() == CURVE for line in ax.lines)
