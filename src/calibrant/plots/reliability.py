@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.decisions import ScoreDecomposition, score_decomposition
 from calibrant.inference import Band, Evidence, find_consistency_band, isotonic_curve
 from calibrant.joint import Joint
 from calibrant.measurement import as_joint
@@ -26,7 +27,7 @@ from calibrant.plots.axes import (
 )
 from calibrant.plots.counts import FEW_VALUES, draw_histogram, frequency_limits, histogram
 from calibrant.plots.display import Columns, Display, chosen
-from calibrant.plots.style import BAND, MUTED, PAPER, QUIET, SERIES, WARNING, percent
+from calibrant.plots.style import BAND, INK, MUTED, PAPER, QUIET, SERIES, WARNING, percent
 from calibrant.plots.svg import kept_vertices, thinned
 from calibrant.pooling import isotonic, pooling_at, quantile_bins
 from calibrant.regions import Region, strongest_region
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 SMOOTHERS = ("isotonic", "kernel")
 PARTS = ("dots", "curve", "band", "counts")
 DOTS = 10
+# Recalibration behind the parts of the Brier score, as Dimitriadis, Gneiting and Jordan (2021) do.
+POOLING = "isotonic"
 # Redraws for the band.
 DRAWS = 499
 # A kernel curve is not drawn where the density of forecasts is below this share of the highest.
@@ -92,6 +95,8 @@ class ReliabilityDisplay(Display):
     by_value: bool
     """Whether each dot is one prediction, rather than a group of neighbours."""
     confidence: float
+    parts: ScoreDecomposition | None = None
+    """Brier score = miscalibration (MCB) - discrimination (DSC) + uncertainty (UNC)."""
     notes: tuple[str, ...] = ()
     """What is left out or approximate, and why."""
     name: str | None = None
@@ -222,6 +227,7 @@ class ReliabilityDisplay(Display):
             smoother=smoother,
             by_value=len(joint) <= FEW_VALUES,
             confidence=confidence,
+            parts=score_decomposition(joint, pooling=POOLING),
             notes=notes,
             name=name,
         )
@@ -275,6 +281,7 @@ class ReliabilityDisplay(Display):
         span.show(ax, "xy")
         if before == 0:
             self._draw_finding(ax)
+            self._draw_parts(ax)
             ends = (span.low, span.high)
             ax.plot(
                 ends, ends, color=MUTED, lw=1, zorder=1, label=_if_wide(ax, "perfect forecasts")
@@ -285,12 +292,27 @@ class ReliabilityDisplay(Display):
         draw_histogram(panel, self.counts, span, MUTED if before == 0 else colour)
         ax.set_ylabel("how often it happened")
         panel.set_xlabel("forecast probability")
-        legend(ax)
+        # A square, and a panel just as wide.
+        ax.set_box_aspect(1)
+        panel.set_box_aspect(panel.get_position().height / ax.get_position().height)
+        legend(ax, beside=width_of(ax) > WIDE_AXES)
+
+    def _draw_parts(self, ax: Axes) -> None:
+        """Write the parts of the Brier score in the corner that right forecasts leave free."""
+        if self.parts is None:
+            return
+        parts = self.parts
+        values = (parts.miscalibration, parts.discrimination, parts.uncertainty)
+        lines = (f"{n} {v:.3g}" for n, v in zip(("MCB", "DSC", "UNC"), values, strict=True))
+        ax.text(
+            0.98, 0.02, "\n".join(lines), transform=ax.transAxes, ha="right", va="bottom",
+            color=QUIET, fontsize="small",
+        )  # fmt: skip
 
     def _draw_finding(self, ax: Axes) -> None:
         pointed = self.detected and self.region is not None
         words = ". ".join([self.finding, *self.notes])
-        ax.set_title(wrapped(ax, words), color=WARNING if pointed else QUIET)
+        ax.set_title(wrapped(ax, words), color=INK if pointed else QUIET)
         if pointed and self.region is not None:
             ax.axvspan(self.region.low, self.region.high, color=WARNING, alpha=0.08, lw=0, zorder=0)
 

@@ -87,9 +87,8 @@ def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
     sheet.upward(upward, left, "accuracy" if summary.classes else "observed rate")
     sheet.across(across, foot, "confidence" if summary.classes else "forecast")
     parts = summary.costs.decomposition
-    for line, (name, value) in enumerate(
-        (("MCB", parts.miscalibration), ("DSC", parts.discrimination), ("UNC", parts.uncertainty))
-    ):
+    values = (parts.miscalibration, parts.discrimination, parts.uncertainty)
+    for line, (name, value) in enumerate(zip(("MCB", "DSC", "UNC"), values, strict=True)):
         sheet.text(left + side - 82, base - 40 + 15 * line, name, "quiet", size=11)
         sheet.text(left + side - 6, base - 40 + 15 * line, f"{value:.3g}", "quiet", "end", size=11)
     _legend(sheet, display, left, foot + 52)
@@ -168,9 +167,9 @@ def _scale(summary: Summary) -> Sheet:
         top = 64.0 * place
         line = top + 40
         sheet.text(left, top + 16, capital(name), bold=True)
-        lies = f"({_points(interval.low)} to {_points(interval.high)})"
-        sheet.text(left + LETTER * 15.5, top + 16, f"{_points(interval.value)} {lies}")
-        sheet.text(right, top + 16, f"tolerated: {_points(allowed)}", "quiet", "end", size=11)
+        value, low, high, limit = _points(interval.value, interval.low, interval.high, allowed)
+        sheet.text(left + LETTER * 15.5, top + 16, f"{value} ({low} to {high})")
+        sheet.text(right, top + 16, f"tolerated: {limit}", "quiet", "end", size=11)
         if noise > 0:
             sheet.area(axis([0, noise, noise, 0]), [line - 9, line - 9, line + 9, line + 9])
         sheet.line([left, right], [line, line])
@@ -185,7 +184,7 @@ def _scale(summary: Summary) -> Sheet:
         )  # fmt: skip
     foot = 64.0 * len(tracks) + 2
     for value in round_numbers(0, axis.span.high):
-        sheet.text(float(axis(value)), foot + 10, _points(value), "quiet", "middle", size=11)
+        sheet.text(float(axis(value)), foot + 10, _points(value)[0], "quiet", "middle", size=11)
     sheet.area([left, left + 12, left + 12, left], [foot + 24, foot + 24, foot + 34, foot + 34])
     sheet.text(left + 17, foot + 34, "chance alone, 95 %", "quiet", size=11)
     sheet.line([left + 150] * 2, [foot + 22, foot + 36], "warning", 1.6, dashed=True)
@@ -196,9 +195,13 @@ def _scale(summary: Summary) -> Sheet:
     return sheet
 
 
-def _points(share: float) -> str:
-    """Write a difference of probabilities in percentage points."""
-    return f"{100 * share:.2g} pp"
+def _points(*shares: float) -> list[str]:
+    """Write differences of probabilities in percentage points, with digits that tell them apart."""
+    for digits in range(2, 6):
+        texts = [f"{100 * share:.{digits}g} pp" for share in shares]
+        if len(set(texts)) == len(set(shares)):
+            break
+    return texts
 
 
 def _judged(low: float, high: float, factor: float) -> dict[str, object]:
