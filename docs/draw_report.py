@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 import calibrant as cal
 from calibrant.cli.demo import TITLE
 
-SIZE = {"width": 900, "height": 1060}
+SIZE = {"width": 1280, "height": 800}
 
 
 def main() -> None:

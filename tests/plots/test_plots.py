@@ -118,6 +118,33 @@ def test_other_displays_show_the_librarys_numbers():
     assert [text.get_text() for text in two.ax_.get_legend().get_texts()] == ["one", "two"]
 
 
+def test_the_diagram_is_square_and_its_legend_hides_nothing():
+    display = plots.ReliabilityDisplay.from_predictions(*sample())
+    display.figure_.canvas.draw()
+    square, panel = (ax.get_window_extent() for ax in display.figure_.axes)
+    assert square.width == pytest.approx(square.height)
+    assert (panel.x0, panel.x1) == pytest.approx((square.x0, square.x1))
+    assert display.ax_.get_legend().get_window_extent().x0 > square.x1
+    parts = display.parts
+    assert f"MCB {parts.miscalibration:.3g}" in display.to_svg()
+
+
+def test_a_small_group_does_not_stretch_the_axis():
+    y, p = sample()
+    names = np.where(np.arange(600) < 4, "tiny", np.where(np.arange(600) % 2, "left", "right"))
+    y = np.where(names == "tiny", 1, y)
+    display = plots.GroupsDisplay.of(y, np.where(names == "tiny", 0.01, p), {"by": names}, rng=0)
+    tiny = next(group for group in display.shown if group.name == "tiny")
+    high = display.limits[1]
+    assert tiny.base_rate == 1 > high
+    display.plot()
+    ends = [line.get_xdata()[0] for line in display.ax_.lines if line.get_marker() == ">"]
+    assert ends == [high]
+    for group in display.shown:
+        least, most = display.rate_limits(group)
+        assert 0 <= least <= group.base_rate <= most <= 1
+
+
 def test_groups_and_windows():
     y, p = sample()
     names = {"side": np.where(np.arange(600) % 2, "$left$ <b>", "right")}

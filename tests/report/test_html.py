@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from html.parser import HTMLParser
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant.inference.verdicts import state_of
 from calibrant.report.pictures import pictures
+from pdf import pdf_text, squeezed
 
 NASTY = "<script>alert('x')</script>\"'&${7*7}{{7*7}}"
 VOID = {"meta", "input", "br", "img", "link", "hr"}
@@ -59,7 +62,11 @@ def test_the_page_parses_and_asks_for_nothing(page):
     checker = Checker()
     checker.feed(page)
     assert not checker.open
-    assert {"main", "svg", "table", "figure", "details"} <= set(checker.tags)
+    assert {"main", "nav", "h1", "svg", "table", "figure", "details"} <= set(checker.tags)
+    heads = re.findall(r"<th\b[^>]*>", page)
+    assert heads
+    assert all("scope=" in head for head in heads)
+    assert page.count("<caption>") == page.count("<table")
     assert all(link.startswith("#") for link in checker.links), checker.links
     assert set(re.findall(r"https?://[^\s\"'<]+", page)) <= {"http://www.w3.org/2000/svg"}
     assert page.count("<script") == 2
@@ -101,97 +108,245 @@ def test_a_notebook_shows_the_page(audit):
 
 
 def test_pictures_are_named_for_those_who_cannot_see(audit):
-    for svg in pictures(audit.summary).values():
-        assert 'role="img"' in svg
-        assert "<title>" in svg
+    drawn = pictures(audit.summary)
+    assert {"scale", "reliability", "witness", "costs", "groups"} == set(drawn)
+    for name, svg in drawn.items():
+        assert 'role="group" ' in svg
+        assert f'id="picture-{name}"' in svg
+        assert "<desc>" in svg
         assert len(svg) < 80_000
+        assert "nan" not in re.sub(r"<(desc|title|text)[^>]*>[^<]*", "", svg)
 
 
-@pytest.fixture
-def file(page, tmp_path):
-    path = tmp_path / "report.html"
+def test_marks_tell_the_numbers_of_the_displays(audit):
+    svg = pictures(audit.summary)["reliability"]
+    told = re.findall(r"<title>([^<]*: forecast [^<]*)</title>", svg)
+    dots = audit.summary.diagram.dots
+    assert len(told) == dots["rows"].size
+    for words, rows in zip(told, dots["rows"], strict=True):
+        assert words.startswith(f"{rows:.0f} forecasts between")
+    group = audit.groups.groups[0]
+    assert f"O/E {group.ratio.text}" in pictures(audit.summary)["groups"]
+
+
+def test_a_reader_is_asked_to_do_three_things_at_most(audit, page):
+    asked = re.search(r'<ol class="actions">(.*?)</ol>', page, re.DOTALL).group(1)
+    assert 1 <= asked.count("<li>") <= 3
+    for code in re.findall(r'href="#(CAL\d+)"', asked):
+        assert f'id="{code}"' in page
+    few = cal.audit(*sample(60), draws=99)
+    assert few.verdict.state == "undecided"
+    assert "Undecided: collect more rows" in few.to_html()
+
+
+def test_clusters_leave_no_intervals_that_assume_independence():
+    y, p = sample(600)
+    diagram = cal.audit(y, p, clusters=np.arange(600) // 6, draws=99).summary.diagram
+    assert np.isnan(diagram.dots["interval_low"]).all()
+    assert "rows depend on each other" in diagram.notes[0]
+
+
+@pytest.fixture(scope="module")
+def file(page, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(page, encoding="utf-8")
     return path.as_uri()
 
 
-@pytest.mark.needs("chromium")
-def test_a_browser_shows_it_without_errors_or_requests(chromium, file):
-    tab = chromium.new_page()
-    said, asked = [], []
-    tab.on("console", lambda message: said.append(message.text))
-    tab.on("pageerror", lambda error: said.append(str(error)))
-    tab.on("dialog", lambda dialog: said.append("dialog") or dialog.dismiss())
-    tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(file)
-    assert said == []
-    assert asked == [file]
-    assert tab.title().startswith("<script>alert")
-    tab.close()
-
-
-@pytest.mark.needs("chromium")
-def test_the_slider_shows_what_the_library_computes(chromium, file, audit):
-    tab = chromium.new_page()
-    tab.goto(file)
-    for threshold in (0.2, 0.45, 0.7):
-        tab.locator("#threshold").evaluate(
-            "(slider, value) => { slider.value = value; "
-            "slider.dispatchEvent(new Event('input')); }",
-            threshold,
-        )
-        expected = float(audit.summary.costs.curve(threshold)) / 2
-        assert float(tab.locator("#cost").inner_text()) == pytest.approx(expected, rel=0.01)
-    tab.locator("#false-alarm").fill("50")
-    tab.locator("#miss").fill("350")
-    money = audit.summary.costs.curve.cost(false_positive=50, false_negative=350)
-    assert float(tab.locator("#cost").inner_text()) == pytest.approx(money, rel=0.01)
-    tab.close()
-
-
-@pytest.mark.needs("chromium")
-def test_dark_and_light_have_contrast(chromium, file):
-    for scheme in ("light", "dark"):
-        context = chromium.new_context(color_scheme=scheme)
-        tab = context.new_page()
-        tab.goto(file)
-        colours = tab.evaluate(
-            "() => [getComputedStyle(document.body).color, getComputedStyle(document.body)"
-            ".backgroundColor, getComputedStyle(document.querySelector('figcaption')).color]"
-        )
-        ink, paper, quiet = (_luminance(colour) for colour in colours)
-        assert (ink < paper) == (scheme == "light")
-        assert _contrast(ink, paper) > 7
-        assert _contrast(quiet, paper) > 4.5
-        context.close()
-
-
-@pytest.mark.needs("chromium")
-def test_without_javascript_and_on_a_phone(chromium, file, audit):
+@pytest.fixture(scope="module")
+def tab(chromium, file):
+    """One page for all tests that do not mind what was done to it before."""
     context = chromium.new_context(
-        java_script_enabled=False, viewport={"width": 375, "height": 800}
+        viewport={"width": 1280, "height": 800}, permissions=["clipboard-read", "clipboard-write"]
+    )
+    page = context.new_page()
+    page.said, page.asked = [], []
+    page.on("console", lambda message: page.said.append(message.text))
+    page.on("pageerror", lambda error: page.said.append(str(error)))
+    page.on("dialog", lambda dialog: page.said.append("dialog") or dialog.dismiss())
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.goto(file)
+    yield page
+    context.close()
+
+
+def slide(tab, name, value):
+    tab.locator(name).evaluate(
+        "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input')); }",
+        value,
+    )
+
+
+@pytest.mark.needs("chromium")
+def test_a_browser_shows_it_without_errors_or_requests(tab, file):
+    assert tab.said == []
+    assert tab.asked == [file]
+    assert tab.title().startswith("<script>alert")
+
+
+@pytest.mark.needs("chromium")
+def test_the_first_screen_holds_verdict_diagram_scale_and_what_to_do(tab):
+    for part in ("h1", "#picture-reliability", "#picture-scale", ".actions", "#tolerance"):
+        box = tab.locator(part).bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 800, part
+    diagram, scale = (tab.locator(f"#picture-{n}").bounding_box() for n in ("reliability", "scale"))
+    assert diagram["x"] + diagram["width"] <= scale["x"]
+
+
+@pytest.mark.needs("chromium")
+def test_marks_answer_to_pointer_and_keyboard(tab):
+    tip = tab.locator("#tip")
+    assert not tip.is_visible()
+    for picture, words in (("reliability", "observed"), ("groups", "O/E"), ("scale", "tolerated")):
+        tab.locator(f"#picture-{picture} .mark .shape").first.hover(force=True)
+        assert tip.is_visible()
+        assert words in tip.inner_text()
+    tab.mouse.move(2, 2)
+    assert not tip.is_visible()
+    marks = tab.locator("#picture-reliability .mark")
+    marks.first.focus()
+    first = tip.inner_text()
+    tab.keyboard.press("ArrowRight")
+    assert tip.inner_text() == marks.nth(1).get_attribute("aria-label") != first
+    assert tab.locator("#picture-reliability .mark[tabindex='0']").count() == 1
+    tab.keyboard.press("Escape")
+    assert not tip.is_visible()
+
+
+@pytest.mark.needs("chromium")
+def test_tables_sort_filter_and_leave_as_csv(tab, audit):
+    names = tab.locator("#table-groups tbody tr:visible th")
+    head = tab.locator("#table-groups thead th", has_text="rows").locator("button")
+    head.focus()
+    tab.keyboard.press("Enter")
+    assert names.first.inner_text().endswith(NASTY)
+    tab.keyboard.press("Enter")
+    assert names.first.inner_text().endswith("plain")
+    tab.locator(".tools .filter").fill("PLAIN")
+    assert names.count() == 1
+    assert tab.locator(".tools .found").inner_text() == "1 of 2"
+    tab.locator(".tools .which").select_option("calibrated")
+    assert names.count() == 0
+    tab.locator(".tools .filter").fill("")
+    tab.locator(".tools .which").select_option("")
+    with tab.expect_download() as caught:
+        tab.locator(".tools .csv").click()
+    text = caught.value.path().read_text(encoding="utf-8")
+    lines = list(csv.DictReader(text.splitlines()))
+    assert [line["name"] for line in lines] == [group.name for group in audit.groups]
+    assert [float(line["high"]) for line in lines] == [group.high for group in audit.groups]
+
+
+@pytest.mark.needs("chromium")
+def test_another_tolerance_recolours_verdict_and_groups(tab, audit):
+    allowed = audit.verdict.tolerance
+    for place, factor in ((0.0, 0.1), (0.5, 1.0), (1.0, 10.0)):
+        slide(tab, "#tolerance", place)
+        y, p = sample(3000)
+        expected = cal.verdict(y, p, tolerance=allowed * factor, draws=199, rng=0).state
+        assert f"the verdict is: {expected}." in tab.locator("#what-if").inner_text()
+        assert expected in tab.locator(".verdict").get_attribute("class")
+        shown = sorted(tab.locator("#table-groups .state").all_inner_texts())
+        judged = [state_of(g.low, g.high, allowed * factor) for g in audit.groups]
+        assert shown == sorted(judged)
+        drawn = tab.locator("#picture-groups .mark").evaluate_all(
+            "marks => marks.map((mark) => mark.dataset.state)"
+        )
+        assert drawn == judged
+    tab.locator("#reset").click()
+    assert audit.verdict.state in tab.locator(".verdict").get_attribute("class")
+
+
+@pytest.mark.needs("chromium")
+def test_sentences_are_copied_and_pictures_saved(tab, audit):
+    tab.locator("#copy").click()
+    tab.wait_for_function("document.getElementById('copy').textContent === 'Copied'")
+    copied = tab.evaluate("navigator.clipboard.readText()")
+    assert audit.verdict.sentence in copied
+    assert "Copy" not in copied
+    for kind, begins in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        with tab.expect_download() as caught:
+            tab.locator("figure.diagram button", has_text=kind).click()
+        saved = caught.value.path().read_bytes()
+        assert saved.startswith(begins)
+        assert b"var(--" not in saved
+
+
+@pytest.mark.needs("chromium")
+def test_the_box_of_costs_shows_what_the_library_computes(tab, audit):
+    tab.locator("#decisions").fill("1")
+    tab.locator("#currency").fill("EUR")
+    tab.locator("#act").fill("50")
+    for miss in (400, 250, 100):
+        tab.locator("#miss").fill(str(miss))
+        money = audit.summary.costs.curve.cost(false_positive=50, false_negative=miss - 50)
+        shown, currency = tab.locator("#cost").inner_text().split()
+        assert float(shown) == pytest.approx(money, rel=0.01)
+        assert currency == "EUR"
+        assert float(tab.locator("#threshold-shown").inner_text()) == pytest.approx(50 / miss, 0.01)
+    slide(tab, "#threshold", 0.5)
+    assert float(tab.locator("#miss").input_value()) == 100
+
+
+@pytest.mark.needs("chromium")
+def test_dark_and_light_have_contrast(tab):
+    for scheme in ("dark", "light"):
+        tab.emulate_media(color_scheme=scheme)
+        colours = tab.evaluate(
+            "() => ['body', 'figcaption', '.state', 'a', '.title', '.box output'].map((one) => "
+            "getComputedStyle(document.querySelector(one)).color).concat("
+            "getComputedStyle(document.querySelector('#picture-reliability text')).fill)"
+        )
+        papers = tab.evaluate(
+            "() => ['body', '.box'].map((one) => "
+            "getComputedStyle(document.querySelector(one)).backgroundColor)"
+        )
+        for paper in map(_luminance, papers):
+            assert (_luminance(colours[0]) < paper) == (scheme == "light")
+            assert _contrast(_luminance(colours[0]), paper) > 7
+            for colour in colours:
+                assert _contrast(_luminance(colour), paper) > 4.5
+
+
+@pytest.mark.needs("chromium")
+def test_without_javascript_on_a_phone_and_on_paper(chromium, file, audit):
+    context = chromium.new_context(
+        java_script_enabled=False, viewport={"width": 390, "height": 844}
     )
     tab = context.new_page()
     tab.goto(file)
     assert audit.verdict.sentence in tab.locator(".verdict").inner_text()
-    assert not tab.locator("#threshold").is_visible()
-    assert tab.locator("svg").first.is_visible()
+    for control in ("#threshold", "#tolerance", ".tools", "#copy", "#tip"):
+        assert not tab.locator(control).first.is_visible()
+    assert tab.locator("#picture-reliability title").count() > 10
+    printed = pdf_text(tab.pdf())
     context.close()
-    phone = chromium.new_context(viewport={"width": 375, "height": 800})
-    tab = phone.new_page()
-    tab.goto(file)
-    width = tab.evaluate("() => document.documentElement.scrollWidth")
-    assert width <= 375
-    phone.close()
+    # Folded tables are on paper as well, to the last column and row.
+    folded = ["Hosmer and Lemeshow", "Net benefit by threshold", "lower distance", "miscalibrated"]
+    folded += ["Brier skill score", "Each dot of the reliability diagram"]
+    summary = audit.summary
+    for words in (*folded, summary.data.fingerprint, summary.conventions[-1].program):
+        assert squeezed(words) in printed
+    for finding in audit.findings:
+        assert squeezed(finding.text) in printed
 
 
 @pytest.mark.needs("chromium")
-def test_it_prints(chromium, file):
-    tab = chromium.new_page()
-    tab.goto(file)
-    printed = tab.pdf()
-    assert printed.startswith(b"%PDF")
-    assert len(printed) > 20_000
-    tab.close()
+def test_a_phone_scrolls_in_one_direction(tab):
+    tab.set_viewport_size({"width": 390, "height": 844})
+    assert tab.evaluate("() => document.documentElement.scrollWidth") <= 390
+    for picture in ("reliability", "scale", "groups", "costs"):
+        box = tab.locator(f"#picture-{picture}").bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    tab.set_viewport_size({"width": 1280, "height": 800})
+
+
+@pytest.mark.needs("chromium")
+def test_print_with_javascript_opens_what_is_folded(tab):
+    assert squeezed("Net benefit by threshold") in pdf_text(tab.pdf())
+    assert tab.locator("details[open]").count() == 0
 
 
 def _luminance(colour: str) -> float:
@@ -205,6 +360,7 @@ def _contrast(first: float, second: float) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_the_curve_of_the_slider_is_data(page):
-    data = json.loads(re.search(r'id="curve">(.*?)</script>', page).group(1))
-    assert len(data["threshold"]) == len(data["loss"]) == 199
+def test_what_the_script_works_with_is_data(page, audit):
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))
+    assert len(data["curve"]["threshold"]) == len(data["curve"]["loss"]) == 199
+    assert data["tables"]["groups"]["name"] == [group.name for group in audit.groups]

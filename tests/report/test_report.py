@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import calibrant as cal
+from calibrant.report.json import as_dict
 from commands import run
 from samples import sample
 
@@ -38,6 +39,23 @@ def test_json_follows_the_schema_that_ships(data):
     jsonschema.Draft202012Validator.check_schema(schema)
     audit = cal.audit(*data, by={"half": np.arange(len(data[0])) // 2 % 2}, draws=99)
     jsonschema.validate(json.loads(audit.to_json()), schema)
+
+
+def test_json_holds_what_others_need_to_draw():
+    audit = cal.audit(*sample(3000, 0.1), draws=99)
+    text = audit.to_json()
+    diagram, found = json.loads(text)["diagram"], audit.summary.diagram
+    assert diagram["dots"]["rows"] == found.dots["rows"].tolist()
+    assert sum(diagram["counts"]["rows"]) == sum(diagram["bins"]["rows"]) == audit.summary.data.rows
+    assert len(diagram["bins"]["rows"]) == audit.verdict.gap.ranges
+    for part in ("curve", "band"):
+        whole, kept = found.frame(part), diagram[part]
+        for name in set(kept) - {"prediction"}:
+            between = np.interp(whole["prediction"], kept["prediction"], kept[name])
+            assert len(kept[name]) <= 1000
+            assert np.quantile(np.abs(between - whole[name]), 0.95) < 0.01
+    assert max(map(len, text.splitlines())) > 200  # a column stands on a line
+    assert json.loads(text) == as_dict(audit.summary)
 
 
 def test_the_same_for_arrays_frames_files_and_a_joint(frame, tmp_path):
@@ -208,7 +226,7 @@ def test_segments_are_in_every_form_of_the_report():
     assert "| side \\<left\\>, kind 1" in audit.to_markdown()
     page = audit.to_html()
     assert "Segments nobody named" in page
-    assert "<td>side &lt;left&gt;, kind 1" in page
+    assert '<th scope="row">side &lt;left&gt;, kind 1' in page
     plain = cal.audit(y, p, by=by, draws=99)
     assert plain.segments is None
     assert json.loads(plain.to_json())["segments"] is None

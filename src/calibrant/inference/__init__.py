@@ -24,7 +24,7 @@ from calibrant.inference.costs import (
     find_costs as find_costs,
 )
 from calibrant.inference.evidence import MOST_COINS_DRAWN as MOST_COINS_DRAWN, Evidence as Evidence
-from calibrant.inference.gap import typical_gap
+from calibrant.inference.gap import Ranges as Ranges, typical_gap
 from calibrant.inference.interval import (
     ConfidenceInterval,
     confidence_interval,

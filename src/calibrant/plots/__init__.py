@@ -1,6 +1,6 @@
 """Pictures on matplotlib axes, each with the data behind it."""
 
-from calibrant.plots.axes import legend as legend, wrapped as wrapped
+from calibrant.plots.axes import Span as Span, legend as legend, wrapped as wrapped
 from calibrant.plots.chance import NullDisplay
 from calibrant.plots.decisions import DecisionLossDisplay, MurphyDisplay
 from calibrant.plots.display import Columns as Columns, Display
@@ -9,11 +9,12 @@ from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import (
     INK as INK,
     MUTED as MUTED,
+    PALETTE as PALETTE,
     SERIES as SERIES,
     detached_figure as detached_figure,
     drawing as drawing,
 )
-from calibrant.plots.svg import figure_svg
+from calibrant.plots.svg import figure_svg, kept_vertices as kept_vertices
 from calibrant.plots.witnesses import WitnessDisplay
 
 __all__ = [

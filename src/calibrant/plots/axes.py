@@ -28,6 +28,8 @@ FAR = 0.03
 # Labels of ticks have at most so many letters in all.
 LETTERS = 40
 PANEL_SHARE = 0.24
+# A legend beside the axes, and the letters of its lines.
+BESIDE, LETTERS_BESIDE = "calibrant.beside", 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,12 @@ class Span:
         """Whether points had to be moved to an end."""
         moved = [self.place(part) != part for part in values]
         return np.asarray(np.any(moved, axis=0))
+
+    def share(self, values: object) -> Floats:
+        """Where values stand on the way from low to high, from 0 to 1; those beyond at an end."""
+        at = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
+        ends = _stretched(self.scale, np.array([self.low, self.high]))
+        return np.asarray((_stretched(self.scale, at) - ends[0]) / (ends[1] - ends[0]))
 
     def even(self, count: int) -> Floats:
         """Points at even steps of the scale."""
@@ -196,9 +204,9 @@ def panel_below(ax: Axes, label: str, share: float = PANEL_SHARE) -> Axes:
 
 
 def width_of(ax: Axes) -> float:
-    """Width of axes in inches, about: a layout may still change it."""
+    """Width in inches of the room of axes, about: a layout may still change it."""
     figure: Any = ax.get_figure(root=True)
-    return float(ax.get_position().width * figure.get_figwidth())
+    return float(ax.get_position(original=True).width * figure.get_figwidth())
 
 
 def wrapped(ax: Axes, text: str, size: float = 9.0) -> str:
@@ -206,8 +214,18 @@ def wrapped(ax: Axes, text: str, size: float = 9.0) -> str:
     return textwrap.fill(text, max(20, int(width_of(ax) * 72 / (0.53 * size))))
 
 
-def legend(ax: Axes) -> None:
-    """Put a legend where it hides least, and keep it readable where it does."""
+def legend(ax: Axes, *, beside: bool = False) -> None:
+    """Put a legend beside the axes, or where it hides least, and keep it readable where it does.
+
+    One that stands beside them stays there.
+    """
+    held = ax.get_legend()
+    if not beside and (held is None or held.get_gid() != BESIDE):
+        ax.legend(loc="best", frameon=True, facecolor=PAPER, edgecolor="none", framealpha=0.8,
+                  borderpad=0.2)  # fmt: skip
+        return
+    handles, labels = ax.get_legend_handles_labels()
+    lines = [textwrap.fill(label, LETTERS_BESIDE) for label in labels]
     ax.legend(
-        loc="best", frameon=True, facecolor=PAPER, edgecolor="none", framealpha=0.8, borderpad=0.2
-    )
+        handles, lines, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0
+    ).set_gid(BESIDE)

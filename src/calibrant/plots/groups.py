@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from calibrant.groups import Groups, audit_groups
+from calibrant.arrays import Floats
+from calibrant.groups import Group, Groups, audit_groups
 from calibrant.plots.axes import legend, panel_below
 from calibrant.plots.display import Columns, Display
-from calibrant.plots.style import ACCENT, GOOD, INK, MUTED, QUIET, WARNING
+from calibrant.plots.style import ACCENT, GOOD, INK, MUTED, PAPER, QUIET, SERIES, WARNING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = {"calibrated": GOOD, "miscalibrated": WARNING, "undecided": MUTED}
+COLOURS = {"calibrated": GOOD, "miscalibrated": WARNING, "undecided": SERIES[1]}
+MARKERS = {"calibrated": "o", "miscalibrated": "D", "undecided": "s"}
+WORDS = {
+    "calibrated": "within the tolerance",
+    "miscalibrated": "beyond the tolerance",
+    "undecided": "cannot tell",
+}
 MOST_GROUPS = 25
 LONGEST_NAME = 28
 # The band of all windows misses one of them by chance so often.
@@ -26,7 +33,11 @@ MISSED = 0.05
 
 @dataclass(eq=False, repr=False)
 class GroupsDisplay(Display):
-    """Errors of groups with intervals that hold at once, the strongest evidence on top.
+    """What each group was told and what happened, the strongest evidence on top.
+
+    A dumbbell runs from the mean forecast (a ring) to the observed rate, whose shape and colour say
+    whether the group's error is within the tolerance. Thin lines are limits of the rates that hold
+    at once. The axis fits groups with enough rows; a rate beyond it becomes an arrow at its end.
 
     Examples
     --------
@@ -55,24 +66,51 @@ class GroupsDisplay(Display):
         """Return one column per property of the groups."""
         return {name: np.array(column) for name, column in self.groups.table().items()}
 
+    @property
+    def shown(self) -> tuple[Group, ...]:
+        """Groups that are drawn: those with the strongest evidence."""
+        return self.groups.groups[: self.most]
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Ends of the axis: all rates lie between them, but perhaps those of small groups."""
+        large = [group for group in self.shown if not group.small] or list(self.shown)
+        rates = [rate for group in large for rate in (group.mean_prediction, group.base_rate)]
+        room = 0.1 * max(max(rates) - min(rates), 0.1 * max(rates), 1e-9)
+        return max(0.0, min(rates) - room), min(1.0, max(rates) + room)
+
+    @staticmethod
+    def rate_limits(group: Group) -> tuple[float, float]:
+        """Where the rate of a group may lie: its limits of O/E times the mean forecast."""
+        said, ratio = group.mean_prediction, group.ratio
+        if said <= 0:
+            return 0.0, 1.0
+        return min(1.0, said * ratio.low), min(1.0, said * ratio.high)
+
     def _draw(self, ax: Axes) -> None:
-        shown = self.groups.groups[: self.most]
-        for place, group in enumerate(shown):
-            colour = COLOURS[group.state]
-            ax.plot([group.low, group.high], [place, place], color=colour, lw=3, alpha=0.6)
-            ax.plot([group.value], [place], "o", color=colour, ms=5)
-            ax.plot([group.noise_floor], [place], "|", color=QUIET, ms=8)
-        ax.axvline(self.groups.tolerance, color=WARNING, lw=1.2)
-        ax.text(
-            self.groups.tolerance, -0.8, f" tolerance {self.groups.tolerance:.3g}", color=WARNING
-        )
-        names = [_short(group.label) for group in shown]
-        ax.set_yticks(range(len(shown)), names, color=INK)
-        right = max([self.groups.tolerance, *(min(g.high, 3 * g.value + 0.05) for g in shown)])
-        ax.set(ylim=(len(shown) - 0.4, -1.2), xlim=(0, 1.1 * right))
-        ax.set_xlabel("error with simultaneous intervals; tick: a perfect forecaster")
-        if len(self.groups) > len(shown):
-            ax.set_title(f"{len(shown)} of {len(self.groups)}, the strongest evidence first")
+        low, high = self.limits
+        ax.set(xlim=(low, high), ylim=(len(self.shown) - 0.4, -0.6))
+        told: set[str] = set()
+        for place, group in enumerate(self.shown):
+            at = [place, place]
+            said, happened = group.mean_prediction, group.base_rate
+            ax.plot(self.rate_limits(group), at, color=MUTED, lw=0.8, zorder=1)
+            ax.plot([said, happened], at, color=QUIET, lw=2, zorder=2)
+            ax.plot([said], [place], "o", color=PAPER, mec=INK, ms=6, zorder=3)
+            marker, colour = MARKERS[group.state], COLOURS[group.state]
+            if not low <= happened <= high:
+                marker, happened = (">", high) if happened > high else ("<", low)
+            label = None if group.state in told else WORDS[group.state]
+            told.add(group.state)
+            ax.plot(
+                [happened], [place], marker, color=colour, mec=PAPER, ms=7, zorder=4,
+                clip_on=False, label=label, ls="",
+            )  # fmt: skip
+        ax.set_yticks(range(len(self.shown)), [_short(g.label) for g in self.shown], color=INK)
+        ax.set_xlabel("forecast (ring) and observed rate (filled), with simultaneous limits")
+        if len(self.groups) > len(self.shown):
+            ax.set_title(f"{len(self.shown)} of {len(self.groups)}, the strongest evidence first")
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, frameon=False)
 
 
 @dataclass(eq=False, repr=False)
@@ -116,12 +154,18 @@ class TimeDisplay(Display):
         """Return the windows as columns."""
         return dict(vars(self)) if not hasattr(self, "ax_") else self.__getstate__()
 
+    @property
+    def chance(self) -> tuple[Floats, Floats]:
+        """Limits between which right forecasts leave the base rates of all windows."""
+        reach = self.noise * NormalDist().inv_cdf(1 - MISSED / 2 / max(1, self.start.size))
+        return np.maximum(self.mean_prediction - reach, 0), np.minimum(
+            self.mean_prediction + reach, 1
+        )
+
     def _draw(self, ax: Axes) -> None:
         at = np.arange(self.start.size)
         panel = panel_below(ax, "calibrant.windows", 0.35)
-        reach = self.noise * NormalDist().inv_cdf(1 - MISSED / 2 / max(1, at.size))
-        low = np.maximum(self.mean_prediction - reach, 0)
-        high = np.minimum(self.mean_prediction + reach, 1)
+        low, high = self.chance
         ax.fill_between(at, low, high, color=ACCENT, alpha=0.15, lw=0, label="chance alone")
         ax.plot(at, self.mean_prediction, color=ACCENT, label="forecast, on average")
         ax.plot(at, self.base_rate, color=INK, lw=1.2, marker=".", label="happened")

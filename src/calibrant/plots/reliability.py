@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.decisions import ScoreDecomposition, score_decomposition
 from calibrant.inference import Band, Evidence, find_consistency_band, isotonic_curve
 from calibrant.joint import Joint
 from calibrant.measurement import as_joint
 from calibrant.measures.kernel_smoothed import smoothed_curve
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import as_generator, check_draws, check_share
-from calibrant.plots.axes import Span, choose_scale, legend, panel_below, span_of, width_of, wrapped
+from calibrant.plots.axes import (
+    SCALES,
+    Span,
+    choose_scale,
+    legend,
+    panel_below,
+    span_of,
+    width_of,
+    wrapped,
+)
 from calibrant.plots.counts import FEW_VALUES, draw_histogram, frequency_limits, histogram
 from calibrant.plots.display import Columns, Display, chosen
-from calibrant.plots.style import BAND, MUTED, PAPER, QUIET, SERIES, WARNING, percent
-from calibrant.plots.svg import thinned
+from calibrant.plots.style import BAND, INK, MUTED, PAPER, QUIET, SERIES, WARNING, percent
+from calibrant.plots.svg import kept_vertices, thinned
 from calibrant.pooling import isotonic, pooling_at, quantile_bins
 from calibrant.regions import Region, strongest_region
 from calibrant.words import count_text
@@ -29,12 +39,18 @@ if TYPE_CHECKING:
 SMOOTHERS = ("isotonic", "kernel")
 PARTS = ("dots", "curve", "band", "counts")
 DOTS = 10
+# Recalibration behind the parts of the Brier score, as Dimitriadis, Gneiting and Jordan (2021) do.
+POOLING = "isotonic"
+# Redraws for the band.
+DRAWS = 499
 # A kernel curve is not drawn where the density of forecasts is below this share of the highest.
 THIN_DENSITY = 1e-3
 # Intervals of dots with a smaller share of the rows may reach beyond the axes.
 SMALL_DOT = 0.01
 # From this width on, in inches, there is room for whole sentences.
 WIDE_AXES = 4.5
+# Width and height of a picture whose vertices are kept.
+PIXELS = 1000
 CURVE, PANEL = "calibrant.reliability", "calibrant.counts"
 
 
@@ -79,6 +95,8 @@ class ReliabilityDisplay(Display):
     by_value: bool
     """Whether each dot is one prediction, rather than a group of neighbours."""
     confidence: float
+    parts: ScoreDecomposition | None = None
+    """Brier score = miscalibration (MCB) - discrimination (DSC) + uncertainty (UNC)."""
     notes: tuple[str, ...] = ()
     """What is left out or approximate, and why."""
     name: str | None = None
@@ -98,7 +116,7 @@ class ReliabilityDisplay(Display):
         scale: str = "auto",
         confidence: float = 0.95,
         detected: bool | None = None,
-        draws: int = 499,
+        draws: int = DRAWS,
         rng: np.random.Generator | int | None = 0,
         name: str | None = None,
     ) -> Self:
@@ -139,17 +157,66 @@ class ReliabilityDisplay(Display):
         check_share("confidence", confidence)
         given = (y_true, y_proba, sample_weight, pos_label)
         joint = as_joint(*given)
-        band, beyond = None, np.empty(0)
+        evidence = None
         if smoother == "isotonic" and joint.binary:
             rows_matter = sample_weight is not None or clusters is not None
             evidence = Evidence.read(*given, clusters) if rows_matter else Evidence.read(joint)
-            generator = as_generator(rng)
-            band = find_consistency_band(evidence, confidence, draws, generator)
+        return cls._of(
+            joint,
+            evidence,
+            curve=_isotonic(joint) if smoother == "isotonic" else _kernel(joint, bandwidth),
+            smoother=smoother,
+            scale=scale,
+            confidence=confidence,
+            detected=detected,
+            draws=draws,
+            rng=as_generator(rng),
+            name=name,
+            clustered=clusters is not None,
+        )
+
+    @classmethod
+    def of_evidence(
+        cls, evidence: Evidence, confidence: float = 0.95, *, detected: bool | None = None,
+        region: Region | None = None,
+    ) -> Self:  # fmt: skip
+        """Find the data of evidence that was read before; a region that is given is pointed at."""
+        joint = evidence.given
+        found = cls._of(
+            joint,
+            evidence if joint.binary else None,
+            curve=_isotonic(joint),
+            confidence=confidence,
+            detected=detected,
+            rng=as_generator(0),
+            clustered=evidence.clusters is not None,
+        )
+        return found if region is None else replace(found, region=region)
+
+    @classmethod
+    def _of(
+        cls,
+        joint: Joint,
+        evidence: Evidence | None,
+        *,
+        curve: Columns,
+        confidence: float,
+        detected: bool | None,
+        rng: np.random.Generator,
+        clustered: bool,
+        smoother: str = SMOOTHERS[0],
+        scale: str = SCALES[0],
+        draws: int = DRAWS,
+        name: str | None = None,
+    ) -> Self:
+        band, beyond = None, np.empty(0)
+        if evidence is not None:
+            band = find_consistency_band(evidence, confidence, draws, rng)
             beyond = _beyond(isotonic_curve(evidence.joint), band)
-        dots, notes = _dots(joint, confidence, clustered=clusters is not None)
+        dots, notes = _dots(joint, confidence, clustered=clustered)
         span = span_of(choose_scale(joint, scale), joint, [*_seen(dots), beyond])
         return cls(
-            curve=_isotonic(joint) if smoother == "isotonic" else _kernel(joint, bandwidth),
+            curve=curve,
             dots=dots,
             counts=histogram(joint, span),
             band=band,
@@ -160,6 +227,7 @@ class ReliabilityDisplay(Display):
             smoother=smoother,
             by_value=len(joint) <= FEW_VALUES,
             confidence=confidence,
+            parts=score_decomposition(joint, pooling=POOLING),
             notes=notes,
             name=name,
         )
@@ -194,6 +262,17 @@ class ReliabilityDisplay(Display):
             return {name: np.empty(0) for name in ("prediction", "low", "high")}
         return {name: getattr(self.band, name) for name in ("prediction", "low", "high")}
 
+    def outline(self, part: str) -> Columns:
+        """Return the curve or the band with the vertices alone that a large picture shows."""
+        columns = self.frame(part)
+        at = self.span.share(columns["prediction"])
+        kept = [
+            kept_vertices(PIXELS * np.column_stack([at, self.span.share(column)]))
+            for name, column in columns.items()
+            if name != "prediction"
+        ]
+        return {name: column[np.unique(np.concatenate(kept))] for name, column in columns.items()}
+
     def _draw(self, ax: Axes) -> None:
         before = sum(line.get_gid() == CURVE for line in ax.lines)
         colour = SERIES[before % len(SERIES)]
@@ -202,6 +281,7 @@ class ReliabilityDisplay(Display):
         span.show(ax, "xy")
         if before == 0:
             self._draw_finding(ax)
+            self._draw_parts(ax)
             ends = (span.low, span.high)
             ax.plot(
                 ends, ends, color=MUTED, lw=1, zorder=1, label=_if_wide(ax, "perfect forecasts")
@@ -212,12 +292,27 @@ class ReliabilityDisplay(Display):
         draw_histogram(panel, self.counts, span, MUTED if before == 0 else colour)
         ax.set_ylabel("how often it happened")
         panel.set_xlabel("forecast probability")
-        legend(ax)
+        # A square, and a panel just as wide.
+        ax.set_box_aspect(1)
+        panel.set_box_aspect(panel.get_position().height / ax.get_position().height)
+        legend(ax, beside=width_of(ax) > WIDE_AXES)
+
+    def _draw_parts(self, ax: Axes) -> None:
+        """Write the parts of the Brier score in the corner that right forecasts leave free."""
+        if self.parts is None:
+            return
+        parts = self.parts
+        values = (parts.miscalibration, parts.discrimination, parts.uncertainty)
+        lines = (f"{n} {v:.3g}" for n, v in zip(("MCB", "DSC", "UNC"), values, strict=True))
+        ax.text(
+            0.98, 0.02, "\n".join(lines), transform=ax.transAxes, ha="right", va="bottom",
+            color=QUIET, fontsize="small",
+        )  # fmt: skip
 
     def _draw_finding(self, ax: Axes) -> None:
         pointed = self.detected and self.region is not None
         words = ". ".join([self.finding, *self.notes])
-        ax.set_title(wrapped(ax, words), color=WARNING if pointed else QUIET)
+        ax.set_title(wrapped(ax, words), color=INK if pointed else QUIET)
         if pointed and self.region is not None:
             ax.axvspan(self.region.low, self.region.high, color=WARNING, alpha=0.08, lw=0, zorder=0)
 

@@ -15,15 +15,18 @@ PALETTE = {
     "quiet": "#57606a",
     "muted": "#8c959f",
     "band": "#d0d7de",
-    "accent": "#1f6feb",
-    "warning": "#cf222e",
-    "good": "#1a7f37",
-    "second": "#9a6700",
-    "third": "#8250df",
-    "fourth": "#0a7c86",
+    "accent": "#0072b2",
+    "warning": "#d55e00",
+    "good": "#009e73",
+    "second": "#e69f00",
+    "third": "#cc79a7",
+    "fourth": "#56b4e9",
     "paper": "#ffffff",
 }
-"""Every colour of the pictures, by name; `figure_svg` can write them as CSS variables."""
+"""Every colour of the pictures, by name; `figure_svg` can write them as CSS variables.
+
+Those that tell things apart are Okabe and Ito's, which the colour-blind tell apart as well.
+"""
 
 INK, QUIET, MUTED, BAND = (PALETTE[name] for name in ("ink", "quiet", "muted", "band"))
 ACCENT, WARNING, GOOD, PAPER = (PALETTE[name] for name in ("accent", "warning", "good", "paper"))

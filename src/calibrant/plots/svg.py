@@ -37,7 +37,7 @@ def figure_svg(
         Tells pictures of one page apart: ids inside the SVG depend on it.
     variables : bool, default=False
         Whether colours of the palette become CSS variables, such as
-        `var(--calibrant-accent, #1f6feb)`, which a page can set for light and dark.
+        `var(--calibrant-accent, #0072b2)`, which a page can set for light and dark.
 
     Returns
     -------
@@ -97,13 +97,19 @@ def thinned(ax: Axes, x: Floats, y: Floats, most: int = MOST_VERTICES) -> tuple[
     """
     if x.size <= most:
         return x, y
-    pixel = ax.transData.transform(np.column_stack([x, y]))
-    kept = _extremes(pixel)
-    pixel, x, y = pixel[kept], x[kept], y[kept]
-    near = UNSEEN
-    while (kept := _bends(pixel, near)).size > most:
-        near *= 1.5
+    kept = kept_vertices(ax.transData.transform(np.column_stack([x, y])), most)
     return x[kept], y[kept]
+
+
+def kept_vertices(pixel: Floats, most: int = MOST_VERTICES) -> npt.NDArray[np.intp]:
+    """Find the vertices of a curve, one row each in pixels, that must stay for it to look alike."""
+    if len(pixel) <= most:
+        return np.arange(len(pixel))
+    seen = _extremes(pixel)
+    near = UNSEEN
+    while (kept := _bends(pixel[seen], near)).size > most:
+        near *= 1.5
+    return np.asarray(seen[kept])
 
 
 def _extremes(pixel: Floats) -> npt.NDArray[np.intp]:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from calibrant.decisions import DecisionTask
+from calibrant.groups import Groups
+from calibrant.inference import CALIBRATED, MISCALIBRATED
 from calibrant.report import sentences, tables
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
-from calibrant.report.pictures import pictures
+from calibrant.report.drawing import SHAPES
+from calibrant.report.findings import ISSUE, REPAIR, TRUSTED, UNTOLD, VERDICT, Finding
+from calibrant.report.json import plain
+from calibrant.report.pictures import pictures, rates_text
 from calibrant.report.summary import Summary
-from calibrant.words import count_text, percent_text, thousands_text
+from calibrant.words import capital, count_text, percent_text, thousands_text
 
-# A page shows so many groups or classes, folds away so many, and counts the others.
-SHOWN, MOST = 25, 500
+# A page shows so many groups or classes, and counts the others.
+MOST = 500
+# A reader is asked to do so many things.
+ACTIONS = 3
+# Ends of the threshold's slider, and chances that are neither rare nor nearly sure.
+THRESHOLDS, COMMON = (0.005, 0.995), (0.1, 0.9)
+# Marks of HTML, as JSON can write them without.
+HARMLESS = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&"})
 # Words of a verdict that are coloured like a state.
 COLOURS = {"confirmed": "miscalibrated", "may be chance": "undecided"}
 # Rows of the table of net benefit.
@@ -47,8 +59,11 @@ def render_html(summary: Summary) -> str:
         s=summary,
         say=sentences,
         tables=tables,
-        shown=SHOWN,
         most=MOST,
+        conclusion=_conclusion(summary),
+        actions=_actions(summary),
+        about=_columns_of,
+        rates=rates_text,
         colours=COLOURS,
         pictures=drawn,
         estimates=[
@@ -61,7 +76,8 @@ def render_html(summary: Summary) -> str:
         cells=MOST_LEVELS if is_rounded(summary.joint) else None,
         benefit=_benefit_rows(summary),
         start=_start(summary),
-        curve=_script_data(summary),
+        settings=_settings(summary),
+        data=_script_data(summary),
         css=raw("report.css"),
         js=raw("report.js"),
         version=__version__,
@@ -73,27 +89,67 @@ def render_html(summary: Summary) -> str:
     return str(page)
 
 
+def _conclusion(summary: Summary) -> str:
+    """Say in a line what is wrong and where, or what to do: the first that a reader sees."""
+    state = capital(summary.verdict.state)
+    if summary.classes is not None:
+        state = f"Confidence {summary.verdict.state}"
+    if summary.verdict.state == MISCALIBRATED:
+        return f"{state}: {summary.where}."
+    advice = next(f.advice for f in summary.findings if f.code in {TRUSTED, UNTOLD})
+    return f"{state}: {advice}."
+
+
+def _actions(summary: Summary) -> list[Finding]:
+    """Choose what to do first: more rows where these cannot tell, a map, then other issues."""
+    advised = [f for f in summary.findings if f.advice]
+    found = [f for f in advised if f.code == UNTOLD]
+    repair = [f for f in advised if f.code == REPAIR and summary.verdict.state != CALIBRATED]
+    issues = [f for f in advised if f.kind == ISSUE]
+    # A map says what the verdict says, and how.
+    found += repair + [f for f in issues if not (repair and f.code == VERDICT)]
+    return (found or [f for f in advised if f.code == TRUSTED])[:ACTIONS]
+
+
+def _columns_of(groups: Groups, tolerance: float) -> Iterator[dict[str, str]]:
+    """Give a script what it needs to judge the rows of a table by another tolerance."""
+    for group in groups:
+        yield {
+            "low": f"{group.low:.8g}",
+            "high": f"{group.high:.8g}",
+            "factor": f"{groups.tolerance / tolerance:.6g}",
+        }
+
+
 def _script_data(summary: Summary) -> Any:
     from markupsafe import Markup
 
     threshold, loss = summary.costs.at_thresholds()
     perfect = summary.costs.perfect
     columns = {"loss": loss, "perfect": perfect.mean.tolist(), "most": perfect.most.tolist()}
-    data = {"threshold": threshold} | {
+    curve = {"threshold": threshold} | {
         name: [float(f"{value:.6g}") for value in column] for name, column in columns.items()
     }
-    return Markup(json.dumps(data))  # noqa: S704  # numbers only
+    classes = None if summary.classes is None else summary.classes.by_class
+    found = {"groups": summary.groups, "classes": classes}
+    listed = {name: groups.table() for name, groups in found.items() if groups is not None}
+    data = {"curve": curve, "shapes": SHAPES, "tables": plain(listed)}
+    # Names are the words of others: none may end the script.
+    return Markup(json.dumps(data, allow_nan=False).translate(HARMLESS))  # noqa: S704
 
 
 def _start(summary: Summary) -> dict[str, float]:
-    """Where the slider starts: at the reader's own task, or at the costliest threshold."""
+    """Where the box of costs starts: at the reader's own task, or where forecasts are common."""
     task = summary.costs.task
     at = task.thresholds if isinstance(task, DecisionTask) else np.empty(0)
     if isinstance(task, DecisionTask) and at.size == 1 and 0 < at[0] < 1:
-        gaps = np.abs(task.payoffs[0] - task.payoffs[1])
-        return {"threshold": float(at[0]), "alarm": float(gaps[0]), "miss": float(gaps[1])}
-    worst = round(min(0.995, max(0.005, summary.costs.curve.worst_threshold)) * 200) / 200
-    return {"threshold": worst, "alarm": worst, "miss": round(1 - worst, 3)}
+        in_vain, missed = np.abs(task.payoffs[0] - task.payoffs[1])
+        return {"threshold": float(at[0]), "act": float(in_vain), "miss": float(in_vain + missed)}
+    mean = summary.data.mean_prediction
+    threshold = 0.5
+    if not COMMON[0] < mean < COMMON[1]:
+        threshold = float(np.clip(round(mean, 3), *THRESHOLDS))
+    return {"threshold": threshold, "act": 1.0, "miss": float(f"{1 / threshold:.4g}")}
 
 
 def _benefit_rows(summary: Summary) -> list[tuple[float, float, float, float]]:
@@ -101,6 +157,17 @@ def _benefit_rows(summary: Summary) -> list[tuple[float, float, float, float]]:
     rows = np.searchsorted(benefit.threshold, np.array(BENEFITS) - 1e-9)
     columns = (benefit.threshold, benefit.model, benefit.treat_all, benefit.treat_none)
     return list(zip(*(column[rows].tolist() for column in columns), strict=True))
+
+
+def _settings(summary: Summary) -> dict[str, str]:
+    """Write what the numbers depend on."""
+    found = dict(summary.settings)
+    given = found.pop("tolerance given")
+    written = {
+        name: _number(value) if isinstance(value, float) else str(value)
+        for name, value in found.items()
+    }
+    return written | {"tolerance": f"{written['tolerance']}{'' if given else ', by default'}"}
 
 
 def _number(value: float) -> str:

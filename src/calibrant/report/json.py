@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from calibrant.groups import Groups, Segment
 from calibrant.inference import (
@@ -14,6 +19,7 @@ from calibrant.inference import (
     Estimate,
     Gap,
     Measured,
+    Ranges,
     Ratio,
     RatioJudgement,
     ScoreTest,
@@ -24,12 +30,16 @@ from calibrant.report.sections import ClassSection
 from calibrant.report.sentences import set_sentence
 from calibrant.report.summary import Summary
 
-SCHEMA = 2
+SCHEMA = 3
+# Numbers and nulls between brackets, spread over lines.
+COLUMN = re.compile(r"(?<=\[)\n[-+.\deE,\snul]+?(?=\])")
 
 
 def render_json(summary: Summary) -> str:
     """Write an audit as JSON; numbers that are not defined are null."""
-    return json.dumps(as_dict(summary), indent=2, allow_nan=False)
+    written = json.dumps(as_dict(summary), indent=2, allow_nan=False)
+    # Columns stand on a line each. No string has line breaks, so that none is touched.
+    return COLUMN.sub(lambda found: re.sub(r"\s+", " ", found.group()), written)
 
 
 def as_dict(summary: Summary) -> dict[str, Any]:
@@ -44,6 +54,7 @@ def as_dict(summary: Summary) -> dict[str, Any]:
         "data": asdict(summary.data),
         "verdict": verdict_dict(summary.verdict),
         "where": summary.where,
+        "diagram": _diagram(summary),
         "measures": _measures(summary.measured),
         "classes": None if summary.classes is None else _classes(summary.classes),
         "groups": None if summary.groups is None else _groups(summary.groups),
@@ -66,6 +77,25 @@ def as_dict(summary: Summary) -> dict[str, Any]:
     }
     found: dict[str, Any] = plain(sections)
     return found
+
+
+def _diagram(summary: Summary) -> dict[str, Any]:
+    """Return the reliability diagram as columns, and the ranges of the typical gap."""
+    diagram = summary.diagram
+    band = diagram.band
+    return {
+        "scale": diagram.span.scale,
+        "confidence": diagram.confidence,
+        "dots": _columns(diagram.dots),
+        "curve": _columns(diagram.outline("curve")),
+        "band": None if band is None else _columns(diagram.outline("band")),
+        "counts": _columns(diagram.counts),
+        "bins": _columns(Ranges.of(summary.evidence).pooling.table),
+    }
+
+
+def _columns(table: Mapping[str, npt.NDArray[Any]]) -> dict[str, list[float]]:
+    return {name: np.asarray(column).tolist() for name, column in table.items()}
 
 
 def _measures(measured: Measured) -> list[dict[str, Any]]:

@@ -1,49 +1,343 @@
-"""The pictures of a report, as SVG that follows the page's colours."""
+"""The pictures of a page: the data of the Displays, drawn as SVG that can be pointed at."""
 
 from __future__ import annotations
 
-from calibrant.groups import Groups
-from calibrant.inference import DETECTABLE
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.arrays import Floats
+from calibrant.groups import Group, Groups
 from calibrant.plots import (
     DecisionLossDisplay,
-    Display,
     GroupsDisplay,
-    NullDisplay,
     ReliabilityDisplay,
     TimeDisplay,
     WitnessDisplay,
 )
+from calibrant.report.drawing import COLOURS, LETTER, Axis, Sheet, round_numbers, thin
 from calibrant.report.summary import Summary
+from calibrant.words import capital, count_text, distinct_texts, percent_text, probability_text
 
-WIDTH = 7.4
-# The headline must be read on a phone without scrolling, so it is drawn for a narrow place.
-WIDTHS = {"scale": 5.0}
+# Pixels of a picture that spans the page, and of one beside another.
+WIDE, HALF = 520, 440
+# Thinnest and thickest line of the curve: the more forecasts, the thicker.
+THIN, THICK = 1.2, 5.0
+# Bars of the histogram whose mean is the density of the middle one.
+NEAR = 7
+# Letters of the longest name beside a picture.
+LONGEST_NAME = 22
 
 
 def pictures(summary: Summary) -> dict[str, str]:
-    """Draw everything a report shows, by name."""
-    joint = summary.joint
-    detected = summary.verdict.pvalue <= DETECTABLE
-    displays: dict[str, tuple[Display, float]] = {
-        "scale": (NullDisplay.of(summary.verdict), 2.2),
-        "reliability": (ReliabilityDisplay.of(joint, detected=detected), 5.4),
-        "witness": (WitnessDisplay.of(joint), 2.6),
-        "costs": (DecisionLossDisplay(summary.costs.curve, summary.costs.perfect), 2.8),
+    """Draw everything a page shows, by name."""
+    drawn = {
+        "scale": _scale(summary),
+        "reliability": _reliability(summary.diagram, summary),
+        "witness": _witness(WitnessDisplay.of(summary.joint)),
+        "costs": _costs(DecisionLossDisplay(summary.costs.curve, summary.costs.perfect)),
     }
+    allowed = summary.verdict.tolerance
     if summary.classes is not None:
-        displays["classes"] = _judged(summary.classes.by_class)
+        drawn["classes"] = _groups("classes", summary.classes.by_class, allowed)
     if summary.groups is not None:
-        displays["groups"] = _judged(summary.groups)
+        drawn["groups"] = _groups("groups", summary.groups, allowed)
     if summary.watched is not None:
-        displays["time"] = (TimeDisplay.of(summary.watched.windows), 3.6)
-    return {
-        name: display.to_svg(
-            width=WIDTHS.get(name, WIDTH), height=height, name=name, variables=True
+        drawn["time"] = _time(TimeDisplay.of(summary.watched.windows))
+    return {name: sheet.svg() for name, sheet in drawn.items()}
+
+
+def rates_text(said: float, happened: float) -> str:
+    """Say what was forecast and what was observed, with digits that tell them apart."""
+    texts = distinct_texts(said, happened)
+    return f"forecast {texts[0]}, observed {texts[1]}"
+
+
+def _between(low: float, high: float) -> str:
+    return f"between {probability_text(low)} and {probability_text(high)}"
+
+
+def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
+    left, top, side, bars = 66.0, 8.0, 346.0, 46.0
+    base = top + side
+    foot = base + 8 + bars
+    sheet = Sheet("reliability", left + side + 14, foot + 78, display.sentence)
+    across, upward = Axis(display.span, left, left + side), Axis(display.span, base, top)
+    region = display.region if display.detected else None
+    if region is not None:
+        ends = across([region.low, region.high]) + np.array([-1.0, 1.0])
+        sheet.area(ends[[0, 1, 1, 0]], [top, top, base, base], "warning", 0.12)
+    if display.band is not None:
+        at = across(display.band.prediction)
+        edges = [thin(at, upward(edge)) for edge in (display.band.low, display.band.high)]
+        x, y = (np.append(low, high[::-1]) for low, high in zip(*edges, strict=True))
+        sheet.area(x, y, "band")
+    sheet.line([left, left + side], [base, top], "quiet", dashed=True)
+    _weighted_curve(sheet, display, across, upward)
+    _dots(sheet, display, across, upward)
+    most = max(float(display.counts["rows"].max()), 1.0)
+    for low, high, rows in zip(*(display.counts[n] for n in ("low", "high", "rows")), strict=True):
+        x = across([low, high]) + (np.array([-1.5, 1.5]) if low == high else 0)
+        where = probability_text(low) if low == high else _between(low, high)
+        words = f"{count_text(int(rows), 'forecast')} {'of ' if low == high else ''}{where}"
+        sheet.bar(float(x[0]), float(x[1]), foot - bars * float(rows) / most, foot, words)
+    sheet.text(left - 7, foot - bars + 9, f"{most:,.0f}".replace(",", " "), "quiet", "end", size=11)
+    sheet.text(left - 7, foot, "rows", "quiet", "end", size=11)
+    sheet.upward(upward, left, "accuracy" if summary.classes else "observed rate")
+    sheet.across(across, foot, "confidence" if summary.classes else "forecast")
+    parts = summary.costs.decomposition
+    values = (parts.miscalibration, parts.discrimination, parts.uncertainty)
+    for line, (name, value) in enumerate(zip(("MCB", "DSC", "UNC"), values, strict=True)):
+        sheet.text(left + side - 82, base - 40 + 15 * line, name, "quiet", size=11)
+        sheet.text(left + side - 6, base - 40 + 15 * line, f"{value:.3g}", "quiet", "end", size=11)
+    _legend(sheet, display, left, foot + 52)
+    return sheet
+
+
+def _weighted_curve(sheet: Sheet, display: ReliabilityDisplay, across: Axis, upward: Axis) -> None:
+    """Draw the curve the thicker, the more forecasts there are (as Błasiok and Nakkiran do)."""
+    known = np.isfinite(display.curve["outcome"])
+    at, outcome = display.curve["prediction"][known], display.curve["outcome"][known]
+    cuts = np.unique(np.append(display.counts["low"], display.counts["high"]))
+    cuts = cuts[(cuts > at[0]) & (cuts < at[-1])]
+    order = np.argsort(np.append(at, cuts), kind="stable")
+    x, y = thin(
+        across(np.append(at, cuts)[order]),
+        upward(np.append(outcome, np.interp(cuts, at, outcome))[order]),
+    )
+    rows = np.convolve(display.counts["rows"], np.ones(NEAR) / NEAR, mode="same")
+    rows = rows / max(float(rows.max()), 1e-300)
+    middle = across((display.counts["low"] + display.counts["high"]) / 2)
+    near = np.abs((x[1:] + x[:-1])[:, np.newaxis] / 2 - middle).argmin(axis=1)
+    # Few widths make few lines.
+    width = np.round(2 * (THIN + (THICK - THIN) * np.sqrt(rows[near]))) / 2
+    starts = np.flatnonzero(np.diff(width, prepend=-1.0))
+    for start, stop in pairwise([*starts.tolist(), width.size]):
+        sheet.line(x[start : stop + 1], y[start : stop + 1], "accent", float(width[start]))
+
+
+def _dots(sheet: Sheet, display: ReliabilityDisplay, across: Axis, upward: Axis) -> None:
+    names = ("low", "high", "rows", "prediction", "outcome", "interval_low", "interval_high")
+    moved = display.span.hidden(display.dots["prediction"], display.dots["outcome"])
+    for low, high, rows, said, happened, least, most, hidden in zip(
+        *(display.dots[name] for name in names), moved, strict=True
+    ):
+        if not rows:
+            continue
+        x, y = float(across(said)), float(upward(happened))
+        where = "" if low == high else f" {_between(low, high)}"
+        words = f"{count_text(int(rows), 'forecast')}{where}: {rates_text(said, happened)}"
+        if np.isfinite(least):
+            words += f" ({_between(least, most)})"
+            sheet.line([x, x], [float(upward(least)), float(upward(most))], "ink", 1.2)
+        sheet.dot(
+            x, y, words, ink="paper" if hidden else "accent", edge="accent" if hidden else "paper"
         )
-        for name, (display, height) in displays.items()
-    }
 
 
-def _judged(groups: Groups) -> tuple[Display, float]:
+def _legend(sheet: Sheet, display: ReliabilityDisplay, left: float, y: float) -> None:
+    sure = percent_text(display.confidence)
+    sheet.shape(left - 50, y - 4, "calibrated", "accent")
+    dots = count_text(display.dots["rows"].size, "forecast" if display.by_value else "group")
+    barred = f", {sure} intervals" if np.isfinite(display.dots["interval_low"]).any() else ""
+    sheet.text(left - 40, y, f"{dots}{barred}", "quiet", size=11)
+    sheet.line([left - 56, left - 44], [y + 12, y + 12], "accent", 3)
+    sheet.text(left - 40, y + 16, "curve, thick where forecasts are", "quiet", size=11)
+    if display.band is not None:
+        sheet.area(left + np.array([156.0, 168, 168, 156]), y - np.array([10.0, 10, 0, 0]))
+        sheet.text(left + 173, y, f"chance alone ({sure})", "quiet", size=11)
+    sheet.line([left + 156, left + 168], [y + 12, y + 12], "quiet", dashed=True)
+    sheet.text(left + 173, y + 16, "perfect forecasts", "quiet", size=11)
+
+
+def _scale(summary: Summary) -> Sheet:
+    """Draw smooth error and typical gap on one scale, with tolerances and what chance does."""
+    verdict = summary.verdict
+    chance = verdict.test.headline.noise_quantile(0.95)
+    tracks = [("smooth error", verdict.interval, verdict.tolerance, verdict.error_state, chance)]
+    if verdict.gap is not None:
+        gap = verdict.gap
+        tracks.append(("typical gap", gap.interval, gap.tolerance, gap.state, 0.0))
+    left, right = 14.0, HALF - 14.0
+    most = max(max(interval.high, allowed, noise) for _, interval, allowed, _, noise in tracks)
+    axis = Axis.linear(0, 1.12 * most, left, right)
+    sheet = Sheet("scale", HALF, 64.0 * len(tracks) + 46, verdict.sentence)
+    for place, (name, interval, allowed, state, noise) in enumerate(tracks):
+        top = 64.0 * place
+        line = top + 40
+        sheet.text(left, top + 16, capital(name), bold=True)
+        value, low, high, limit = _points(interval.value, interval.low, interval.high, allowed)
+        sheet.text(left + LETTER * 15.5, top + 16, f"{value} ({low} to {high})")
+        sheet.text(right, top + 16, f"tolerated: {limit}", "quiet", "end", size=11)
+        if noise > 0:
+            sheet.area(axis([0, noise, noise, 0]), [line - 9, line - 9, line + 9, line + 9])
+        sheet.line([left, right], [line, line])
+        factor = allowed / verdict.tolerance
+        sheet.tolerance(axis, allowed, line - 15, line + 15, factor=factor)
+        sheet.line(axis([interval.low, interval.high]), [line, line], COLOURS[state], 6)
+        words = f"{capital(name)} {interval.value:.4g}, {_between(interval.low, interval.high)}"
+        sheet.dot(
+            float(axis(interval.value)), line, f"{words}; tolerated {allowed:.3g}: {state}",
+            state, COLOURS[state], kind=f"judged {state}",
+            data=_judged(interval.low, interval.high, factor),
+        )  # fmt: skip
+    foot = 64.0 * len(tracks) + 2
+    for value in round_numbers(0, axis.span.high):
+        sheet.text(float(axis(value)), foot + 10, _points(value)[0], "quiet", "middle", size=11)
+    sheet.area([left, left + 12, left + 12, left], [foot + 24, foot + 24, foot + 34, foot + 34])
+    sheet.text(left + 17, foot + 34, "chance alone, 95 %", "quiet", size=11)
+    sheet.line([left + 150] * 2, [foot + 22, foot + 36], "warning", 1.6, dashed=True)
+    sheet.text(left + 157, foot + 34, "tolerance", "quiet", size=11)
+    sheet.line([left + 240, left + 258], [foot + 30, foot + 30], "quiet", 6)
+    sure = percent_text(verdict.interval.confidence)
+    sheet.text(left + 264, foot + 34, f"where the truth lies ({sure})", "quiet", size=11)
+    return sheet
+
+
+def _points(*shares: float) -> list[str]:
+    """Write differences of probabilities in percentage points, with digits that tell them apart."""
+    for digits in range(2, 6):
+        texts = [f"{100 * share:.{digits}g} pp" for share in shares]
+        if len(set(texts)) == len(set(shares)):
+            break
+    return texts
+
+
+def _judged(low: float, high: float, factor: float) -> dict[str, object]:
+    """Give the slider of the page what it needs to judge by another tolerance."""
+    return {"low": f"{low:.8g}", "high": f"{high:.8g}", "factor": f"{factor:.6g}"}
+
+
+def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
+    """Draw a dumbbell for each group, from forecast to observed rate; outliers end in an arrow."""
     display = GroupsDisplay.of(groups)
-    return display, 1.2 + 0.24 * min(len(groups), display.most)
+    shown = display.shown
+    labels = [group.label if groups.noun == "group" else group.name for group in shown]
+    widest = min(max(map(len, labels)), LONGEST_NAME)
+    left, step = 12 + LETTER * widest + 8, 24.0
+    sheet = Sheet(name, WIDE, 30 + step * len(shown) + 68, groups.sentence)
+    low, high = display.limits
+    axis = Axis.linear(low, high, left, WIDE - 20)
+    factor = groups.tolerance / tolerance
+    foot = 24 + step * len(shown)
+    for value in axis.ticks():
+        sheet.line([float(axis(value))] * 2, [14, foot], "band")
+    for place, (group, label) in enumerate(zip(shown, labels, strict=True)):
+        y = 24 + step * (place + 0.4)
+        short = label if len(label) <= LONGEST_NAME else f"{label[: LONGEST_NAME - 1]}…"
+        sheet.text(left - 8, y + 4, short, anchor="end")
+        _dumbbell(sheet, axis, y, group, label, factor)
+    sheet.across(axis, foot, "forecast (ring) and observed rate (filled)")
+    states = (("miscalibrated", "beyond the tolerance"), ("undecided", "cannot tell"),
+              ("calibrated", "within"))  # fmt: skip
+    at = left
+    for state, words in states:
+        sheet.shape(at + 5, foot + 47, state, COLOURS[state])
+        sheet.text(at + 15, foot + 51, words, "quiet", size=11)
+        at += 34 + LETTER * len(words)
+    sheet.text(left, foot + 68, "Thin lines: where the rates may lie", "quiet", size=11)
+    return sheet
+
+
+def _dumbbell(sheet: Sheet, axis: Axis, y: float, group: Group, label: str, factor: float) -> None:
+    said, happened = group.mean_prediction, group.base_rate
+    least, most = (float(end) for end in GroupsDisplay.rate_limits(group))
+    words = (
+        f"{label}: {count_text(group.rows, 'row')}; {rates_text(said, happened)} "
+        f"({_between(least, most)}); O/E {group.ratio.text}; error {group.value:.3g} "
+        f"({_between(group.low, group.high)}): {group.state}"
+    )
+    sheet.line(axis([least, most]), [y, y], "muted", 1)
+    sheet.line(axis([said, happened]), [y, y], "quiet", 2.5)
+    sheet.shape(float(axis(said)), y, "calibrated", "paper", "ink")
+    shape = group.state
+    if not axis.span.low <= happened <= axis.span.high:
+        shape = "right" if happened > axis.span.high else "left"
+    sheet.dot(
+        float(axis(happened)), y, words, shape, COLOURS[group.state],
+        kind=f"judged {group.state}", data=_judged(group.low, group.high, factor),
+    )  # fmt: skip
+
+
+def _costs(display: DecisionLossDisplay) -> Sheet:
+    left, top, base = 64.0, 10.0, 190.0
+    sheet = Sheet("costs", WIDE, base + 46, display.sentence)
+    frame = display.frame()
+    highest = float(frame["loss"].max())
+    if display.perfect is not None:
+        highest = max(highest, float(display.perfect.most.max()))
+    across = Axis.linear(0, 1, left, WIDE - 20)
+    upward = Axis.linear(0, 1.1 * max(highest, 1e-6), base, top)
+    if display.perfect is not None:
+        _hill(sheet, across(display.perfect.threshold), upward(display.perfect.most), base, "band")
+    x, y = thin(across(frame["threshold"]), upward(frame["loss"]))
+    sheet.area([x[0], *x, x[-1]], [base, *y, base], "accent", 0.2)
+    sheet.line(x, y, "accent", 1.6)
+    sheet.across(across, base, "threshold from which on one acts")
+    sheet.upward(upward, left, "loss per decision", percent=False)
+    return sheet
+
+
+def _hill(sheet: Sheet, x: Floats, y: Floats, base: float, ink: str) -> None:
+    sheet.area([x[0], *x, x[-1]], [base, *y, base], ink)
+
+
+def _witness(display: WitnessDisplay) -> Sheet:
+    left, top, base = 64.0, 10.0, 150.0
+    sheet = Sheet("witness", WIDE, base + 46, display.sentence)
+    across, upward = Axis(display.span, left, WIDE - 20), Axis.linear(-1.05, 1.05, base, top)
+    x, y = thin(across(display.prediction), upward(display.witness))
+    zero = float(upward(0.0))
+    for ink, side in (("accent", np.minimum(y, zero)), ("warning", np.maximum(y, zero))):
+        sheet.area([x[0], *x, x[-1]], [zero, *side, zero], ink, 0.3)
+    sheet.line([left, WIDE - 20], [zero, zero])
+    sheet.line(x, y, "quiet", 1.4)
+    sheet.text(WIDE - 24, top + 12, "forecasts too low", "quiet", "end")
+    sheet.text(WIDE - 24, base - 6, "forecasts too high", "quiet", "end")
+    sheet.across(across, base, "forecast")
+    sheet.upward(upward, left, "test", percent=False)
+    return sheet
+
+
+def _time(display: TimeDisplay) -> Sheet:
+    left, top, base = 64.0, 10.0, 220.0
+    sheet = Sheet("time", WIDE, base + 66, display.sentence)
+    low, high = display.chance
+    most = float(np.nanmax(np.append(high, display.base_rate), initial=0.01))
+    upward = Axis.linear(0, min(1.15 * most, 1.03), base, top)
+    count = display.start.size
+    across = Axis.linear(-0.5, max(count - 0.5, 0.5), left, WIDE - 20)
+    at = across(np.arange(count))
+    for some in _runs(np.isfinite(low)):
+        edge = np.append(upward(low[some]), upward(high[some])[::-1])
+        sheet.area(np.append(at[some], at[some][::-1]), edge)
+        sheet.line(at[some], upward(display.mean_prediction[some]), "ink", 1.6, dashed=True)
+        sheet.line(at[some], upward(display.base_rate[some]), "accent", 1.6)
+    for place in np.flatnonzero(np.isfinite(display.base_rate)).tolist():
+        said, happened = display.mean_prediction[place], display.base_rate[place]
+        inside = low[place] <= happened <= high[place]
+        words = (
+            f"{display.start[place]}: {count_text(int(display.rows[place]), 'row')}; "
+            f"{rates_text(said, happened)}; chance alone {_between(low[place], high[place])}"
+        )
+        shape, ink = ("calibrated", "accent") if inside else ("miscalibrated", "warning")
+        sheet.dot(float(at[place]), float(upward(happened)), words, shape, ink)
+    sheet.line([left, WIDE - 20], [base, base])
+    for place in np.unique(np.linspace(0, count - 1, min(6, count)).astype(int)).tolist():
+        sheet.text(float(at[place]), base + 16, str(display.start[place]), "quiet", "middle",
+                   size=11)  # fmt: skip
+    sheet.upward(upward, left, "rate")
+    sheet.line([left, left + 18], [base + 40, base + 40], "ink", 1.6, dashed=True)
+    sheet.text(left + 24, base + 44, "mean forecast", "quiet", size=11)
+    sheet.line([left + 130, left + 148], [base + 40, base + 40], "accent", 1.6)
+    sheet.text(left + 154, base + 44, "observed rate", "quiet", size=11)
+    sheet.area(left + np.array([260.0, 278, 278, 260]), base + np.array([34.0, 34, 46, 46]))
+    sheet.text(left + 284, base + 44, "chance alone (95 %, all at once)", "quiet", size=11)
+    return sheet
+
+
+def _runs(known: npt.NDArray[np.bool_]) -> list[slice]:
+    """Stretches of neighbours that are known."""
+    ends = np.flatnonzero(np.diff(known, prepend=False, append=False))
+    return [slice(int(start), int(stop)) for start, stop in ends.reshape(-1, 2)]

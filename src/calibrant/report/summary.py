@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from calibrant.decisions import DecisionTask
 from calibrant.groups import Groups, Segment, groups_of, judge_groups
@@ -28,6 +29,7 @@ from calibrant.measures.conventions import Convention, conventions
 from calibrant.monitoring import Watched
 from calibrant.multiclass import MulticlassDecisionTask
 from calibrant.options import enough_draws
+from calibrant.plots import ReliabilityDisplay
 from calibrant.repair import Choice
 from calibrant.report.advice import advise
 from calibrant.report.distances import find_distances
@@ -60,7 +62,7 @@ class Asked:
     """Whether to look for the worst combinations of the columns of the groups."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Summary:
     """What an audit found.
 
@@ -71,7 +73,8 @@ class Summary:
     title: str
     data: Data
     """What was read."""
-    joint: Joint = field(repr=False)
+    evidence: Evidence = field(repr=False)
+    """The forecasts, with what is needed to say what chance does."""
     verdict: Verdict
     """Whether the smooth error is within the tolerance."""
     measured: Measured
@@ -103,6 +106,23 @@ class Summary:
     def kind(self) -> str:
         """Whether forecasts are of two outcomes or of classes."""
         return TWO_OUTCOMES if self.classes is None else CLASSES
+
+    @property
+    def joint(self) -> Joint:
+        """The forecasts."""
+        return self.evidence.given
+
+    @cached_property
+    def diagram(self) -> ReliabilityDisplay:
+        """The reliability diagram, which points where the words do; found when it is asked for."""
+        verdict = self.verdict
+        unseen = verdict.gap is not None and verdict.test.headline.pvalue > DETECTABLE
+        return ReliabilityDisplay.of_evidence(
+            self.evidence,
+            verdict.interval.confidence,
+            detected=verdict.pvalue <= DETECTABLE,
+            region=verdict.gap.worst if verdict.gap is not None and unseen else None,
+        )
 
     @property
     def where(self) -> str:
@@ -160,7 +180,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     return Summary(
         title=source.title,
         data=describe(source),
-        joint=joint,
+        evidence=evidence,
         verdict=verdict,
         measured=replace(measured, floors=floors),
         classes=classes,
