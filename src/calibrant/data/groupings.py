@@ -311,7 +311,8 @@ def _numbers(column: npt.NDArray[Any], name: str) -> npt.NDArray[Any] | None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+    numbers = int | float | np.integer | np.floating
+    return isinstance(value, numbers) and not isinstance(value, bool | np.bool_)
 
 
 def _gone(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
