@@ -294,3 +294,10 @@ def test_options_of_the_wrong_kind_are_named():
         choose(Y, P, task="mine")
     with pytest.raises(InvalidOptionError, match="simultaneous must be True or False"):
         cal.consistency_band(Y, P, simultaneous="no")
+
+
+def test_groups_of_odd_objects_are_labels_or_refused():
+    spans = np.array([np.timedelta64(3, "D"), np.float32(0.5), -1, "x"], dtype=object)
+    assert cal.groups.multiaccuracy_error(Y, P, by={"g": spans}) >= 0
+    with pytest.raises(InvalidForecastsError, match="g must hold labels"):
+        cal.groups.multiaccuracy_error(Y, P, by={"g": [10**5000, 1, "x", "y"]})

@@ -197,6 +197,8 @@ def _regressions(
         cases = cases.where((cases.prediction > 0) & (cases.prediction < 1))
     if one_class(joint):
         return (Estimate.undefined("only one outcome was seen"),) * 3
+    if cases.cluster is not None and cases.clusters < 2:
+        return (Estimate.undefined("only one cluster has forecasts between 0 and 1"),) * 3
     (in_the_large,) = _fit(joint, cases, SHIFT, confidence)
     if len(joint) == 1:
         same = Estimate.undefined("all forecasts are equal")
@@ -221,7 +223,11 @@ def _fit(joint: Joint, cases: Cases, model: Model, confidence: float) -> list[Es
     design = np.stack([np.ones(odds.size), odds][: beta.size], axis=1)
     chance = expit(design @ beta + (odds if model.offset else 0.0))
     curvature = (design.T * (cases.weight * chance * (1 - chance))) @ design
-    inverse = np.linalg.inv(curvature)
+    try:
+        inverse = np.linalg.inv(curvature)
+    except np.linalg.LinAlgError:
+        flat = Estimate.undefined("the fitted chances are as good as 0 or 1")
+        return [flat] * len(model.terms)
     shown = cases.covariance(design * (cases.outcome - chance)[:, np.newaxis])
     coins = (design.T * (cases.square * chance * (1 - chance))) @ design
     # Few events hide their own spread, which the fitted coins must have.
