@@ -54,6 +54,16 @@ def real(name: str, value: object) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def measured(value: Any) -> float:
+    """Return what a measure of the caller's own found, which must be a number."""
+    try:
+        if not np.iscomplexobj(value):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise InvalidOptionError("measure must return a number", shown(value))
+
+
 def whole(name: str, value: object, least: int = 1, most: int = MOST_ROUNDS) -> int:
     """Return an option that must be a whole number between two others."""
     number = real(name, value)

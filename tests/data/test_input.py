@@ -246,3 +246,58 @@ def test_numbers_without_a_shape_are_numbers():
 def test_one_cluster_to_judge_by_leaves_forecasts_alone():
     choice = choose([1, 1], [0.2, 0.3], clusters=[2, 1], time=["t0", "t1"], rng=0)
     assert "Leave it alone" in str(choice)
+
+
+def complex_objects():
+    """Complex numbers among objects, whose imaginary part numpy drops with a warning only."""
+    column = np.empty(4, dtype=object)
+    column[:] = [np.complex128(0.5 + 0.1j), np.complex64(1), 1j, 0.5]
+    return column
+
+
+@pytest.mark.parametrize(
+    "bad", [complex_objects(), np.full(4, 0.5 + 0.1j)], ids=["objects", "array"]
+)
+def test_complex_numbers_are_refused_wherever_they_stand(bad):
+    table = np.array([[0.5, 0.5]] * 4)
+    for call in (
+        lambda: cal.smooth_calibration_error(Y, bad),
+        lambda: cal.smooth_calibration_error(Y, P, sample_weight=bad),
+        lambda: cal.multiclass.calibration_test(Y, table, sample_weight=bad, draws=9),
+        lambda: cal.multiclass.top_label(Y, table, sample_weight=bad),
+    ):
+        with pytest.raises(InvalidForecastsError, match="must be numbers"):
+            call()
+
+
+@pytest.mark.parametrize("label", [["a", "b"], ("a", "b"), np.array(["a", "b"]), {"a"}])
+def test_a_positive_label_is_one_and_not_a_column(label):
+    """As many as there are rows would be compared row by row, and all rows be positive."""
+    with pytest.raises(InvalidOptionError, match="pos_label must be one label"):
+        cal.Joint.from_samples(["a", "b"], [0.2, 0.7], pos_label=label)
+
+
+@pytest.mark.parametrize("found", [(0.1, 0.2), 1 + 2j, np.complex128(1), "x", None])
+def test_a_measure_of_the_callers_own_must_return_a_number(found):
+    for test, given in (
+        (cal.calibration_test, (Y, P)),
+        (cal.multiclass.calibration_test, (Y, np.array([[0.5, 0.5]] * 4))),
+    ):
+        with pytest.raises(InvalidOptionError, match="measure must return a number"):
+            test(*given, measure=lambda _: found, draws=9)
+
+
+def test_options_of_the_wrong_kind_are_named():
+    with pytest.raises(InvalidOptionError, match="functions must map names"):
+        cal.groups.multiaccuracy_error(Y, P, functions=[np.ones(4)])
+    with pytest.raises(InvalidOptionError, match="task must be a DecisionTask"):
+        choose(Y, P, task="mine")
+    with pytest.raises(InvalidOptionError, match="simultaneous must be True or False"):
+        cal.consistency_band(Y, P, simultaneous="no")
+
+
+def test_groups_of_odd_objects_are_labels_or_refused():
+    spans = np.array([np.timedelta64(3, "D"), np.float32(0.5), -1, "x"], dtype=object)
+    assert cal.groups.multiaccuracy_error(Y, P, by={"g": spans}) >= 0
+    with pytest.raises(InvalidForecastsError, match="g must hold labels"):
+        cal.groups.multiaccuracy_error(Y, P, by={"g": [10**5000, 1, "x", "y"]})

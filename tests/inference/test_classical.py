@@ -165,3 +165,22 @@ def test_ici_is_certainly_positive_only_where_forecasts_are_off(shift, low):
     assert ici.low < ici.value < ici.high
     assert classical_numbers(y, p).ici == ici
     assert classical_numbers(y, p, clusters=np.arange(400) // 8).ici.high > ici.value
+
+
+@pytest.mark.parametrize("cluster", [0, 3])
+def test_one_cluster_beside_certain_forecasts_has_no_slope(cluster):
+    """Certain forecasts have no log-odds: what is left may be rows of one cluster."""
+    p = [0.0] * 6 + [0.2, 0.4, 0.6, 0.8, 0.3, 0.7]
+    clusters = [(cluster + 1 + k) % 4 for k in (0, 1, 2, 0, 1, 2)] + [cluster] * 6
+    found = cal.classical_numbers([0] * 6 + [0, 1, 0, 1, 1, 0], p, clusters=clusters, rng=0)
+    for estimate in (found.slope, found.intercept, found.in_the_large):
+        assert "one cluster" in estimate.reason
+
+
+def test_a_fit_without_curvature_is_not_defined():
+    y = [0, 0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 0]
+    tiny = [0, 2.2582208275302543e-131, 7.295513944707341e-50, 4.8432528033178916e-23]
+    tiny += [2.7200150075945957e-50, 0, 0, 2.0069579399337073e-72, 2.463002382085227e-275]
+    tiny += [1.547470828478528e-189, 6.303103847173471e-50, 1.7807767526148735e-74]
+    found = cal.classical_numbers(y, tiny, clusters=[3, 3, 2, 2, 1, 1, 1, 0, 1, 3, 3, 1], rng=0)
+    assert "as good as 0 or 1" in found.in_the_large.reason + found.slope.reason

@@ -103,8 +103,9 @@ def test_the_gate_fails_undecided_and_passes(tmp_path):
 
 def test_shares_are_read_in_per_cent_too():
     assert share_of("10%", "--oe-tolerance") == share_of(" 0.1", "--oe-tolerance") == 0.1
-    for text in ("much", "-1", "%", "nan"):
-        with pytest.raises(InvalidOptionError, match="--oe-tolerance must be"):
+    assert share_of("250%", "--oe-tolerance") == 2.5
+    for text in ("much", "-1", "%", "nan", "10", "1.5"):
+        with pytest.raises(InvalidOptionError, match=r"--oe-tolerance (must|beyond 1 must) be"):
             share_of(text, "--oe-tolerance")
 
 

@@ -101,6 +101,10 @@ def share_of(given: str | None, option: str) -> float | None:
     except ValueError as error:
         raise InvalidOptionError(f"{option} must be a number, or per cent", repr(given)) from error
     check_positive(option, share)
+    if share > 1 and not percent:  # 10 may mean 10 %, which 1000 % would let pass
+        raise InvalidOptionError(
+            f"{option} beyond 1 must be in per cent", repr(given), f"write {text}% or {share:.0%}"
+        )
     return share
 
 

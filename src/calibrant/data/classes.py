@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
-from calibrant.data.input import read_full_column, read_numbers, read_table, refuse_unhashable
+from calibrant.data.input import (
+    as_floats,
+    read_full_column,
+    read_numbers,
+    read_table,
+    refuse_unhashable,
+)
 from calibrant.data.rows import CLIP_FLOAT32, CLIP_FLOAT64
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.options import check_flag, check_within, shown
@@ -52,7 +58,7 @@ def read_classes(y_proba: object, classes: Sequence[Any] | None, count: int) -> 
     columns = _columns_of(y_proba)
     if classes is None:
         return tuple(range(count)) if columns is None else columns
-    if isinstance(classes, str) or not isinstance(classes, Collection):
+    if not _are_names(classes):
         raise InvalidOptionError("classes must be a list of names", shown(classes))
     names = tuple(name.item() if isinstance(name, np.generic) else name for name in classes)
     if len(names) != count:
@@ -69,6 +75,12 @@ def read_classes(y_proba: object, classes: Sequence[Any] | None, count: int) -> 
             "leave classes out, or reorder the columns",
         )
     return names
+
+
+def _are_names(classes: object) -> bool:
+    if isinstance(classes, np.ndarray):
+        return classes.ndim > 0
+    return isinstance(classes, Collection) and not isinstance(classes, str)
 
 
 def read_positions(y_true: object, classes: tuple[Any, ...]) -> Indices:
@@ -97,11 +109,7 @@ def read_row_weights(sample_weight: object, rows: int) -> Floats | None:
     """Weights of the rows, finite and not negative."""
     if sample_weight is None:
         return None
-    column = read_full_column(sample_weight, "sample_weight")
-    try:
-        weight = np.ascontiguousarray(column, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidForecastsError("weights must be numbers", str(error)) from error
+    weight = as_floats(read_full_column(sample_weight, "sample_weight"))
     if weight.size != rows:
         raise InvalidForecastsError(
             "sample_weight must have one entry per row", f"{weight.size} for {rows} rows"
@@ -162,8 +170,7 @@ def _checked_sums(table: Floats, tolerance: float) -> float:
         row = int(rows[0])
         raise InvalidForecastsError(
             f"each row of y_proba must sum to one within {tolerance:g}",
-            f"{rows.size} rows that do not, first row {row + 1} with a sum of "
-            f"{table[row].sum():.6g}",
+            f"{rows.size} rows that do not, first row {row + 1} with sum {table[row].sum():.6g}",
             "scores of independent labels are not classes; for rounded probabilities pass a larger "
             "sum_tolerance; for scores before a softmax pass logits=True",
         )

@@ -180,6 +180,8 @@ def grouped(
     seen: dict[Any, int] = {}
     with _hashed(column):
         codes = _counted(entries, seen)
+        for value in seen:
+            str(value)  # numbers of thousands of digits refuse to be written
     gone = np.array([is_missing(value) for value in seen], dtype=bool)[codes]
     return _labelled(codes, list(seen), gone, column, most_levels)
 
@@ -311,7 +313,8 @@ def _numbers(column: npt.NDArray[Any], name: str) -> npt.NDArray[Any] | None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+    numbers = int | float | np.integer | np.floating
+    return isinstance(value, numbers) and not isinstance(value, bool | np.bool_ | np.timedelta64)
 
 
 def _gone(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -344,10 +347,10 @@ def _counted(entries: npt.NDArray[Any], seen: dict[Any, int]) -> Codes:
 
 @contextmanager
 def _hashed(column: str) -> Iterator[None]:
-    """Refuse labels that cannot be told apart quickly: lists, dictionaries, arrays."""
+    """Refuse labels that cannot be told apart quickly, or written: lists, arrays, long numbers."""
     try:
         yield
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise InvalidForecastsError(
             f"{column} must hold labels, numbers or dates", str(error), "group by text instead"
         ) from error

@@ -136,7 +136,8 @@ def one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
 
 def as_floats(values: npt.NDArray[Any]) -> Floats:
     """Contiguous native float64; None becomes NaN."""
-    if values.dtype.kind in "cmMV":  # numpy would drop the imaginary part, or count the days
+    # numpy would drop the imaginary part, or count the days
+    if values.dtype.kind in "cmMV" or _holds_complex(values):
         raise InvalidForecastsError(
             "predictions and weights must be numbers", f"type {values.dtype}"
         )
@@ -146,6 +147,13 @@ def as_floats(values: npt.NDArray[Any]) -> Floats:
         raise InvalidForecastsError(
             "predictions and weights must be numbers", examples(values), str(error)
         ) from error
+
+
+def _holds_complex(values: npt.NDArray[Any]) -> bool:
+    """Whether there are complex numbers among objects."""
+    if values.dtype.kind != "O":
+        return False
+    return any(isinstance(value, complex | np.complexfloating) for value in values.ravel().tolist())
 
 
 def is_missing(value: object) -> bool:

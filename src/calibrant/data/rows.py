@@ -22,7 +22,8 @@ from calibrant.data.input import (
     one_column,
     refuse_missing,
 )
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.options import shown
 from calibrant.words import count_text
 
 Outcomes = npt.NDArray[np.uint8] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
@@ -191,6 +192,8 @@ def _matches(labels: npt.NDArray[Any], pos_label: object) -> npt.NDArray[np.uint
 
     from calibrant.data.labels import plain, refuse_missing_words
 
+    if isinstance(pos_label, list | tuple | set | dict) or getattr(pos_label, "ndim", None):
+        raise InvalidOptionError("pos_label must be one label", shown(pos_label))
     refuse_missing(labels, "y_true")
     positive = np.asarray(labels == pos_label)
     if positive.shape != labels.shape:

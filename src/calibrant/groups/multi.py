@@ -17,7 +17,7 @@ from calibrant.groups.indistinguishability import shares
 from calibrant.groups.witnesses import GroupWitness
 from calibrant.joint import Joint, Rows
 from calibrant.measurement import Measurement
-from calibrant.options import MOST_BINS, check_degree, check_flag, refuse_unknown, whole
+from calibrant.options import MOST_BINS, check_degree, check_flag, refuse_unknown, shown, whole
 from calibrant.regions import region_sentence
 from calibrant.witness import SeriesWitness, StepWitness, Witness
 from calibrant.words import count_text, distinct_texts
@@ -51,6 +51,8 @@ class GroupTests:
     ) -> GroupTests:
         """Let rows through the gate and divide them."""
         check_flag("pairs", pairs)
+        if functions is not None and not isinstance(functions, Mapping):
+            raise InvalidOptionError("functions must map names to functions", shown(functions))
         rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
         size = rows.prediction.size
         groups: dict[str, npt.NDArray[np.intp]] = {"all rows": np.arange(size)}

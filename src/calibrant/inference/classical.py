@@ -198,6 +198,8 @@ def _regressions(
         cases = cases.where((cases.prediction > 0) & (cases.prediction < 1))
     if one_class(joint):
         return (Estimate.undefined("only one outcome was seen"),) * 3
+    if cases.cluster is not None and cases.clusters < 2:
+        return (Estimate.undefined("only one cluster has forecasts between 0 and 1"),) * 3
     solver, odds = Solver.of(joint), log_odds(cases.prediction)
     (in_the_large,) = _fit(solver, odds, cases, SHIFT, confidence)
     if len(joint) == 1:
@@ -225,7 +227,11 @@ def _fit(
     chance = expit(beta @ design + (odds if model.offset else 0.0))
     spread = chance * (1 - chance)
     curvature = (design * (cases.weight * spread)) @ design.T
-    inverse = np.linalg.inv(curvature)
+    try:
+        inverse = np.linalg.inv(curvature)
+    except np.linalg.LinAlgError:
+        flat = Estimate.undefined("the fitted chances are as good as 0 or 1")
+        return [flat] * len(model.terms)
     shown = cases.covariance((design * (cases.outcome - chance)).T)
     coins = curvature
     if cases.square is not cases.weight:

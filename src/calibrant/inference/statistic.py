@@ -14,7 +14,7 @@ from calibrant.catalogue import CATALOGUE, Measure, find_measure
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.draws import exact_levels
-from calibrant.options import shown
+from calibrant.options import measured, shown
 
 AnyMeasure = str | Callable[..., float]
 
@@ -61,7 +61,7 @@ class Statistic:
 
     def value(self, joint: Joint) -> float:
         """Measure a Joint."""
-        return float(self.function(joint, **self.options))
+        return measured(self.function(joint, **self.options))
 
     def batch(self) -> Callable[..., Floats] | None:
         """Return the measure as a function of many charges, where its options allow that."""

@@ -19,7 +19,7 @@ from calibrant.multiclass.projected import projected_smooth_calibration_error, t
 from calibrant.multiclass.redraws import redraws
 from calibrant.multiclass.rkhs import LaplaceClassKernel
 from calibrant.multiclass.subsets import best_found, worst_in_cells
-from calibrant.options import as_generator, check_draws, shown
+from calibrant.options import as_generator, check_draws, measured, shown
 
 ClassMeasure = Callable[..., float]
 
@@ -111,7 +111,7 @@ def _parts(measure: ClassMeasure) -> tuple[ClassMeasure, Mapping[str, Any]]:
 
 
 def _score(measure: ClassMeasure, forecasts: ClassForecasts, label: Indices) -> float:
-    return float(measure(forecasts.relabelled(label)))
+    return measured(measure(forecasts.relabelled(label)))
 
 
 def _worst_sets(

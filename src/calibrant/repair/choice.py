@@ -21,6 +21,7 @@ from calibrant.inputs import Roles, read
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.options import shown
 from calibrant.repair.base import RecalibrationMap, refuse_pos_label
 from calibrant.repair.choice_rule import LEAVE, Gain, gain_after_choice
 from calibrant.repair.folds import Split, Units, read_class_units, read_units
@@ -253,6 +254,8 @@ def choose(
     if of_classes:
         refuse_pos_label(pos_label)
         _refuse_task(task)
+    elif task is not None and not isinstance(task, DecisionTask):
+        raise InvalidOptionError("task must be a DecisionTask", shown(task))
     split = Split(folds, clusters, time, _named(by))
     if y_proba is None and not isinstance(y_true, Joint | ClassForecasts):
         roles = Roles(prediction, outcome, sample_weight, clusters, by, time, classes=classes)
