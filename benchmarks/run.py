@@ -32,7 +32,13 @@ HOW = (
 )
 IMPORT_BAR = 0.06
 GROWTH_BAR = 2.5
-MONITOR_BAR = 2e5
+MONITOR_BAR = 1e6
+# Milliseconds of a call on 100 rows; seconds and GB of an audit of arrays.
+SMALL: dict[str, tuple[float, Callable[..., float]]] = {
+    "binned error": (0.25, cal.binned_calibration_error),
+    "smECE": (2.5, cal.kernel_smoothed_calibration_error),
+}
+ARRAYS_BAR, ARRAYS_MEMORY = 6.0, 0.4
 
 
 def best_time(call: Callable[[], object], repeats: int, at_least: float = 0.3) -> float:
@@ -150,6 +156,55 @@ def peak_memory(work: Work, shape: str, n: int) -> float:
     return float(done.stdout)
 
 
+def small_table(n: int = 100) -> Iterator[Line]:
+    """Milliseconds of a call on few rows, where all but the work itself counts."""
+    y, p = forecasts("biased beta", n)
+    yield f"\n## Few rows: milliseconds of a call, {n} rows\n", True
+    yield "| work | bar | found |", True
+    yield "|---|---|---|", True
+    joint = cal.Joint.from_samples(y, p)
+    for name, (bar, measure) in SMALL.items():
+        assert abs(measure(y, p) - measure(joint)) <= 1e-12
+        found = best_time(partial(measure, y, p), 100) * 1000
+        yield f"| {name} | {bar} | {found:.3f} |", found <= bar
+
+
+ARRAYS_PROGRAM = """
+import sys, time
+sys.path.insert(0, {folder!r})
+from shapes import forecasts
+import calibrant as cal
+y, p = forecasts("biased beta", {n})
+exact = float(cal.smooth_calibration_error(y, p))
+cal.audit(y[:100], p[:100])
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")  # forget the peak that making the data left
+def status(key):
+    with open("/proc/self/status") as file:
+        return int(next(line for line in file if line.startswith(key)).split()[1]) * 1024
+before, start = status("VmRSS"), time.process_time()
+audit = cal.audit(y, p)
+seconds = time.process_time() - start
+low, high = audit.measures["smooth_calibration_error"].bounds
+assert low <= exact <= high <= low + 2**-15, (low, exact, high)
+print(seconds, (status("VmHWM") - before) / 2**30)
+"""
+
+
+def arrays_table(n: int = 10**7) -> Iterator[Line]:
+    """Processor time and memory beyond the input of an audit of arrays (Linux only)."""
+    program = ARRAYS_PROGRAM.format(folder=str(Path(__file__).parent), n=n)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    seconds, memory = map(float, done.stdout.split())
+    yield f"\n## `audit(y, p)` on arrays, {n:.0e} rows: processor time\n", True
+    yield "| bar, s | s | bar, GB | GB |", True
+    yield "|---|---|---|---|", True
+    held = seconds <= ARRAYS_BAR and memory <= ARRAYS_MEMORY
+    yield f"| {ARRAYS_BAR:g} | {seconds:.2f} | {ARRAYS_MEMORY:g} | {memory:.2f} |", held
+
+
 def inference_table() -> Iterator[Line]:
     """Seconds beyond building the Joint in 2^12 cells: the number of rows must not matter."""
     sizes = [10**4, 10**6, 10**7]
@@ -206,6 +261,8 @@ def report() -> Iterator[Line]:
     yield from growth_table()
     yield from monitor_table()
     yield from memory_table()
+    yield from small_table()
+    yield from arrays_table()
     yield from inference_table()
     yield from command_table()
     yield from groups_table()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import calibrant as cal
+from calibrant.decisions import mean_score
 from shapes import Floats
 
 Call = Callable[[Floats, Floats], Any]
@@ -152,6 +154,44 @@ def check_decomposition(y: Floats, p: Floats, parts: cal.decisions.ScoreDecompos
     assert abs(parts.uncertainty - float(np.var(y))) <= 1e-10
 
 
+def mean_of(score: str) -> Call:
+    return partial(mean_score, score=score)
+
+
+def interval_of(score: str) -> Call:
+    return partial(cal.confidence_interval, measure=score)
+
+
+def check_score(losses: Call, y: Floats, p: Floats, value: float) -> None:
+    assert abs(value - float(np.mean(losses(y, p)))) <= 1e-12
+
+
+def check_score_interval(losses: Call, y: Floats, p: Floats, found: Any) -> None:
+    """Assert mean and width: many rows leave little of Wilson's events."""
+    check_score(losses, y, p, found.value)
+    width = 1.96 * float(np.std(losses(y, p))) / np.sqrt(y.size)
+    assert 0.999 * width <= found.half_width <= 1.05 * width
+
+
+def squares(y: Floats, p: Floats) -> Floats:
+    return (y - p) ** 2
+
+
+def surprises(y: Floats, p: Floats) -> Floats:
+    return -np.log(np.where(y == 1, p, 1 - p))
+
+
+def check_classical(y: Floats, p: Floats, found: cal.ClassicalNumbers) -> None:
+    """Assert that the line leaves no slope and no intercept in what remains inside (0, 1)."""
+    inside = (p > 0) & (p < 1)
+    odds = np.log(p[inside]) - np.log1p(-p[inside])
+    rest = y[inside] - 1 / (1 + np.exp(-(found.intercept.value + found.slope.value * odds)))
+    assert abs(float(np.mean(rest))) <= 1e-10
+    assert abs(float(np.mean(rest * odds))) <= 1e-9
+    assert abs(found.ratio.value - y.sum() / p.sum()) <= 1e-10
+    assert abs(found.brier - float(np.mean((y - p) ** 2))) <= 1e-12
+
+
 # The interval error is timed on this many rows, whatever the size of the sort beside it.
 INTERVAL_ROWS = 10**5
 
@@ -220,6 +260,24 @@ WORKS = (
     ),
     # Isotonic regression copies what it is given and returns more than pools.
     Work("isotonic decomposition", 1.0, cal.score_decomposition, check_decomposition, 10.0),
+    Work("Brier score", 0.15, mean_of("brier"), partial(check_score, squares)),
+    Work("log score", 0.5, mean_of("log"), partial(check_score, surprises)),
+    # Losses for both outcomes, those of the rows, and what the spread is made of.
+    Work(
+        "Brier score with interval",
+        0.4,
+        interval_of("brier"),
+        partial(check_score_interval, squares),
+        12.0,
+    ),
+    Work(
+        "log score with interval",
+        0.8,
+        interval_of("log"),
+        partial(check_score_interval, surprises),
+        12.0,
+    ),
+    Work("classical numbers", 7.0, cal.classical_numbers, check_classical, 30.0),
     Work("lower distance to 1e-3", 3, cal.lower_distance_to_calibration, check_lower),
     Work("lower distance to 1e-5", 20, lower_to_5_digits, check_lower),
     Work("interval error to 1e-4, 10^5 rows", 9, interval_of_some, check_interval),

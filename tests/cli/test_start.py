@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import typer
+
+from calibrant.cli.main import app, app_for
+
 PROGRAM = """
 import sys
 from calibrant.cli.start import start_quickly
@@ -41,3 +45,13 @@ def test_text_needs_no_library_for_pictures_and_pages(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "smooth calibration error" in done.stdout
+
+
+def test_only_the_command_that_is_asked_for_is_made():
+    whole = typer.main.get_command(app)
+    alone = typer.main.get_command(app_for(["audit", "rows.csv"]))
+    assert list(alone.commands) == ["audit"]
+    given = [option.opts for option in alone.commands["audit"].params]
+    assert given == [option.opts for option in whole.commands["audit"].params]
+    for arguments in ([], ["--help"], ["--debug", "audit"], ["audits"]):
+        assert app_for(arguments) is app

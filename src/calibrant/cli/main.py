@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from contextlib import suppress
+from copy import copy
 from typing import Annotated
 
 import typer
@@ -58,10 +59,24 @@ def settings(
     """How far can predicted probabilities be trusted?"""  # noqa: D400
 
 
+def app_for(arguments: list[str]) -> typer.Typer:
+    """Return the commands that may be asked for: making the options of all takes time."""
+    asked = [
+        info
+        for info in app.registered_commands
+        if arguments and info.callback is not None and info.callback.__name__ == arguments[0]
+    ]
+    if not asked:
+        return app
+    alone = copy(app)
+    alone.registered_commands = asked
+    return alone
+
+
 def main() -> None:
     """Run the command line; whatever happens ends with an exit code of its own."""
     start_quickly()
-    command = typer.main.get_command(app)
+    command = typer.main.get_command(app_for(sys.argv[1:]))
     chosen: dict[str, object] = {}
     with listening() as signals:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -196,4 +195,6 @@ def _read_json(path: Path) -> Any:
 
 
 def _read_toml(path: Path) -> Any:
+    import tomllib
+
     return tomllib.loads(path.read_text(encoding="utf-8"))

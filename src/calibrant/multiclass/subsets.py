@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
@@ -123,6 +122,8 @@ def _bounds_of_all(
     if threads == 1:
         walk(0)
     else:
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(walk, range(2**split)))
     return low[1:], high[1:]
