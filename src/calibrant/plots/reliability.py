@@ -25,7 +25,13 @@ from calibrant.plots.axes import (
     width_of,
     wrapped,
 )
-from calibrant.plots.counts import FEW_VALUES, draw_histogram, frequency_limits, histogram
+from calibrant.plots.counts import (
+    CLUSTERED,
+    FEW_VALUES,
+    draw_histogram,
+    frequency_limits,
+    histogram,
+)
 from calibrant.plots.display import Columns, Display, chosen
 from calibrant.plots.style import BAND, INK, MUTED, PAPER, QUIET, SERIES, WARNING, percent
 from calibrant.plots.svg import kept_vertices, thinned
@@ -192,6 +198,20 @@ class ReliabilityDisplay(Display):
             clustered=evidence.clusters is not None,
         )
         return found if region is None else replace(found, region=region)
+
+    def redrawn(self, joint: Joint) -> Self:
+        """Show other forecasts of the same rows, without a band, on the same axes."""
+        clustered = any(CLUSTERED in note for note in self.notes)
+        other = self._of(
+            joint,
+            None,
+            curve=_isotonic(joint),
+            confidence=self.confidence,
+            detected=False,
+            rng=as_generator(0),
+            clustered=clustered,
+        )
+        return replace(other, span=self.span, counts=histogram(joint, self.span))
 
     @classmethod
     def _of(

@@ -74,8 +74,13 @@ def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
         x, y = (np.append(low, high[::-1]) for low, high in zip(*edges, strict=True))
         sheet.area(x, y, "band")
     sheet.line([left, left + side], [base, top], "quiet", dashed=True)
-    _weighted_curve(sheet, display, across, upward)
-    _dots(sheet, display, across, upward)
+    with sheet.part("before"):
+        _weighted_curve(sheet, display, across, upward)
+        _dots(sheet, display, across, upward)
+    if summary.diagram_after is not None:
+        with sheet.part("after", hidden=True):
+            _weighted_curve(sheet, summary.diagram_after, across, upward)
+            _dots(sheet, summary.diagram_after, across, upward)
     most = max(float(display.counts["rows"].max()), 1.0)
     for low, high, rows in zip(*(display.counts[n] for n in ("low", "high", "rows")), strict=True):
         x = across([low, high]) + (np.array([-1.5, 1.5]) if low == high else 0)
@@ -167,8 +172,8 @@ def _scale(summary: Summary) -> Sheet:
         top = 64.0 * place
         line = top + 40
         sheet.text(left, top + 16, capital(name), bold=True)
-        value, low, high, limit = _points(interval.value, interval.low, interval.high, allowed)
-        sheet.text(left + LETTER * 15.5, top + 16, f"{value} ({low} to {high})")
+        found, low, high, limit = _points(interval.value, interval.low, interval.high, allowed)
+        sheet.text(left + LETTER * 15.5, top + 16, f"{found} ({low} to {high})")
         sheet.text(right, top + 16, f"tolerated: {limit}", "quiet", "end", size=11)
         if noise > 0:
             sheet.area(axis([0, noise, noise, 0]), [line - 9, line - 9, line + 9, line + 9])
