@@ -106,7 +106,7 @@ class GroupsDisplay(Display):
                 [happened], [place], marker, color=colour, mec=PAPER, ms=7, zorder=4,
                 clip_on=False, label=label, ls="",
             )  # fmt: skip
-        ax.set_yticks(range(len(self.shown)), [_short(g.label) for g in self.shown], color=INK)
+        ax.set_yticks(range(len(self.shown)), [short_name(g.label) for g in self.shown], color=INK)
         ax.set_xlabel("forecast (ring) and observed rate (filled), with simultaneous limits")
         if len(self.groups) > len(self.shown):
             ax.set_title(f"{len(self.shown)} of {len(self.groups)}, the strongest evidence first")
@@ -178,5 +178,7 @@ class TimeDisplay(Display):
         legend(ax)
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+def short_name(name: str, most: int = LONGEST_NAME) -> str:
+    """Shorten a name in its middle: names of one column begin alike."""
+    half = (most - 1) // 2
+    return name if len(name) <= most else f"{name[: most - 1 - half]}…{name[-half:]}"

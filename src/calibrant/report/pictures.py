@@ -15,6 +15,7 @@ from calibrant.plots import (
     ReliabilityDisplay,
     TimeDisplay,
     WitnessDisplay,
+    short_name,
 )
 from calibrant.report.drawing import COLOURS, LETTER, Axis, Sheet, round_numbers, thin
 from calibrant.report.summary import Summary
@@ -230,8 +231,7 @@ def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
         sheet.line([float(axis(value))] * 2, [14, foot], "band")
     for place, (group, label) in enumerate(zip(shown, labels, strict=True)):
         y = 24 + step * (place + 0.4)
-        short = label if len(label) <= LONGEST_NAME else f"{label[: LONGEST_NAME - 1]}…"
-        sheet.text(left - 8, y + 4, short, anchor="end")
+        sheet.text(left - 8, y + 4, short_name(label, LONGEST_NAME), anchor="end")
         _dumbbell(sheet, axis, y, group, label, factor)
     sheet.across(axis, foot, "forecast (ring) and observed rate (filled)")
     states = (("miscalibrated", "beyond the tolerance"), ("undecided", "cannot tell"),
@@ -329,7 +329,7 @@ def _time(display: TimeDisplay) -> Sheet:
         shape, ink = ("calibrated", "accent") if inside else ("miscalibrated", "warning")
         sheet.dot(float(at[place]), float(upward(happened)), words, shape, ink)
     sheet.line([left, WIDE - 20], [base, base])
-    for place in np.unique(np.linspace(0, count - 1, min(6, count)).astype(int)).tolist():
+    for place in np.unique(np.linspace(0, count - 1, min(5, count)).astype(int)).tolist():
         sheet.text(float(at[place]), base + 16, str(display.start[place]), "quiet", "middle",
                    size=11)  # fmt: skip
     sheet.upward(upward, left, "rate")
