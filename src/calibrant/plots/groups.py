@@ -167,8 +167,8 @@ class TimeDisplay(Display):
         panel = panel_below(ax, "calibrant.windows", 0.35)
         low, high = self.chance
         ax.fill_between(at, low, high, color=ACCENT, alpha=0.15, lw=0, label="chance alone")
-        ax.plot(at, self.mean_prediction, color=ACCENT, label="forecast, on average")
-        ax.plot(at, self.base_rate, color=INK, lw=1.2, marker=".", label="happened")
+        ax.plot(at, self.mean_prediction, color=ACCENT, label="mean forecast")
+        ax.plot(at, self.base_rate, color=INK, lw=1.2, marker=".", label="observed rate")
         top = np.nanmax(np.append(high, self.base_rate), initial=0.01)
         ax.set(ylim=(0, 1.2 * top), ylabel="probability")
         panel.bar(at, self.smooth_error, color=MUTED)

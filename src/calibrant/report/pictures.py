@@ -279,7 +279,7 @@ def _costs(display: DecisionLossDisplay) -> Sheet:
     x, y = thin(across(frame["threshold"]), upward(frame["loss"]))
     sheet.area([x[0], *x, x[-1]], [base, *y, base], "accent", 0.2)
     sheet.line(x, y, "accent", 1.6)
-    sheet.across(across, base, "threshold from which on one acts")
+    sheet.across(across, base, "decision threshold")
     sheet.upward(upward, left, "loss per decision", percent=False)
     return sheet
 
