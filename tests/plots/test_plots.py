@@ -145,6 +145,12 @@ def test_a_small_group_does_not_stretch_the_axis():
         assert 0 <= least <= group.base_rate <= most <= 1
 
 
+def test_long_names_are_told_apart_by_their_ends():
+    assert plots.short_name("short", 9) == "short"
+    assert plots.short_name("column north", 9) == "colu…orth"
+    assert len(plots.short_name("x" * 99)) == 28
+
+
 def test_groups_and_windows():
     y, p = sample()
     names = {"side": np.where(np.arange(600) % 2, "$left$ <b>", "right")}

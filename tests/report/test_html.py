@@ -120,7 +120,9 @@ def test_pictures_are_named_for_those_who_cannot_see(audit):
 
 def test_marks_tell_the_numbers_of_the_displays(audit):
     svg = pictures(audit.summary)["reliability"]
-    told = re.findall(r"<title>([^<]*: forecast [^<]*)</title>", svg)
+    before, after = re.search('class="before">(.*)(<g class="after".*)', svg, re.DOTALL).groups()
+    assert after.startswith('<g class="after" display="none">')
+    told = re.findall(r"<title>([^<]*: forecast [^<]*)</title>", before)
     dots = audit.summary.diagram.dots
     assert len(told) == dots["rows"].size
     for words, rows in zip(told, dots["rows"], strict=True):
@@ -256,6 +258,21 @@ def test_another_tolerance_recolours_verdict_and_groups(tab, audit):
         assert drawn == judged
     tab.locator("#reset").click()
     assert audit.verdict.state in tab.locator(".verdict").get_attribute("class")
+
+
+@pytest.mark.needs("chromium")
+def test_the_proposed_map_is_shown_on_rows_it_had_not_seen(tab, audit):
+    dots = tab.locator("#picture-reliability .shape:visible")
+    before = [dots.nth(i).get_attribute("transform") for i in range(dots.count())]
+    tab.locator("#after").check()
+    after = [dots.nth(i).get_attribute("transform") for i in range(dots.count())]
+    assert set(before[:-1]).isdisjoint(after[:-1])
+    shown = tab.locator("#picture-reliability .after .mark").first.get_attribute("aria-label")
+    repaired = audit.summary.diagram_after.dots
+    assert shown.startswith(f"{repaired['rows'][0]:.0f} forecasts between")
+    assert repaired["rows"].sum() == 3000
+    tab.locator("#after").uncheck()
+    assert [dots.nth(i).get_attribute("transform") for i in range(dots.count())] == before
 
 
 @pytest.mark.needs("chromium")

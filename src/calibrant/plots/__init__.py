@@ -4,7 +4,7 @@ from calibrant.plots.axes import Span as Span, legend as legend, wrapped as wrap
 from calibrant.plots.chance import NullDisplay
 from calibrant.plots.decisions import DecisionLossDisplay, MurphyDisplay
 from calibrant.plots.display import Columns as Columns, Display
-from calibrant.plots.groups import GroupsDisplay, TimeDisplay
+from calibrant.plots.groups import GroupsDisplay, TimeDisplay, short_name as short_name
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import (
     INK as INK,

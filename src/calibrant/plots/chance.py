@@ -94,5 +94,5 @@ class NullDisplay(Display):
         said = f"measured {self.value:.4f}, {percent(self.confidence)} interval"
         place = float(np.clip(self.value, 0.2 * right, 0.75 * right))
         ax.text(place, -0.28, said, color=ACCENT, va="top", ha="center")
-        chance = f" a perfect forecaster: {self.noise_floor:.4f} on average"
+        chance = f" noise floor {self.noise_floor:.4f}"
         ax.text(self.noise_floor, 1.33, chance, color=QUIET, va="bottom")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FEW_VALUES = 30
 """Up to so many distinct predictions are shown one by one."""
 BARS = 50
+CLUSTERED = "rows depend on each other"
 
 
 def histogram(joint: Joint, span: Span) -> Columns:
@@ -54,7 +55,7 @@ def frequency_limits(
     if not joint.binary:
         return (unknown, unknown), ("No intervals: outcomes are means, not 0 or 1",)
     if clustered:
-        return (unknown, unknown), ("No intervals of dots: rows depend on each other",)
+        return (unknown, unknown), (f"No intervals of dots: {CLUSTERED}",)
     effective = joint.weight**2 / joint.weight_squares
     weighted = not np.allclose(effective, joint.rows, rtol=1e-9)
     limits = clopper_pearson(joint.outcome * effective, effective, (1 - confidence) / 2)

@@ -66,7 +66,7 @@ class DecisionLossDisplay(Display):
         x, y = thinned(ax, frame["threshold"], frame["loss"])
         ax.fill_between(x, 0, y, color=ACCENT, alpha=0.2, lw=0)
         ax.plot(x, y, color=ACCENT, lw=1.4)
-        ax.set(xlabel="threshold from which on one acts", ylabel="loss per decision")
+        ax.set(xlabel="decision threshold", ylabel="loss per decision")
 
 
 @dataclass(eq=False, repr=False)
@@ -114,6 +114,6 @@ class MurphyDisplay(Display):
         ):
             both = np.stack([curve.loss, curve.loss_right], axis=1).ravel()
             ax.plot(*thinned(ax, np.repeat(curve.threshold, 2), both), color=colour, label=name)
-        ax.set(xlabel="threshold from which on one acts", ylabel="mean elementary score")
+        ax.set(xlabel="decision threshold", ylabel="mean elementary score")
         if len(self.curves) > 1:
             legend(ax)

@@ -106,7 +106,7 @@ class GroupsDisplay(Display):
                 [happened], [place], marker, color=colour, mec=PAPER, ms=7, zorder=4,
                 clip_on=False, label=label, ls="",
             )  # fmt: skip
-        ax.set_yticks(range(len(self.shown)), [_short(g.label) for g in self.shown], color=INK)
+        ax.set_yticks(range(len(self.shown)), [short_name(g.label) for g in self.shown], color=INK)
         ax.set_xlabel("forecast (ring) and observed rate (filled), with simultaneous limits")
         if len(self.groups) > len(self.shown):
             ax.set_title(f"{len(self.shown)} of {len(self.groups)}, the strongest evidence first")
@@ -167,8 +167,8 @@ class TimeDisplay(Display):
         panel = panel_below(ax, "calibrant.windows", 0.35)
         low, high = self.chance
         ax.fill_between(at, low, high, color=ACCENT, alpha=0.15, lw=0, label="chance alone")
-        ax.plot(at, self.mean_prediction, color=ACCENT, label="forecast, on average")
-        ax.plot(at, self.base_rate, color=INK, lw=1.2, marker=".", label="happened")
+        ax.plot(at, self.mean_prediction, color=ACCENT, label="mean forecast")
+        ax.plot(at, self.base_rate, color=INK, lw=1.2, marker=".", label="observed rate")
         top = np.nanmax(np.append(high, self.base_rate), initial=0.01)
         ax.set(ylim=(0, 1.2 * top), ylabel="probability")
         panel.bar(at, self.smooth_error, color=MUTED)
@@ -178,5 +178,7 @@ class TimeDisplay(Display):
         legend(ax)
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+def short_name(name: str, most: int = LONGEST_NAME) -> str:
+    """Shorten a name in its middle: names of one column begin alike."""
+    half = (most - 1) // 2
+    return name if len(name) <= most else f"{name[: most - 1 - half]}…{name[-half:]}"

@@ -25,7 +25,13 @@ from calibrant.plots.axes import (
     width_of,
     wrapped,
 )
-from calibrant.plots.counts import FEW_VALUES, draw_histogram, frequency_limits, histogram
+from calibrant.plots.counts import (
+    CLUSTERED,
+    FEW_VALUES,
+    draw_histogram,
+    frequency_limits,
+    histogram,
+)
 from calibrant.plots.display import Columns, Display, chosen
 from calibrant.plots.style import BAND, INK, MUTED, PAPER, QUIET, SERIES, WARNING, percent
 from calibrant.plots.svg import kept_vertices, thinned
@@ -193,6 +199,20 @@ class ReliabilityDisplay(Display):
         )
         return found if region is None else replace(found, region=region)
 
+    def redrawn(self, joint: Joint) -> Self:
+        """Show other forecasts of the same rows, without a band, on the same axes."""
+        clustered = any(CLUSTERED in note for note in self.notes)
+        other = self._of(
+            joint,
+            None,
+            curve=_isotonic(joint),
+            confidence=self.confidence,
+            detected=False,
+            rng=as_generator(0),
+            clustered=clustered,
+        )
+        return replace(other, span=self.span, counts=histogram(joint, self.span))
+
     @classmethod
     def _of(
         cls,
@@ -244,7 +264,7 @@ class ReliabilityDisplay(Display):
         if self.region is None:
             return "No forecast is off"
         if not self.detected:
-            return "Nothing detectable: a perfect forecaster's curve may look like this"
+            return "Nothing detectable: the curve of perfect forecasts may look like this"
         return f"Most clearly: {self.region.sentence}"
 
     def frame(self, part: str = "dots") -> Columns:
@@ -290,8 +310,8 @@ class ReliabilityDisplay(Display):
         self._draw_curve(ax, span, colour)
         self._draw_dots(ax, span, colour)
         draw_histogram(panel, self.counts, span, MUTED if before == 0 else colour)
-        ax.set_ylabel("how often it happened")
-        panel.set_xlabel("forecast probability")
+        ax.set_ylabel("observed rate")
+        panel.set_xlabel("forecast")
         # A square, and a panel just as wide.
         ax.set_box_aspect(1)
         panel.set_box_aspect(panel.get_position().height / ax.get_position().height)
@@ -322,7 +342,7 @@ class ReliabilityDisplay(Display):
         at = span.place(self.band.prediction)
         low, high = (thinned(ax, at, span.place(edge)) for edge in (self.band.low, self.band.high))
         x, y = (np.append(below, above[::-1]) for below, above in zip(low, high, strict=True))
-        label = self.band.name + _if_wide(ax, ": a perfect forecaster's curve stays inside")
+        label = self.band.name + _if_wide(ax, ": the curve of perfect forecasts stays inside")
         alpha = 1 if colour == BAND else 0.2
         ax.fill(x, y, color=colour, alpha=alpha, lw=0, label=label, zorder=0.5)
 
@@ -344,7 +364,7 @@ class ReliabilityDisplay(Display):
         barred = np.isfinite(low)
         if barred.any():
             ax.vlines(x[barred], low[barred], high[barred], color=colour, lw=1.2, zorder=2.5)
-            label += f", {percent(self.confidence)} intervals{_if_wide(ax, ' each by itself')}"
+            label += f", {percent(self.confidence)} intervals{_if_wide(ax, ', pointwise')}"
         moved = span.hidden(dots["prediction"], dots["outcome"])
         for some, face in ((~moved, colour), (moved, PAPER)):
             if some.any():

@@ -89,6 +89,11 @@ class Choice:
         return before, after
 
     @property
+    def repaired(self) -> Joint:
+        """Forecasts after the map, each row by a map fitted to others; of classes, confidences."""
+        return self._units.joint(self._repaired)
+
+    @property
     def sentence(self) -> str:
         """Say what was chosen and what it gains."""
         if self.leave_alone:

@@ -7,7 +7,8 @@ take longer than everything else in a report. The data are those of the Displays
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 
@@ -88,6 +89,14 @@ class Sheet:
             f'height="{self.height:g}" font-family="system-ui, sans-serif" font-size="12" '
             f'aria-label="{words}">\n<desc>{words}</desc>\n' + "\n".join(self._parts) + "</svg>"
         )
+
+    @contextmanager
+    def part(self, kind: str, *, hidden: bool = False) -> Iterator[None]:
+        """Put what is drawn meanwhile into a part that a page can show and hide."""
+        shown = ' display="none"' if hidden else ""
+        self._parts.append(f'<g class="{kind}"{shown}>')
+        yield
+        self._parts.append("</g>")
 
     def line(
         self, x: Iterable[float], y: Iterable[float], ink: str = "muted", width: float = 1.0,

@@ -15,6 +15,7 @@ from calibrant.plots import (
     ReliabilityDisplay,
     TimeDisplay,
     WitnessDisplay,
+    short_name,
 )
 from calibrant.report.drawing import COLOURS, LETTER, Axis, Sheet, round_numbers, thin
 from calibrant.report.summary import Summary
@@ -74,8 +75,13 @@ def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
         x, y = (np.append(low, high[::-1]) for low, high in zip(*edges, strict=True))
         sheet.area(x, y, "band")
     sheet.line([left, left + side], [base, top], "quiet", dashed=True)
-    _weighted_curve(sheet, display, across, upward)
-    _dots(sheet, display, across, upward)
+    with sheet.part("before"):
+        _weighted_curve(sheet, display, across, upward)
+        _dots(sheet, display, across, upward)
+    if summary.diagram_after is not None:
+        with sheet.part("after", hidden=True):
+            _weighted_curve(sheet, summary.diagram_after, across, upward)
+            _dots(sheet, summary.diagram_after, across, upward)
     most = max(float(display.counts["rows"].max()), 1.0)
     for low, high, rows in zip(*(display.counts[n] for n in ("low", "high", "rows")), strict=True):
         x = across([low, high]) + (np.array([-1.5, 1.5]) if low == high else 0)
@@ -167,8 +173,8 @@ def _scale(summary: Summary) -> Sheet:
         top = 64.0 * place
         line = top + 40
         sheet.text(left, top + 16, capital(name), bold=True)
-        value, low, high, limit = _points(interval.value, interval.low, interval.high, allowed)
-        sheet.text(left + LETTER * 15.5, top + 16, f"{value} ({low} to {high})")
+        found, low, high, limit = _points(interval.value, interval.low, interval.high, allowed)
+        sheet.text(left + LETTER * 15.5, top + 16, f"{found} ({low} to {high})")
         sheet.text(right, top + 16, f"tolerated: {limit}", "quiet", "end", size=11)
         if noise > 0:
             sheet.area(axis([0, noise, noise, 0]), [line - 9, line - 9, line + 9, line + 9])
@@ -225,8 +231,7 @@ def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
         sheet.line([float(axis(value))] * 2, [14, foot], "band")
     for place, (group, label) in enumerate(zip(shown, labels, strict=True)):
         y = 24 + step * (place + 0.4)
-        short = label if len(label) <= LONGEST_NAME else f"{label[: LONGEST_NAME - 1]}…"
-        sheet.text(left - 8, y + 4, short, anchor="end")
+        sheet.text(left - 8, y + 4, short_name(label, LONGEST_NAME), anchor="end")
         _dumbbell(sheet, axis, y, group, label, factor)
     sheet.across(axis, foot, "forecast (ring) and observed rate (filled)")
     states = (("miscalibrated", "beyond the tolerance"), ("undecided", "cannot tell"),
@@ -274,7 +279,7 @@ def _costs(display: DecisionLossDisplay) -> Sheet:
     x, y = thin(across(frame["threshold"]), upward(frame["loss"]))
     sheet.area([x[0], *x, x[-1]], [base, *y, base], "accent", 0.2)
     sheet.line(x, y, "accent", 1.6)
-    sheet.across(across, base, "threshold from which on one acts")
+    sheet.across(across, base, "decision threshold")
     sheet.upward(upward, left, "loss per decision", percent=False)
     return sheet
 
@@ -324,7 +329,7 @@ def _time(display: TimeDisplay) -> Sheet:
         shape, ink = ("calibrated", "accent") if inside else ("miscalibrated", "warning")
         sheet.dot(float(at[place]), float(upward(happened)), words, shape, ink)
     sheet.line([left, WIDE - 20], [base, base])
-    for place in np.unique(np.linspace(0, count - 1, min(6, count)).astype(int)).tolist():
+    for place in np.unique(np.linspace(0, count - 1, min(5, count)).astype(int)).tolist():
         sheet.text(float(at[place]), base + 16, str(display.start[place]), "quiet", "middle",
                    size=11)  # fmt: skip
     sheet.upward(upward, left, "rate")

@@ -124,6 +124,13 @@ class Summary:
             region=verdict.gap.worst if verdict.gap is not None and unseen else None,
         )
 
+    @cached_property
+    def diagram_after(self) -> ReliabilityDisplay | None:
+        """The same after the proposed map, on rows that it had not seen; None without one."""
+        if self.choice is None or self.choice.leave_alone:
+            return None
+        return self.diagram.redrawn(self.choice.repaired)
+
     @property
     def where(self) -> str:
         """Where forecasts are most clearly off, in words.

@@ -45,7 +45,8 @@
         if (event.key === "Escape") hush();
         if (!step) return;
         event.preventDefault();
-        const next = marks[(place + step + marks.length) % marks.length];
+        let next = marks[(place + step + marks.length) % marks.length];
+        while (next.closest("[display=none]")) next = marks[(marks.indexOf(next) + step + marks.length) % marks.length];
         mark.setAttribute("tabindex", "-1");
         next.setAttribute("tabindex", "0");
         next.focus();
@@ -73,6 +74,15 @@
       }));
     picture.closest("figure").append(tools);
   }
+
+  // What the proposed map would make of the forecasts.
+  by("after")?.addEventListener("change", (event) => {
+    for (const [part, shown] of [[".after", event.target.checked], [".before", !event.target.checked]]) {
+      const drawn = document.querySelector(`#picture-reliability ${part}`);
+      if (shown) drawn.removeAttribute("display");
+      else drawn.setAttribute("display", "none");
+    }
+  });
 
   // The sentences, for a message or a slide.
   by("copy").addEventListener("click", async () => {
