@@ -27,6 +27,7 @@ from calibrant.measures import DistanceBracket
 from calibrant.measures.conventions import Convention, conventions
 from calibrant.monitoring import Watched
 from calibrant.multiclass import MulticlassDecisionTask
+from calibrant.notebook import brief
 from calibrant.repair import Choice
 from calibrant.report.advice import advise
 from calibrant.report.distances import find_distances
@@ -97,6 +98,9 @@ class Summary:
     """The classic binned error as other programs define it."""
     settings: dict[str, object]
     """What the numbers depend on beside the data."""
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     @property
     def kind(self) -> str:
