@@ -192,7 +192,21 @@ def _rounded(value: float, direction: np.ufunc) -> str:
     if value <= 0:
         return "0"
     unit = 10.0 ** (np.floor(np.log10(value)) - 2)
-    return f"{direction(value / unit) * unit:.3g}"
+    return number_text(float(direction(value / unit) * unit))
+
+
+def number_text(value: float) -> str:
+    """Write a number with three digits, never as a power of ten.
+
+    Examples
+    --------
+    >>> number_text(0.02), number_text(0.0000230499), number_text(1234.5)
+    ('0.02', '0.000023', '1234')
+    """
+    if value == 0:
+        return "0"
+    text = f"{value:.{min(_decimals(abs(value), 3), MOST_DECIMALS)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def samples_text(pvalue: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from calibrant.inference import (
     CALIBRATED,
@@ -17,6 +17,7 @@ from calibrant.words import (
     agreeing,
     comparable_texts,
     count_text,
+    number_text,
     percent_text,
     points_text,
     rate_texts,
@@ -34,19 +35,18 @@ def conclusion(summary: Summary) -> str:
     verdict = summary.verdict
     if verdict.state == MISCALIBRATED:
         return f"{_wrong(summary)} {_cure(summary)}"
-    if verdict.state == CALIBRATED:
-        return _fine(summary)
-    return _open(summary)
+    told = _fine(summary) if verdict.state == CALIBRATED else _open(summary)
+    return " ".join([told, *_but(summary)])
 
 
 def certainty(summary: Summary) -> str:
     """Say how sure the conclusion is, and what is tolerated."""
     verdict = summary.verdict
     error = bounds_text(verdict.interval, verdict.tolerance)
-    known = f"the smooth error is {error} (tolerance {verdict.tolerance:.3g})"
+    known = f"the smooth error is {error} (tolerance {number_text(verdict.tolerance)})"
     if verdict.gap is not None:
         gap = bounds_text(verdict.gap.interval, verdict.gap.tolerance)
-        known += f" and the typical gap {gap} (tolerance {verdict.gap.tolerance:.3g})"
+        known += f" and the typical gap {gap} (tolerance {number_text(verdict.gap.tolerance)})"
     draws = verdict.test.headline.null.size
     most = "at most " if verdict.pvalue * (draws + 1) < 1.5 else ""
     default = "" if summary.settings["tolerance given"] else f" {DEFAULT_TOLERANCE}"
@@ -55,6 +55,14 @@ def certainty(summary: Summary) -> str:
         f"forecasts would look at least this bad in {most}{samples_text(verdict.pvalue)} samples."
         f"{default}"
     )
+
+
+def _but(summary: Summary) -> Iterator[str]:
+    """Name classes and groups that fail where all rows together do not."""
+    judged = [summary.groups, None if summary.classes is None else summary.classes.by_class]
+    for groups in judged:
+        if groups is not None and groups.failing:
+            yield f"But {groups.count_sentence}"
 
 
 def worst_region(summary: Summary) -> Region | None:

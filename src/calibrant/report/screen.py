@@ -82,7 +82,7 @@ def render_screen(
     said = [line for text in _further(summary) for line in _sentence(text, width)]
     last = [] if command is None else _command(command, width)
     room = LINES - taken - len(first) - len(sure) - _height(last, width)
-    numbers, split = _numbers(summary), _split(summary, width)
+    numbers, split = _numbers(summary, width), _split(summary, width)
     room -= len(numbers) + len(split) + 2  # and two empty lines
     notes = _cut_to(said, max(room - FEWEST_LINES, 1), width)
     groups = _groups(summary, room - len(notes), width)
@@ -152,7 +152,7 @@ def _further(summary: Summary) -> Iterator[str]:
             yield f"Note: {finding.text}"
 
 
-def _numbers(summary: Summary) -> list[Line]:
+def _numbers(summary: Summary, width: int) -> list[Line]:
     """Show five numbers beside what perfect forecasts would show on the same rows."""
     joint, verdict = summary.joint, summary.verdict
     error, floor = comparable_texts(verdict.value, verdict.noise_floor)
@@ -177,7 +177,10 @@ def _numbers(summary: Summary) -> list[Line]:
         ),
     )
     heads = (of, "value", f"{percent_text(verdict.interval.confidence)} interval", "noise floor")
-    head, *rest = table.text(heads)
+    lines = list(table.text(heads))
+    if max(map(len, lines)) > width:
+        lines = list(table.only("measure", "value", "noise floor").text((*heads[:2], heads[-1])))
+    head, *rest = lines
     return [(Piece(head, QUIET),), *((Piece(line),) for line in rest)]
 
 
@@ -185,7 +188,9 @@ def _split(summary: Summary, width: int) -> list[Line]:
     """Show what the Brier score is made of."""
     parts = summary.costs.decomposition
     split = (parts.miscalibration, parts.discrimination, parts.uncertainty)
-    *texts, score = comparable_texts(*split, parts.score)
+    # Digits enough for the smallest part, unless it is next to nothing.
+    least = max(parts.miscalibration, parts.score / 100)
+    _, *texts, score = comparable_texts(least, *split, parts.score)
     return _sentence(
         f"Brier score {score} = {texts[0]} miscalibration - {texts[1]} discrimination + "
         f"{texts[2]} uncertainty.",

@@ -15,6 +15,7 @@ from calibrant.words import (
     count_text,
     distinct_texts,
     forecast_and_rate,
+    number_text,
     percent_text,
 )
 
@@ -158,7 +159,7 @@ def tolerance_text(summary: Summary) -> str:
     """Write the tolerance, and where it comes from if nobody gave it."""
     given = summary.settings["tolerance given"]
     why = "" if given else " (the default: 0.02, or a tenth of the rarer outcome if that is less)"
-    return f"{summary.verdict.tolerance:.3g}{why}"
+    return f"{number_text(summary.verdict.tolerance)}{why}"
 
 
 def at_once(confidence: float) -> str:
