@@ -20,6 +20,8 @@ def test_two_numbers_are_written_so_that_they_differ():
     assert words.distinct_texts(0.2587, 0.2332) == ("0.26", "0.23")
     assert words.distinct_texts(0.2511, 0.2514) == ("0.2511", "0.2514")
     assert words.distinct_texts(0.14, 0.14 + 1e-9) == ("0.14", "0.14")
+    assert words.distinct_texts(0.00996, 0.0142) == ("0.0100", "0.0142")
+    assert words.distinct_texts(0.00012, 0.31) == ("0.00012", "0.31000")
     assert words.count_text(1, "row") == "1 row"
     assert words.count_text(1234567, "row") == "1 234 567 rows"
 
@@ -27,3 +29,55 @@ def test_two_numbers_are_written_so_that_they_differ():
 def test_what_is_less_than_all_is_not_written_as_all():
     said = [words.percent_text(share) for share in (0.95, 0.9994, 0.9996, 0.999999, 1.0, 1.2345)]
     assert said == ["95 %", "99.9 %", "99.96 %", "99.9999 %", "100 %", "123 %"]
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [((0.387, 0.328), ("39 %", "33 %")), ((0.2511, 0.2514), ("25.11 %", "25.14 %")),
+     ((0.034, 0.21), ("3.4 %", "21.0 %")), ((0.00012, 0.000131), ("1 in 8 300", "1 in 7 600")),
+     ((0.0001, 0.000101), ("1 in 10 000", "1 in 9 900")), ((0.0, 0.0002), ("0", "1 in 5 000")),
+     ((0.5, 0.5), ("50 %", "50 %")), ((1.0, 0.9), ("100 %", "90 %")),
+     ((0.05, 0.35), ("5 %", "35 %")),
+     ((0.9996, 0.9998), ("99.960 %", "99.980 %"))],
+)  # fmt: skip
+def test_rates_are_written_for_laymen(values, texts):
+    assert words.rate_texts(*values) == texts
+
+
+def test_differences_are_written_in_points():
+    assert words.points_text(0.0587) == "5.9 points"
+    assert words.points_text(0.01) == "1 point"
+    assert words.points_text(0.123) == "12 points"
+    assert words.points_text(0.000042) == "0.0042 points"
+    assert words.points_text(1.0) == "100 points"
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [((0.02578, 0.0238, 0.0277, 0.0009), ("0.0258", "0.0238", "0.0277", "0.0009")),
+     ((0.0000159, 0.0000152), ("0.0000159", "0.0000152")),
+     ((0.01238, 0.01241), ("0.01238", "0.01241")), ((0.2, 0.2), ("0.200", "0.200")),
+     ((0.0, 0.0123), ("0", "0.0123")), ((0.109, 0.00031), ("0.109", "0.0003")),
+     ((12.3, 11.0), ("12.3", "11.0")),
+     ((float("nan"), 0.5), ("not defined", "0.500")), ((float("inf"), 1.0), ("infinite", "1.00"))],
+)  # fmt: skip
+def test_numbers_that_are_compared_share_their_decimals(values, texts):
+    assert words.comparable_texts(*values) == texts
+
+
+def test_a_terminal_gets_thin_spaces_and_a_pipe_plain_ones():
+    plain = "in 2013 166 668 forecasts, 95 % of 1 000; 1 in 8 000; zip 1234 567"
+    thin = words.typeset(plain)
+    assert thin == (
+        "in 2013 166\u202f668 forecasts, 95\u202f% of 1\u202f000; 1 in 8\u202f000; zip 1234 567"
+    )
+    assert len(thin) == len(plain)
+
+
+@pytest.mark.parametrize(
+    ("pvalue", "text"),
+    [(0.203, "20 of 100"), (0.005, "5 of 1 000"), (0.001, "1 of 1 000"), (1.0, "100 of 100"),
+     (0.0499, "5 of 100"), (1e-5, "1 of 100 000")],
+)  # fmt: skip
+def test_p_values_are_told_as_samples(pvalue, text):
+    assert words.samples_text(pvalue) == text

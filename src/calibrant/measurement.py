@@ -12,6 +12,7 @@ from calibrant.data.rows import Given
 from calibrant.errors import CalibrantWarning, InvalidForecastsError
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows
+from calibrant.notebook import card
 from calibrant.witness import Witness
 from calibrant.words import percent_text
 
@@ -31,6 +32,9 @@ class Measurement(float):
     _find_witness: Callable[[], Witness]
     _witness: Witness | None
     _table: dict[str, Floats] | None
+
+    def _repr_html_(self) -> str:
+        return card(str(self))
 
     def __new__(
         cls,

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.words import count_text, distinct_texts, probability_text
+from calibrant.words import count_text, forecast_and_rate, probability_text
 
 # An interval is looked for between this many cuts of a run of levels.
 MOST_CUTS = 256
@@ -28,12 +28,11 @@ class Region:
     def sentence(self) -> str:
         """Say where forecasts are off, in which direction and by how much."""
         too = "low" if self.outcome > self.prediction else "high"
-        said, happened = distinct_texts(self.prediction, self.outcome)
         low, high = probability_text(self.low), probability_text(self.high)
         where = f"forecasts of {low}" if low == high else f"forecasts between {low} and {high}"
         return (
-            f"{where} are too {too}: they say {said} on average and {happened} happened "
-            f"({count_text(self.rows, 'row')})"
+            f"{where} are too {too} ({forecast_and_rate(self.prediction, self.outcome)}, "
+            f"{count_text(self.rows, 'row')})"
         )
 
 

@@ -11,6 +11,14 @@ import numpy as np
 _ACTIVE = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
 _ACTIVE_IN_LINES = re.compile(_ACTIVE.pattern.replace("\\x00-\\x1f", "\\x00-\\x09\\x0b-\\x1f"))
 
+# A rate below this is written as one in so many.
+RARE = 0.001
+# Digits after the point of a number that is next to nothing.
+MOST_DECIMALS = 12
+# The narrow no-break space.
+THIN = "\u202f"
+_SPACED = re.compile(r"(?<![\d.])\d{1,3}(?: \d{3})+(?!\d)(?: %)?|(?<=\d) %")
+
 
 def probability_text(value: float, digits: int = 2) -> str:
     """Write a probability with as many digits as its distance from 0 or 1 needs."""
@@ -24,12 +32,208 @@ def probability_text(value: float, digits: int = 2) -> str:
 
 
 def distinct_texts(first: float, second: float) -> tuple[str, str]:
-    """Write two probabilities with the digits that tell them apart, up to five of them."""
+    """Write two probabilities with the same decimals, as many as tell them apart (up to five).
+
+    Examples
+    --------
+    >>> distinct_texts(0.2587, 0.2332), distinct_texts(0.00996, 0.0142)
+    (('0.26', '0.23'), ('0.0100', '0.0142'))
+    """
     for digits in range(2, 6):
-        texts = probability_text(first, digits), probability_text(second, digits)
+        texts = _with_same_decimals(first, second, digits)
         if texts[0] != texts[1]:
             return texts
-    return probability_text(first), probability_text(second)
+    return _with_same_decimals(first, second, 2)
+
+
+def forecast_and_rate(forecast: float, rate: float) -> str:
+    """Say what was forecast on average beside what was observed.
+
+    Examples
+    --------
+    >>> forecast_and_rate(0.387, 0.328)
+    'mean forecast 0.39, observed rate 0.33'
+    """
+    forecast_text, rate_text = distinct_texts(forecast, rate)
+    return f"mean forecast {forecast_text}, observed rate {rate_text}"
+
+
+def _with_same_decimals(first: float, second: float, digits: int) -> tuple[str, str]:
+    texts = probability_text(first, digits), probability_text(second, digits)
+    if any("e" in text for text in texts):
+        return texts
+    most = max(len(text.partition(".")[2]) for text in texts)
+    written = [
+        text if value in {0, 1} else f"{value:.{most}f}"
+        for text, value in zip(texts, (first, second), strict=True)
+    ]
+    return written[0], written[1]
+
+
+def rate_texts(*rates: float) -> tuple[str, ...]:
+    """Write rates for laymen: in per cent, or as one in so many where all of them are rare.
+
+    They share their decimals, and are written with as many as tell them apart.
+
+    Examples
+    --------
+    >>> rate_texts(0.387, 0.328), rate_texts(0.00012, 0.000131)
+    (('39 %', '33 %'), ('1 in 8 300', '1 in 7 600'))
+    """
+    write = _one_in if 0 < max(rates) < RARE else _per_cent
+    for digits in range(2, 6):
+        texts = write(rates, digits)
+        if len(set(texts)) == len(set(rates)):
+            return texts
+    return write(rates, 2)
+
+
+def _one_in(rates: Sequence[float], digits: int) -> tuple[str, ...]:
+    return tuple(
+        "0" if rate <= 0 else f"1 in {thousands_text(float(f'{1 / rate:.{digits}g}'))}"
+        for rate in rates
+    )
+
+
+def _per_cent(rates: Sequence[float], digits: int) -> tuple[str, ...]:
+    inside = [min(rate, 1 - rate) for rate in rates if 0 < rate < 1]
+    decimals = max((_decimals(100 * rate, digits) for rate in inside), default=0)
+    decimals = min(max(decimals, digits - 2), MOST_DECIMALS)
+    texts = [f"{100 * rate:.{decimals if 0 < rate < 1 else 0}f}" for rate in rates]
+    if all(float(text).is_integer() for text in texts):
+        texts = [text.partition(".")[0] for text in texts]
+    return tuple(f"{text} %" for text in texts)
+
+
+def _decimals(value: float, digits: int) -> int:
+    """Digits after the point that show so many digits of a number."""
+    return max(0, digits - 1 - int(np.floor(np.log10(float(f"{value:.12g}")))))
+
+
+def points_text(difference: float) -> str:
+    """Write the difference of two rates in percentage points, to two digits.
+
+    Examples
+    --------
+    >>> points_text(0.0587), points_text(0.01)
+    ('5.9 points', '1 point')
+    """
+    points = abs(100 * difference)
+    text = "0" if points <= 0 else f"{float(f'{points:.2g}'):.{_decimals(points, 2)}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return f"{text} {agreeing(1 if text == '1' else 2, 'point', 'points')}"
+
+
+def comparable_texts(first: float, *others: float) -> tuple[str, ...]:
+    """Write numbers that stand side by side: three digits of the first, the same decimals for all.
+
+    More decimals where the first would look like another number that it is not.
+
+    Examples
+    --------
+    >>> comparable_texts(0.02578, 0.0009), comparable_texts(0.01238, 0.01241)
+    (('0.0258', '0.0009'), ('0.01238', '0.01241'))
+    """
+    values = (first, *others)
+    shown = next((abs(v) for v in values if np.isfinite(v) and v != 0), 1.0)
+    least = min(_decimals(shown, 3), MOST_DECIMALS)
+    for decimals in range(least, least + 4):
+        texts = tuple(_number(value, decimals) for value in values)
+        alike = [v for v, t in zip(values, texts, strict=True) if t == texts[0] and v != first]
+        if not alike or np.isnan(first):
+            return texts
+    return tuple(_number(value, least) for value in values)
+
+
+def interval_texts(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """Write an estimate and its limits with the digits that the width of the interval warrants.
+
+    Examples
+    --------
+    >>> interval_texts(1.0049, 1.0012, 1.0088), interval_texts(0.9012, 0.8940, 0.9087)
+    (('1.0049', '1.0012', '1.0088'), ('0.901', '0.894', '0.909'))
+    """
+    decimals, width = 2, high - low
+    if 0 < width < np.inf:
+        decimals = int(min(max(1 - np.floor(np.log10(width)), 2), MOST_DECIMALS))
+    ends = [_number(end, decimals) if end else f"{0:.{decimals}f}" for end in (value, low, high)]
+    return ends[0], ends[1], ends[2]
+
+
+def _number(value: float, decimals: int) -> str:
+    if not np.isfinite(value):
+        return "not defined" if np.isnan(value) else "infinite"
+    if value == 0:
+        return "0"
+    text = f"{value:.{decimals}f}"
+    if float(text) == 0:  # next to the others it is nothing, but not 0
+        text = f"{value:.{min(_decimals(abs(value), 1), MOST_DECIMALS)}f}"
+    return text
+
+
+def rounded_up(value: float) -> str:
+    """Write an upper bound with three digits, none of them too small.
+
+    Examples
+    --------
+    >>> rounded_up(0.02481), rounded_down(0.02481)
+    ('0.0249', '0.0248')
+    """
+    return _rounded(value, np.ceil)
+
+
+def rounded_down(value: float) -> str:
+    """Write a lower bound with three digits, none of them too large."""
+    return _rounded(value, np.floor)
+
+
+def _rounded(value: float, direction: np.ufunc) -> str:
+    if value <= 0:
+        return "0"
+    unit = 10.0 ** (np.floor(np.log10(value)) - 2)
+    return number_text(float(direction(value / unit) * unit))
+
+
+def number_text(value: float) -> str:
+    """Write a number with three digits, never as a power of ten.
+
+    Examples
+    --------
+    >>> number_text(0.02), number_text(0.0000230499), number_text(1234.5)
+    ('0.02', '0.000023', '1234')
+    """
+    if value == 0:
+        return "0"
+    text = f"{value:.{min(_decimals(abs(value), 3), MOST_DECIMALS)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def samples_text(pvalue: float) -> str:
+    """Write a p-value as samples out of a round number.
+
+    Examples
+    --------
+    >>> samples_text(0.203), samples_text(0.005)
+    ('20 of 100', '5 of 1 000')
+    """
+    size = 100
+    while pvalue * size < 0.995:
+        size *= 10
+    return f"{pvalue * size:.0f} of {thousands_text(size)}"
+
+
+def typeset(text: str) -> str:
+    """Set thin no-break spaces inside numbers and before per cent, for terminals and pages.
+
+    Text that programs read keeps plain spaces: pipes, JSON, CSV, Markdown.
+
+    Examples
+    --------
+    >>> typeset("95 % of 1 200 rows").replace(THIN, "~")
+    '95~% of 1~200 rows'
+    """
+    return _SPACED.sub(lambda found: found.group().replace(" ", THIN), text)
 
 
 def visible(text: str, *, lines: bool = False) -> str:
@@ -110,6 +314,17 @@ def percent_text(share: float) -> str:
 def chance_text(pvalue: float) -> str:
     """Write a p-value; a simulated one is never smaller than one in its draws."""
     return f"{pvalue:.3f}" if pvalue >= 0.0995 else f"{pvalue:.2g}"
+
+
+def shortened(text: str, width: int) -> str:
+    """Cut text that is longer than a width, and show that it was.
+
+    Examples
+    --------
+    >>> shortened("a very long label", 10)
+    'a very ...'
+    """
+    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -48,7 +48,7 @@ def test_repair_of_classes_end_to_end(file, tmp_path):
         "--maps", "Temperature,VectorScaling", "--cluster", "farm",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "The Temperature map is worth it" in done.stdout
+    assert "The Temperature map helps" in done.stdout
     assert "accuracy" in done.stdout
     fitted, frame, fixed = load(named["json"]), read(file), read(out)
     assert fitted.classes_ == tuple(CLASSES)

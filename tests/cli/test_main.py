@@ -29,35 +29,38 @@ def test_demo_audits_the_forecasts_that_ship():
     done = run("demo")
     assert done.returncode == 0, done.stderr
     assert "166 668 forecasts" in done.stdout
-    assert "Miscalibrated: the smooth calibration error is at least" in done.stdout
+    assert done.stdout.splitlines()[1].startswith("Miscalibrated: forecasts between 28 % and 76 %")
     assert "are too high" in done.stdout
-    for measure in JOINT_MEASURES.values():
-        assert (measure.title in done.stdout) == measure.audited
+    assert len(done.stdout.splitlines()) <= 24
+    assert max(map(len, done.stdout.splitlines())) <= 100
 
 
 def test_audit_reads_every_kind_of_file(frame, tmp_path):
     frame.to_csv(tmp_path / "rows.csv", index=False)
     frame.to_parquet(tmp_path / "rows.parquet")
     frame.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
-    texts = [run("audit", str(tmp_path / f"rows.{kind}")) for kind in ("csv", "parquet", "jsonl")]
+    texts = [
+        run("audit", str(tmp_path / f"rows.{kind}"), "--full")
+        for kind in ("csv", "parquet", "jsonl")
+    ]
     assert [done.returncode for done in texts] == [0, 0, 0], texts[0].stderr
     assert texts[0].stdout == texts[1].stdout == texts[2].stdout
-    assert f"{float(cal.smooth_calibration_error(Y, P)):.4f}" in texts[0].stdout
+    assert f"{float(cal.smooth_calibration_error(Y, P)):.3g}" in texts[0].stdout
 
 
 def test_audit_reads_standard_input(frame, tmp_path):
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    done = run("audit", "-", stdin=frame.to_csv(index=False))
+    done = run("audit", "-", "--full", stdin=frame.to_csv(index=False))
     assert done.returncode == 0, done.stderr
-    assert done.stdout == run("audit", str(tmp_path / "rows.csv")).stdout
+    assert done.stdout == run("audit", str(tmp_path / "rows.csv"), "--full").stdout
 
 
 def test_audit_takes_globs_and_several_files(frame, tmp_path):
     frame[:4].to_csv(tmp_path / "a.csv", index=False)
     frame[4:].to_csv(tmp_path / "b.csv", index=False)
-    whole = run("audit", str(tmp_path / "*.csv")).stdout
+    whole = run("audit", str(tmp_path / "*.csv"), "--full").stdout
     assert whole.startswith("8 forecasts")
-    assert run("audit", str(tmp_path / "a.csv"), str(tmp_path / "b.csv")).stdout == whole
+    assert run("audit", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--full").stdout == whole
 
 
 def test_audit_options(frame, tmp_path):
@@ -67,10 +70,10 @@ def test_audit_options(frame, tmp_path):
     )
     renamed.to_csv(path, index=False)
     done = run("audit", path, "--prediction", "p", "--outcome", "y", "--weight", "w",
-               "--pos-label", "rain", "--scale", "percent")  # fmt: skip
+               "--pos-label", "rain", "--scale", "percent", "--full")  # fmt: skip
     assert done.returncode == 0, done.stderr
     expected = cal.smooth_calibration_error(Y, P, sample_weight=frame["w"])
-    assert f"{float(expected):.4f}" in done.stdout
+    assert f"{float(expected):.3g}" in done.stdout
 
 
 def test_numeric_labels(frame, tmp_path):
@@ -89,7 +92,7 @@ def test_missing_values_are_refused_or_dropped(frame, tmp_path):
     assert "missing" in refused.stderr
     dropped = run("audit", path, "--na", "drop")
     assert dropped.returncode == 0
-    assert dropped.stdout.startswith("6 forecasts")
+    assert "6 forecasts" in dropped.stdout
     assert "2 rows with a missing value left out" in dropped.stdout
 
 
@@ -227,7 +230,9 @@ def test_audit_judges_pairs_and_looks_for_segments(tmp_path):
     lines = [f"{a},{int(b)},{'' if c and not d else c},{d}" for a, b, c, d in rows]
     path = tmp_path / "forecasts.csv"
     path.write_text("\n".join(["prediction,outcome,side,kind", *lines]), encoding="utf-8")
-    shown = run("audit", str(path), "--by", "side,kind", "--pairs", "--find-segments").stdout
+    shown = run(
+        "audit", str(path), "--by", "side,kind", "--pairs", "--find-segments", "--full"
+    ).stdout
     assert "side 1, kind 1" in shown
     assert "side missing" in shown
     assert "judged on the other:" in shown

@@ -76,7 +76,7 @@ def test_a_game_counts_its_rounds():
 def test_short_work_shows_no_bar(rows):
     shown = on_a_terminal(1e9, "audit", str(rows))
     assert "every measure" not in shown
-    assert "smooth calibration error" in shown
+    assert "smooth error" in shown
 
 
 def test_a_pipe_stays_quiet(rows):

@@ -43,7 +43,7 @@ def test_repair_judges_and_writes_everything(frame, file, tmp_path):
         "--python", str(python), "--json", str(judged), "--by", "site", "--cluster", "patient",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "is worth it: on rows that took no part in the choice" in done.stdout
+    assert "helps: on rows that took no part in the choice" in done.stdout
     for heading in ("before", "after", "smooth error", "AUC", "tied pairs", "worst group"):
         assert heading in done.stdout
     fitted = load(map_file)

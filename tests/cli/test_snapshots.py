@@ -36,6 +36,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     frame.assign(prediction=p * 100).to_csv(tmp_path / "percent.csv", index=False)
     (tmp_path / "task.toml").write_text(TASK)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
     table = rng.dirichlet([2, 1, 1], 1000).round(3)
     table[:, 2] = 1 - table[:, :2].sum(axis=1)
     label = np.where(rng.random(1000) < 0.1, 0, (table.cumsum(1) < rng.random((1000, 1))).sum(1))
@@ -53,12 +54,15 @@ def folder(tmp_path, monkeypatch) -> Path:
         ("audit_segments_markdown", ["audit", "rows.csv", "--by", "site,day", "--find-segments",
                                      "--markdown", "-"]),
         ("audit_clusters", ["audit", "rows.csv", "--cluster", "patient", "--task", "task.toml"]),
+        ("audit_full", ["audit", "rows.csv", "--by", "site", "--time", "day", "--full"]),
+        ("audit_quiet", ["audit", "rows.csv", "--quiet"]),
         ("audit_few", ["audit", "few.csv"]),
         ("audit_percent", ["audit", "percent.csv"]),
         ("audit_no_column", ["audit", "rows.csv", "--prediction", "predicton"]),
         ("audit_markdown", ["audit", "rows.csv", "--by", "site", "--markdown", "-"]),
         ("audit_classes", ["audit", "classes.csv", "--classes", "cat,dog,cow", "--by", "site",
                            "--time", "day"]),
+        ("audit_classes_full", ["audit", "classes.csv", "--classes", "cat,dog,cow", "--full"]),
         ("audit_classes_markdown", ["audit", "classes.csv", "--classes", "cat,dog,cow",
                                     "--markdown", "-"]),
         ("check_classes", ["check", "classes.csv", "--classes", "cat,dog,cow"]),

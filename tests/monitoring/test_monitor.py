@@ -55,7 +55,7 @@ def test_sentences():
     assert "is calibrated" not in quiet.sentence
     loud = fed().sentence
     assert re.match(r"Alarm after \d+ rows: the evidence against calibration within min\(", loud)
-    assert "forecasts of 0.50 are too low: they say 0.50 on average and 0.8" in loud
+    assert "forecasts of 0.50 are too low (mean forecast 0.50, observed rate 0.8" in loud
     assert "calibration within 0.02 " in fed(tolerance=0.02).sentence
     assert "exact calibration" in fed(tolerance=0).sentence
     certain = cal.CalibrationMonitor(tolerance=0)

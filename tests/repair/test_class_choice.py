@@ -85,7 +85,7 @@ def test_one_kind_of_result():
         assert choice.after.log_loss < choice.before.log_loss
         assert choice.after.smooth_error.value < choice.before.smooth_error.value
         assert (
-            "The Temperature map is worth it: on rows that took no part in the choice it saves"
+            "The Temperature map helps: on rows that took no part in the choice the log loss falls"
             in choice.sentence
         )
         assert "confidence" in choice.sentence

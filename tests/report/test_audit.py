@@ -23,8 +23,8 @@ def test_an_audit_names_where_forecasts_are_off():
     assert "too high" in audit.summary.where
     assert audit.verdict.pvalue == 1 / 1000
     assert set(audit.measures) == {m.name for m in JOINT_MEASURES.values() if m.audited}
-    assert audit.verdict.sentence in str(audit)
-    assert f"Most clearly: {audit.summary.where}." in str(audit)
+    assert audit.verdict.sentence in audit.to_text()
+    assert f"Worst range: {audit.summary.where}." in audit.to_text()
 
 
 def test_an_audit_of_a_perfect_forecaster_claims_nothing():
@@ -58,28 +58,33 @@ def test_an_audit_takes_a_joint():
 
 def test_notes_say_what_to_know():
     y, p = biased(5000, 0.1)
-    many_levels = str(cal.audit(y, p))
+    many_levels = cal.audit(y, p).to_text()
     assert "CAL036  100 % of the distinct predictions occur once" in many_levels
-    assert "rounded to 4096 cells" in many_levels
-    clipped = str(cal.audit([0, 1, 1], [-1e-10, 0.5, 1.0]))
+    assert "The simulation rounds forecasts to 4 096 values" in many_levels
+    clipped = cal.audit([0, 1, 1], [-1e-10, 0.5, 1.0]).to_text()
     assert "1 prediction outside [0, 1] by a rounding error" in clipped
     weighted = cal.Joint.from_samples(y[:100], p[:100].round(1), sample_weight=p[:100] + 0.1)
-    assert "approximate" in str(cal.audit(weighted))
-    few = str(cal.audit(y[:100], p[:100], clusters=np.arange(100) % 7))
+    assert "approximate" in cal.audit(weighted).to_text()
+    few = cal.audit(y[:100], p[:100], clusters=np.arange(100) % 7).to_text()
     assert "CAL052  Only 7 clusters" in few
-    assert "CAL051  Rows in clusters: the chance of so large an error is approximate." in few
+    assert "CAL051  Rows in clusters: the p-value is approximate." in few
 
 
 def test_rare_events_show_observed_over_expected():
-    text = str(cal.audit([1] * 4 + [0] * 396, [0.02] * 400))
+    text = cal.audit([1] * 4 + [0] * 396, [0.02] * 400).to_text()
     assert "Observed over expected events 0.5 (between 0.1 and 1.3 with 95 % confidence)" in text
-    assert "4 happened where 8 were forecast" in text
+    assert "4 observed, 8 expected" in text
 
 
 def test_forecasts_that_are_all_certain_are_called_so():
-    assert "CAL032  Every forecast is 0 or 1" in str(cal.audit([0, 1, 1, 0], [1, 1, 1, 1]))
-    assert "CAL032  Every forecast is 0 or 1" not in str(cal.audit([0, 1, 1, 0], [1, 1, 0.5, 1]))
+    assert "CAL032  Every forecast is 0 or 1" in cal.audit([0, 1, 1, 0], [1, 1, 1, 1]).to_text()
+    assert (
+        "CAL032  Every forecast is 0 or 1" not in cal.audit([0, 1, 1, 0], [1, 1, 0.5, 1]).to_text()
+    )
 
 
 def test_one_row_is_enough():
-    assert str(cal.audit([1], [0.5])).startswith("1 forecast with 1 different value: on average")
+    text = cal.audit([1], [0.5]).to_text()
+    assert text.startswith(
+        "1 forecast with 1 different value: mean forecast 0.50, observed rate 1."
+    )

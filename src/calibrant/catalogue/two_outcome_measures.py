@@ -38,7 +38,7 @@ MEASURES_OF_A_JOINT = (
     ),
     Measure(
         "earth_mover_distance",
-        asks="How much work turns the outcomes into coins of the predicted bias?",
+        asks="How much work turns the outcomes into ones drawn from the predictions?",
         flaw="the smooth error on another scale, between one and two times as large",
         source="survey, section 3, Lemma 3.4",
         modulus=lambda moved: 3 * moved,

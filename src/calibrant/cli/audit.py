@@ -35,7 +35,9 @@ from calibrant.cli.options import (
     share_of,
 )
 from calibrant.cli.progress import progress
+from calibrant.cli.show import next_command, show_screen
 from calibrant.cli.write import check_files, say, write_text
+from calibrant.errors import InvalidOptionError
 
 # Reading, verdict, measures, what to do, costs, distance; classes and sets of them; groups,
 # segments, time and pictures on request.
@@ -43,6 +45,7 @@ STAGES, STAGES_OF_CLASSES = 6, 2
 
 
 def audit(
+    context: typer.Context,
     files: FilesArgument,
     prediction: PredictionOption = "prediction",
     outcome: OutcomeOption = "outcome",
@@ -81,15 +84,21 @@ def audit(
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
     classes: ClassesOption = None,
+    full: Annotated[bool, typer.Option("--full", help="Print all numbers.")] = False,  # noqa: FBT002
+    quiet: Annotated[  # noqa: FBT002
+        bool, typer.Option("--quiet", help="Print the verdict, on one line.")
+    ] = False,
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
+    if full and quiet:
+        raise InvalidOptionError("--full and --quiet exclude each other", "both", "choose one")
     check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task])
     from calibrant.data.labels import Labels
     from calibrant.decisions import DecisionTask
     from calibrant.inference import Settings
     from calibrant.inputs import Roles, read
     from calibrant.multiclass import MulticlassDecisionTask
-    from calibrant.report import Asked, audit_source
+    from calibrant.report import Asked, audit_source, verdict_sentence
 
     further = sum(option is not None for option in (by, time, html)) + find_segments
     further += STAGES_OF_CLASSES if classes is not None else 0
@@ -137,7 +146,13 @@ def audit(
         write_text(result.to_json(), json)
     if markdown is not None:
         write_text(result.to_markdown(), markdown)
-    if "-" not in {json, markdown}:
-        say(str(result))
+    if "-" in {json, markdown}:
+        return
+    if quiet:
+        say(verdict_sentence(result.summary))
+    elif full:
+        say(result.to_text())
         if html is not None:
             say(f"\nreport: {html}")
+    else:
+        show_screen(result, next_command(context, result), report=html)

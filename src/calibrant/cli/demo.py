@@ -8,9 +8,12 @@ import typer
 
 from calibrant.cli.audit import STAGES
 from calibrant.cli.progress import progress
-from calibrant.cli.write import check_files, say, write_text
+from calibrant.cli.show import show_screen
+from calibrant.cli.write import check_files, write_text
 
 TITLE = "Chance that a flight from New York arrives 15 minutes late or more, 2013"
+# With forecasts of one's own.
+NEXT = "calibrant audit forecasts.csv --html report.html"
 
 
 def demo(
@@ -31,6 +34,5 @@ def demo(
         result = audit_source(source, Settings.read(rng=0), Asked(), tell)
         tell("pictures")
         page = result.to_html()
-    say(f"{TITLE}\n\n{result}")
     write_text(page, html)
-    say(f"\nreport: {html}")
+    show_screen(result, NEXT, title=TITLE, report=html)

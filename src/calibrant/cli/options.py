@@ -72,11 +72,16 @@ ClassesOption = Annotated[
         "probabilities, or the order of lists in the column of predictions."
     ),
 ]
-ToleranceOption = Annotated[float | None, typer.Option(help="Smooth error that is small enough.")]
+ToleranceOption = Annotated[
+    float | None,
+    typer.Option(
+        help="Largest acceptable smooth error; by default 0.02, or a tenth of the rarer outcome."
+    ),
+]
 GapToleranceOption = Annotated[
     float | None,
     typer.Option(
-        help="Typical gap between forecast and observed rate that is small enough; "
+        help="Largest acceptable typical gap between forecast and observed rate; "
         "twice the tolerance if not given, 1 to leave it out."
     ),
 ]
@@ -88,7 +93,7 @@ RatioToleranceOption = Annotated[
     ),
 ]
 ConfidenceOption = Annotated[float, typer.Option(help="Confidence of the verdict.")]
-SeedOption = Annotated[int, typer.Option(help="Seed of the redraws.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of the simulations.")]
 
 
 def share_of(given: str | None, option: str) -> float | None:

@@ -55,7 +55,7 @@ def watch(
         float | None,
         typer.Option(help="Error that is worth no alarm; 0.02 or a tenth of p if not given."),
     ] = None,
-    alpha: Annotated[float, typer.Option(help="Bound on the chance of ever a false alarm.")] = 0.05,
+    alpha: Annotated[float, typer.Option(help="Lifetime false-alarm probability.")] = 0.05,
     prediction: PredictionOption = "prediction",
     outcome: OutcomeOption = "outcome",
     classes: ClassesOption = None,

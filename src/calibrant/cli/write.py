@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from glob import glob
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -62,11 +63,26 @@ def write_text(text: str, path: str) -> None:
     write_whole(path, text if text.endswith("\n") else text + "\n")
 
 
-def say(text: str) -> None:
-    """Print words on standard output; what came with the data cannot act on the terminal."""
-    from calibrant.words import visible
+def say(*pieces: str | tuple[str, Mapping[str, Any]]) -> None:
+    """Print words on standard output; what came with the data cannot act on the terminal.
 
-    typer.echo(visible(text, lines=True))
+    Pieces of a line may have a look, as `typer.style` takes it. A terminal gets thin spaces.
+    """
+    from calibrant.words import typeset, visible
+
+    written = []
+    for piece in pieces:
+        text, look = (piece, {}) if isinstance(piece, str) else piece
+        shown = visible(text, lines=True)
+        shown = typeset(shown) if is_terminal() else shown
+        written.append(typer.style(shown, **look) if look and shown.strip() else shown)
+    typer.echo("".join(written))
+
+
+def is_terminal() -> bool:
+    """Whether a person looks at standard output, on a screen that knows all characters."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
+    return encoding == "utf8" and sys.stdout.isatty()
 
 
 def complain(text: str) -> None:

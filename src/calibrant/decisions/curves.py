@@ -15,6 +15,7 @@ from calibrant.decisions.recalibration import AnyPooling, recalibrate, warn_of_l
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measurement import as_joint
+from calibrant.notebook import brief
 from calibrant.options import refuse_unknown
 
 SIDES = ("worst", "best", "act", "wait")
@@ -36,6 +37,9 @@ class Curve:
     """Loss there when they wait: the limit from the right."""
     name: str
     """What it shows."""
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     def __call__(self, threshold: object, ties: str = "worst") -> Floats:
         """Read off the loss at thresholds.
@@ -237,6 +241,9 @@ class NetBenefit:
     """Net benefit of treating everybody."""
     treat_none: Floats
     """Net benefit of treating nobody: 0."""
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     @property
     def avoided(self) -> Floats:

@@ -16,6 +16,7 @@ from calibrant.groups.fits import Fit
 from calibrant.inference import ConfidenceInterval, Groups, Settings, Statistic, default_tolerance
 from calibrant.joint import Rows
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.notebook import brief
 from calibrant.repair import (
     FEWEST_ROWS,
     Choice,
@@ -27,6 +28,7 @@ from calibrant.repair import (
     patches_text,
     plain_table,
 )
+from calibrant.words import agreeing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,9 @@ class GroupRepair:
     _repaired: Floats = field(repr=False)
     """Predictions of the rows by patches that had not seen them."""
     _settings: Settings = field(repr=False)
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     @property
     def patched(self) -> bool:
@@ -104,14 +109,14 @@ class GroupRepair:
             return f"{self.plain.sentence} Out of sample {no}."
         gain, plain = self.gain, self.plain
         count = len(self.map.patches.patches)
-        are, save = ("is", "it saves") if count == 1 else ("are", "they save")
         what = "the forecasts as they are" if plain.leave_alone else f"the {plain.map.name} map"
         steps = sorted(self.fit.steps, key=lambda step: -step.decrease)
         most = list(dict.fromkeys(step.group for step in steps))[:3]
         return (
             f"{patches_text(count).capitalize()} for groups on top of {what} "
-            f"{are} worth it: out of sample {save} {gain.text(self.score, self.confidence)} "
-            f"beyond it, most for {'; '.join(most)}. {plain.map.sentence}"
+            f"{agreeing(count, 'helps', 'help')}: out of sample "
+            f"{gain.text(self.score, self.confidence)} beyond it, most for "
+            f"{'; '.join(most)}. {plain.map.sentence}"
         )
 
     def __str__(self) -> str:

@@ -35,7 +35,7 @@ class Advantage:
     def __str__(self) -> str:
         return (
             f"advantage {self.value:.4g}: {self.real:.4g} on the outcomes, "
-            f"{self.simulated:.4g} on coins of the predicted bias"
+            f"{self.simulated:.4g} on outcomes drawn from the predictions"
         )
 
 
@@ -87,7 +87,7 @@ def distinguisher_advantage(
     --------
     >>> night = np.array([1, 1, 0, 0])
     >>> print(distinguisher_advantage(lambda x, y, p: x * y, [1, 1, 0, 1], [0.5] * 4, night))
-    advantage 0.25: 0.5 on the outcomes, 0.25 on coins of the predicted bias
+    advantage 0.25: 0.5 on the outcomes, 0.25 on outcomes drawn from the predictions
     """
     rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
     p = rows.prediction

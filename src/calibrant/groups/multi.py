@@ -20,7 +20,7 @@ from calibrant.measurement import Measurement
 from calibrant.options import MOST_BINS, check_degree, check_flag, refuse_unknown, shown, whole
 from calibrant.regions import region_sentence
 from calibrant.witness import SeriesWitness, StepWitness, Witness
-from calibrant.words import count_text, distinct_texts
+from calibrant.words import count_text, forecast_and_rate
 
 NORMS = ("l1", "sup")
 
@@ -142,7 +142,7 @@ def multiaccuracy_error(
     --------
     >>> night = {"night": [True, True, False, False]}
     >>> print(multiaccuracy_error([1, 1, 0, 1], [0.5, 0.5, 0.6, 0.6], night))
-    multiaccuracy error 0.25 (groups 3): night yes: forecasts say 0.50 on average, 1 happened (2
+    multiaccuracy error 0.25 (groups 3): night yes: mean forecast 0.50, observed rate 1 (2
     rows)
     """
     tests = GroupTests.read(y_true, y_proba, by, functions, sample_weight, pos_label, pairs=pairs)
@@ -332,12 +332,11 @@ def _function(values: object, name: str, size: int) -> Floats:
 
 
 def _constant(sign: float, joint: Joint) -> Witness:
-    said, happened = distinct_texts(joint.mean_prediction, joint.base_rate)
     return StepWitness(
         np.array([0.0]),
         np.array([1.0]),
         np.array([sign]),
-        f"forecasts say {said} on average, {happened} happened "
+        f"{forecast_and_rate(joint.mean_prediction, joint.base_rate)} "
         f"({count_text(joint.row_count, 'row')})",
     )
 

@@ -17,7 +17,7 @@ from calibrant.errors import InvalidForecastsError
 from calibrant.inference import LEAST_FREEDOM
 from calibrant.joint import Joint, Rows
 from calibrant.options import MOST_SEGMENTS, as_generator, check_share, whole
-from calibrant.words import chance_text, count_text, distinct_texts, visible
+from calibrant.words import chance_text, count_text, forecast_and_rate, visible
 
 Members = npt.NDArray[np.bool_]
 DEPTH, WIDTH, SEGMENTS = 3, 8, 3
@@ -57,10 +57,9 @@ class Segment:
 
     @property
     def sentence(self) -> str:
-        """Say what the segment was told and what happened, on rows that did not choose it."""
-        said, happened = distinct_texts(self.mean_prediction, self.base_rate)
+        """Say what was forecast and what was observed, on rows that did not choose it."""
         return (
-            f"{self.label}: forecasts say {said} on average, {happened} happened "
+            f"{self.label}: {forecast_and_rate(self.mean_prediction, self.base_rate)} "
             f"({count_text(self.rows, 'row')}, p = {chance_text(self.pvalue)})"
         )
 

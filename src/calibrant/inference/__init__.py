@@ -64,6 +64,7 @@ from calibrant.inference.verdicts import (
     TOLERATED_SHARE as TOLERATED_SHARE,
     Gap as Gap,
     Verdict,
+    bounds_text as bounds_text,
     default_tolerance,
     find_verdict as find_verdict,
     range_text as range_text,

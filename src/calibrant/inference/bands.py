@@ -11,6 +11,7 @@ from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
 from calibrant.joint import Joint
+from calibrant.notebook import brief
 from calibrant.options import as_generator, check_flag, check_share, enough_draws
 from calibrant.pooling import quantile_bins
 
@@ -32,6 +33,9 @@ class Band:
     prediction: Floats
     low: Floats
     high: Floats
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     @property
     def name(self) -> str:

@@ -21,6 +21,7 @@ from calibrant.measures.kernel_smoothed import (
     smoothed_bias,
     smoothed_curve,
 )
+from calibrant.notebook import brief
 from calibrant.pooling import quantile_bins
 from calibrant.regression import Model, Solver, log_odds, one_class, separated
 
@@ -88,6 +89,9 @@ class ClassicalNumbers:
     certain: int
     """Rows with a forecast of 0 or 1: they have no log-odds and are left out of slope and
     intercepts."""
+
+    def __repr__(self) -> str:
+        return brief(self)
 
 
 def classical_numbers(

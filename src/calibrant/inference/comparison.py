@@ -19,6 +19,7 @@ from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.notebook import card
 from calibrant.options import as_generator, check_share, enough_draws
 
 
@@ -34,6 +35,9 @@ class Comparison:
     confidence: float
     margin: float | None = None
     """Difference that does not matter."""
+
+    def _repr_html_(self) -> str:
+        return card(self.sentence)
 
     @property
     def difference(self) -> float:

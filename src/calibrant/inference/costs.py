@@ -27,6 +27,7 @@ from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement
+from calibrant.notebook import brief
 from calibrant.pooling import isotonic, quantile_bins
 
 # Exact levels of raw scores would know the outcomes; isotonic regression pools them.
@@ -51,6 +52,9 @@ class LossByChance:
     """On average, when both costs add up to one."""
     most: Floats
     """At most so much in 95 % of redraws, each threshold by itself."""
+
+    def __repr__(self) -> str:
+        return brief(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,9 @@ class Costs:
     """What the forecasts promise in it, and what they bring."""
     noise: float | None = None
     """Standard deviation of what perfect forecasts would bring, where it is known."""
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     def at_thresholds(self) -> tuple[list[float], list[float]]:
         """Read the curve off at even thresholds, for a slider: cost when both costs add to 1."""

@@ -18,6 +18,7 @@ from calibrant.joint import Joint
 from calibrant.measurement import read_source
 from calibrant.measures.lower_distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.notebook import brief
 from calibrant.options import ROUNDING, refuse_unknown
 from calibrant.words import percent_text
 
@@ -41,6 +42,9 @@ class ConfidenceInterval:
     """"multiplier", "normal" for scores, "smooth error" for the lower distance, or "worst-case"
     for the distribution-free bound."""
     cautions: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     def __str__(self) -> str:
         name = self.measure.replace("_", " ")

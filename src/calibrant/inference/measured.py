@@ -15,6 +15,7 @@ from calibrant.inference.monte_carlo import noise_floors, run_test
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.measurement import Measurement
+from calibrant.notebook import brief
 
 # A noise floor is needed to a digit or two only; one that is drawn row by row takes longer.
 DRAWS_FOR_A_FLOOR, DRAWS_FOR_A_MEAN = 199, 39
@@ -30,6 +31,9 @@ class Measured:
     floors: dict[str, float]
     """What a perfect forecaster would get on average on the same rows."""
     cautions: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return brief(self)
 
 
 def measure_all(evidence: Evidence, settings: Settings) -> Measured:

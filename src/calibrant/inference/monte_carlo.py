@@ -15,6 +15,7 @@ from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint
 from calibrant.joint.draws import draw_positives
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.notebook import brief
 from calibrant.options import as_generator, check_draws, shown
 
 # The name of the test that looks at the smooth error, slope and intercept, and shape.
@@ -44,6 +45,9 @@ class CalibrationTest:
     """Number of clusters, or None."""
     parts: tuple[CalibrationTest, ...] = ()
     """The tests that a combined test is made of."""
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     @property
     def headline(self) -> CalibrationTest:

@@ -8,12 +8,10 @@ import numpy as np
 
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
-from calibrant.words import percent_text
+from calibrant.words import interval_texts, percent_text, thousands_text
 
 # A binomial number whose variance is so close to its mean is a Poisson number.
 NEARLY_POISSON = 1e-9
-# A ratio is written with at most so many digits after the point.
-MOST_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +34,8 @@ class Ratio:
         value, low, high = self.texts
         return (
             f"Observed over expected {events} {value} (between {low} and {high} with "
-            f"{percent_text(self.confidence)} confidence): {events_text(self.observed)} happened "
-            f"where {events_text(self.expected)} were forecast."
+            f"{percent_text(self.confidence)} confidence): {events_text(self.observed)} observed, "
+            f"{events_text(self.expected)} expected."
         )
 
     @property
@@ -49,15 +47,7 @@ class Ratio:
     @property
     def texts(self) -> tuple[str, str, str]:
         """Ratio and limits, with the digits that the width of the interval warrants."""
-        width = self.high - self.low
-        digits = 2
-        if 0 < width < np.inf:
-            digits = int(min(max(1 - np.floor(np.log10(width)), 0), MOST_DIGITS))
-        return (
-            _ratio_text(self.value, digits),
-            _ratio_text(self.low, digits),
-            _ratio_text(self.high, digits),
-        )
+        return interval_texts(self.value, self.low, self.high)
 
 
 def find_ratio(
@@ -99,13 +89,7 @@ def events_text(events: float) -> str:
     """Write a number of events; few of them with digits after the point."""
     if events < 100:
         return f"{events:.3g}"
-    return f"{events:,.0f}".replace(",", " ")
-
-
-def _ratio_text(value: float, digits: int) -> str:
-    if np.isnan(value):
-        return "not defined"
-    return "infinite" if value == np.inf else f"{value:.{digits}f}"
+    return thousands_text(events)
 
 
 def _of_events(cases: Cases, *, swapped: bool) -> Cases:

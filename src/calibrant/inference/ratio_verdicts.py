@@ -9,7 +9,7 @@ from calibrant.inference.ratio import Ratio
 from calibrant.inference.simultaneous_verdicts import Groups
 from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, UNDECIDED
 from calibrant.options import check_positive
-from calibrant.words import count_text, percent_text
+from calibrant.words import agreeing, count_text, percent_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,15 @@ class RatioJudgement:
         allowed = percent_text(self.tolerance)
         held = sum(verdict.state == CALIBRATED for _, verdict in self.groups)
         if not self.failing:
+            several = count_text(len(self.groups), "group")
             return (
-                f"Observed over expected events of no group of {len(self.groups)} is certainly "
-                f"beyond {allowed} of 1; of {held} it is certainly within."
+                f"None of {several} has observed over expected events beyond {allowed} of 1: "
+                f"{held} {agreeing(held, 'is', 'are')} within, the others have too few rows to "
+                "tell."
             )
         worst = "; ".join(f"{label} {verdict.ratio.text}" for label, verdict in self.failing[:3])
         return (
-            f"Observed over expected events of {count_text(len(self.failing), 'group')} of "
-            f"{len(self.groups)} is beyond {allowed} of 1: {worst}."
+            f"Observed over expected events of {len(self.failing)} of "
+            f"{count_text(len(self.groups), 'group')} {agreeing(len(self.failing), 'is', 'are')} "
+            f"beyond {allowed} of 1: {worst}."
         )

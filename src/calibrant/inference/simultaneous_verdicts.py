@@ -16,13 +16,16 @@ from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, default_tolerance, state_of
-from calibrant.words import agreeing, count_text, distinct_texts
+from calibrant.notebook import card
+from calibrant.words import agreeing, count_text, forecast_and_rate
 
 # Groups with fewer rows, or fewer of either outcome, are marked as small.
 FEW_ROWS, FEW_EVENTS = 100, 10
 # Cells of the predictions for the draws, fewer with more groups; values are exact.
 CELLS, MANY_GROUPS = (2**7, 2**6, 2**5), (2**7, 2**10)
 DRAWS_FOR_A_FLOOR = 99
+# A picture grows with the groups up to so many.
+MOST_DRAWN = 30
 
 Named = tuple[str, str, Evidence]
 """Columns, name and evidence of a group."""
@@ -64,10 +67,9 @@ class Group:
 
     @property
     def sentence(self) -> str:
-        """Say what the group was told and what happened."""
-        said, happened = distinct_texts(self.mean_prediction, self.base_rate)
+        """Say what was forecast for the group, and what was observed."""
         return (
-            f"{self.label}: forecasts say {said} on average, {happened} happened "
+            f"{self.label}: {forecast_and_rate(self.mean_prediction, self.base_rate)} "
             f"({count_text(self.rows, 'row')})"
         )
 
@@ -83,6 +85,13 @@ class Groups:
     noun: str = "group"
     """What each of them is called."""
 
+    def __repr__(self) -> str:
+        return f"Groups({len(self)}, {len(self.failing)} beyond {self.tolerance:.4g})"
+
+    def _repr_html_(self) -> str:
+        height = 1.2 + 0.24 * min(len(self), MOST_DRAWN)
+        return card(self.sentence, "GroupsDisplay", self, height=height)
+
     def __iter__(self) -> Iterator[Group]:
         return iter(self.groups)
 
@@ -97,17 +106,30 @@ class Groups:
     @property
     def sentence(self) -> str:
         """Name the groups that fail, or say that none does."""
-        failing = self.failing
+        if self.failing:
+            worst = "; ".join(group.sentence for group in self.failing[:3])
+            return f"{self.count_sentence} Worst: {worst}."
+        return self.count_sentence
+
+    @property
+    def count_sentence(self) -> str:
+        """Say how many groups fail, are fine, or cannot be judged."""
+        failing = len(self.failing)
         if failing:
-            worst = "; ".join(group.sentence for group in failing[:3])
             return (
-                f"{count_text(len(failing), self.noun)} of {len(self)} beyond the tolerance of "
-                f"{self.tolerance:.3g}. Most clearly: {worst}."
+                f"{failing} of {count_text(len(self), self.noun)} "
+                f"{agreeing(failing, 'exceeds', 'exceed')} the tolerance of {self.tolerance:.3g}."
             )
         held = sum(group.state == CALIBRATED for group in self)
+        several = count_text(len(self), self.noun)
+        if not held:
+            which = agreeing(len(self), f"the {self.noun}", f"any of {several}")
+            return f"Too few rows to judge {which} against the tolerance of {self.tolerance:.3g}."
+        rest = len(self) - held
+        few = f"; {agreeing(rest, 'one has', f'{rest} have')} too few rows to tell" if rest else ""
         return (
-            f"No {self.noun} of {len(self)} is certainly beyond the tolerance of "
-            f"{self.tolerance:.3g}; {held} {agreeing(held, 'is', 'are')} certainly within it."
+            f"None of {several} shows an error beyond the tolerance of {self.tolerance:.3g}: "
+            f"{held} {agreeing(held, 'is', 'are')} within it{few}."
         )
 
     def table(self) -> dict[str, list[Any]]:

@@ -16,8 +16,18 @@ from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.notebook import brief, card
 from calibrant.regions import Region
-from calibrant.words import capital, chance_text, count_text, percent_text, thousands_text
+from calibrant.words import (
+    agreeing,
+    capital,
+    chance_text,
+    count_text,
+    percent_text,
+    rounded_down,
+    rounded_up,
+    thousands_text,
+)
 
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
 # The default tolerance is this much, or this share of the rarer outcome if that is less.
@@ -45,6 +55,9 @@ class Gap:
     """The range that is most clearly off."""
     rows_needed: tuple[int, int] | None = None
     """As that of the verdict, for the gap alone."""
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     @property
     def state(self) -> str:
@@ -77,6 +90,17 @@ class Verdict:
     their tolerance and the rows cannot know it."""
     ratio: Ratio | None
     """Observed over expected events of the rarer outcome, when its share is below 0.1."""
+
+    def __repr__(self) -> str:
+        low, high = self.interval.low, self.interval.high
+        return (
+            f"Verdict({self.state}: {self.measure} {self.value:.4g} ({low:.4g} to {high:.4g}), "
+            f"tolerance {self.tolerance:.4g}, p-value {chance_text(self.pvalue)}, "
+            f"{count_text(self.rows, 'row')})"
+        )
+
+    def _repr_html_(self) -> str:
+        return card(self.sentence, "NullDisplay", self, height=2.2)
 
     @property
     def state(self) -> str:
@@ -152,8 +176,8 @@ class Verdict:
             )
         else:
             said = (
-                f"Undecided: {count_text(self.rows, 'row')} cannot certify {self.tolerance:.3g}; "
-                f"{lies} {sure}."
+                f"Undecided: {count_text(self.rows, 'row')} {agreeing(self.rows, 'is', 'are')} too "
+                f"few to tell whether the error is below {self.tolerance:.3g}; {lies} {sure}."
             )
         return f"{said} {self.outlook}"
 
@@ -230,9 +254,9 @@ def verdict(
     --------
     >>> outcomes, predictions = [1] * 6 + [0] * 6, [0.5] * 12
     >>> print(verdict(outcomes, predictions, rng=0))
-    Undecided: 12 rows cannot certify 0.02; the smooth calibration error lies between 0 and 0.412,
-    the typical gap between 0 and 0.572 (95 % confidence). Between 10 000 and 22 000 rows
-    would probably settle it.
+    Undecided: 12 rows are too few to tell whether the error is below 0.02; the smooth calibration
+    error lies between 0 and 0.412, the typical gap between 0 and 0.572 (95 % confidence). Between
+    10 000 and 22 000 rows would probably settle it.
     >>> verdict(outcomes * 2000, predictions * 2000, rng=0).state
     'calibrated'
     """
@@ -330,6 +354,14 @@ def _beyond(interval: ConfidenceInterval, tolerance: float) -> str:
     return f"is at least {rounded_down(interval.low)}, beyond the tolerance of {tolerance:.3g}"
 
 
+def bounds_text(interval: ConfidenceInterval, tolerance: float) -> str:
+    """Say what an interval knows beside a tolerance: at least, at most, or both."""
+    state = state_of(interval.low, interval.high, tolerance)
+    if state == MISCALIBRATED:
+        return f"at least {rounded_down(interval.low)}"
+    return _up_to(interval) if state == CALIBRATED else _between(interval)
+
+
 def _up_to(interval: ConfidenceInterval) -> str:
     return f"at most {rounded_up(interval.high)}"
 
@@ -359,20 +391,3 @@ def default_tolerance(joint: Joint) -> float:
     if rarer <= 0:
         rarer = 1 / (joint.row_count + 2)
     return min(LARGEST_TOLERANCE, TOLERATED_SHARE * rarer)
-
-
-def rounded_up(value: float) -> str:
-    """Write an upper bound with three digits, none of them too small."""
-    return _rounded(value, np.ceil)
-
-
-def rounded_down(value: float) -> str:
-    """Write a lower bound with three digits, none of them too large."""
-    return _rounded(value, np.floor)
-
-
-def _rounded(value: float, direction: np.ufunc) -> str:
-    if value <= 0:
-        return "0"
-    unit = 10.0 ** (np.floor(np.log10(value)) - 2)
-    return f"{direction(value / unit) * unit:.3g}"

@@ -11,6 +11,7 @@ from calibrant.measures import interval_error, lower_distance, upper_distance
 from calibrant.measures.partitions import PointMasses, best_found, best_of_neighbours
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.measures.true_distance import distance_to_calibration
+from calibrant.notebook import brief
 from calibrant.options import check_tolerance
 
 INTERVAL_TOLERANCE = 1e-4
@@ -34,6 +35,9 @@ class DistanceBracket:
     """The same if only neighbouring predictions may be pooled."""
     interval: Measurement
     """Interval calibration error."""
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     @property
     def low(self) -> float:

@@ -70,8 +70,8 @@ def smooth_calibration_error(
     >>> smooth_calibration_error([0, 1, 1, 0], [0.2, 0.8, 0.8, 0.8])
     0.15
     >>> print(smooth_calibration_error([1, 1, 0, 1], [0.3, 0.3, 0.3, 0.3]))
-    smooth calibration error 0.45 (lipschitz 1.0): forecasts of 0.30 are too low: they say 0.30 on
-    average and 0.75 happened (4 rows)
+    smooth calibration error 0.45 (lipschitz 1.0): forecasts of 0.30 are too low (mean forecast
+    0.30, observed rate 0.75, 4 rows)
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     check_positive("lipschitz", lipschitz)

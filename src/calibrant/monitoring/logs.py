@@ -21,6 +21,7 @@ from calibrant.monitoring.events import (
 from calibrant.monitoring.monitor import CalibrationMonitor
 from calibrant.monitoring.single_outcomes import read_coins
 from calibrant.monitoring.windows import Window, window_length, windows_of
+from calibrant.notebook import brief
 from calibrant.options import refuse_unknown
 from calibrant.words import count_text, probability_text
 
@@ -45,6 +46,9 @@ class Watched:
     change_time: str | None
     windows: tuple[Window, ...]
 
+    def __repr__(self) -> str:
+        return brief(self)
+
     @property
     def sentence(self) -> str:
         """Say what the monitor says, and when it alarmed."""
@@ -52,6 +56,18 @@ class Watched:
         how = self.monitor.cluster_forecast
         once = "" if how is None else f" Each cluster entered once, {WITH[how]}."
         return f"{self.monitor.sentence}{when}{once}"
+
+    @property
+    def brief(self) -> str:
+        """Say when it alarmed, and whether the signal has weakened since."""
+        monitor = self.monitor
+        noun = "row" if monitor.cluster_forecast is None else "cluster"
+        if not monitor.alarm:
+            return f"No alarm after {count_text(monitor.rows, noun)}."
+        weaker = monitor.evidence < 1 / monitor.alpha
+        when = "Alarm" if self.alarm_time is None else f"Alarm at {self.alarm_time}"
+        since = " Since then the signal has weakened." if weaker else ""
+        return f"{when}, after {count_text(monitor.alarm_row or 0, noun)}.{since}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

@@ -29,7 +29,7 @@ from calibrant.options import (
     refuse_unknown,
     whole,
 )
-from calibrant.words import count_text, distinct_texts
+from calibrant.words import count_text, forecast_and_rate
 
 # Up to so many rows all pairs are added up.
 MOST_PAIRED = 2**13
@@ -216,10 +216,9 @@ def _witness(forecasts: ClassForecasts, kernel: ClassKernel, square: float) -> C
     norm = float(np.sqrt(max(square, 0.0))) or 1.0
     bias = forecasts.prevalence - forecasts.mass @ forecasts.probability
     worst = int(np.argmax(np.abs(bias)))
-    happened = float(forecasts.prevalence[worst])
-    said, seen = distinct_texts(happened - float(bias[worst]), happened)
+    rate = float(forecasts.prevalence[worst])
     sentence = (
         f"over all {count_text(len(forecasts), 'row')} class {forecasts.classes[worst]} is off "
-        f"most: forecasts say {said} on average and {seen} happened"
+        f"most: {forecast_and_rate(rate - float(bias[worst]), rate)}"
     )
     return CanonicalWitness(forecasts, kernel, norm, sentence)

@@ -19,7 +19,7 @@ from calibrant.measurement import Measurement
 from calibrant.multiclass.canonical import charges_of
 from calibrant.multiclass.tasks import MulticlassDecisionTask, first_best, tied_best
 from calibrant.options import refuse_unknown
-from calibrant.words import count_text, distinct_texts
+from calibrant.words import count_text, forecast_and_rate
 
 RECALIBRATIONS = ("class_wise", "top_label", "canonical")
 
@@ -330,10 +330,10 @@ def _action_witness(
         return ActionWitness(task, payoffs, bias, "no action is taken on biased forecasts")
     off = int(np.argmax(np.abs(bias[worst])))
     said = float(forecasts.mass[inside] @ forecasts.probability[inside, off]) / mass
-    texts = distinct_texts(said, said + float(bias[worst, off]) / mass)
+    rates = forecast_and_rate(said, said + float(bias[worst, off]) / mass)
     sentence = (
-        f"where {task.actions[worst]!r} is best, class {forecasts.classes[off]} is forecast with "
-        f"{texts[0]} on average and {texts[1]} happened ({count_text(int(inside.sum()), 'row')})"
+        f"where {task.actions[worst]!r} is best, class {forecasts.classes[off]} is off: "
+        f"{rates} ({count_text(int(inside.sum()), 'row')})"
     )
     return ActionWitness(task, payoffs, bias, sentence)
 

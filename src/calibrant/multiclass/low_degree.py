@@ -21,7 +21,7 @@ from calibrant.multiclass.rkhs import (
     multiplicity,
 )
 from calibrant.options import check_degree, refuse_unknown
-from calibrant.words import distinct_texts
+from calibrant.words import forecast_and_rate
 
 # More monomials than this are refused: the time grows with their number.
 MOST_MONOMIALS = 10**5
@@ -106,8 +106,8 @@ def low_degree_calibration_error(
     >>> low_degree_calibration_error(labels, probabilities)
     0.3
     >>> print(low_degree_calibration_error(labels, probabilities, norm="l2"))
-    low degree calibration error 0.462667 (degree 2, norm l2): over all rows class 1 is forecast
-    with 0.30 on average and 0 happened
+    low degree calibration error 0.462667 (degree 2, norm l2): over all rows class 1 is off:
+    mean forecast 0.30, observed rate 0
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
     degree = check_degree(degree)
@@ -162,11 +162,9 @@ def _witness(forecasts: ClassForecasts, degree: int) -> MonomialWitness:
     total = float(weight.sum()) or 1.0
     happened = float(weight @ (forecasts.label == weighed)) / total
     said = float(weight @ forecasts.probability[:, weighed]) / total
-    texts = distinct_texts(said, happened)
     names = " times ".join(str(forecasts.classes[index]) for index in chosen)
     where = f"weighed by the chance of {names}" if chosen else "over all rows"
     sentence = (
-        f"{where} class {forecasts.classes[weighed]} is forecast with {texts[0]} on average and "
-        f"{texts[1]} happened"
+        f"{where} class {forecasts.classes[weighed]} is off: {forecast_and_rate(said, happened)}"
     )
     return MonomialWitness(chosen, weighed, sign, sentence)

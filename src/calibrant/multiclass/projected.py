@@ -118,7 +118,7 @@ def projected_smooth_calibration_error(
     (1,)
     >>> print(error)
     projected smooth calibration error 0.3 (subsets all 3): the chance of class 1: forecasts of
-    0.30 are too high: they say 0.30 on average and 0 happened (2 rows)
+    0.30 are too high (mean forecast 0.30, observed rate 0, 2 rows)
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
     whole("threads", threads, 1, MOST_THREADS)

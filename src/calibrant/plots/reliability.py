@@ -76,8 +76,8 @@ class ReliabilityDisplay(Display):
     >>> display.frame()["outcome"]
     array([0.33, 0.67])
     >>> print(display.sentence)
-    Reliability diagram of 120 forecasts. Most clearly: forecasts of 0.10 are too low: they say 0.10
-    on average and 0.33 happened (60 rows).
+    Reliability diagram of 120 forecasts. Most clearly: forecasts of 0.10 are too low (mean
+    forecast 0.10, observed rate 0.33, 60 rows).
     """
 
     curve: Columns

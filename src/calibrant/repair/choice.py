@@ -21,6 +21,7 @@ from calibrant.inputs import Roles, read
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.notebook import card
 from calibrant.options import shown
 from calibrant.repair.base import RecalibrationMap, refuse_pos_label
 from calibrant.repair.choice_rule import LEAVE, Gain, gain_after_choice
@@ -58,6 +59,13 @@ class Choice:
     _labels: dict[str, npt.NDArray[Any]] = field(repr=False)
     _task: DecisionTask | None = field(repr=False)
     _settings: Settings = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Choice({self.map!r}, {self.score} score, gain {self.gain.value:.4g})"
+
+    def _repr_html_(self) -> str:
+        joint = self._units.joint(self._units.prediction)
+        return card(self.sentence, "ReliabilityDisplay", joint, height=5.0)
 
     @property
     def confidence(self) -> float:
@@ -99,10 +107,10 @@ class Choice:
         if self.leave_alone:
             return f"Leave it alone: {self._reason()}."
         why = failure_text(self._units, self._units.prediction, self._repaired)
-        saved = self.gain.text(self.score, self.confidence)
+        falls = self.gain.text(self.score, self.confidence)
         return (
             f"The {self.map.name} map {self.gain.promise}: on rows that took no part in the choice "
-            f"it saves {saved}{why}. {self.map.sentence}"
+            f"{falls}{why}. {self.map.sentence}"
         )
 
     def _reason(self) -> str:
@@ -114,8 +122,8 @@ class Choice:
             return no
         at = self.table["map"].index(self.runner_up)
         value, low, high = (self.table[column][at] for column in ("gain", "gain_low", "gain_high"))
-        saved = Gain(value, low, high, np.nan).text(self.score, self.confidence)
-        return f"{no} by more than noise; the best alone, {self.runner_up}, saves {saved}"
+        falls = Gain(value, low, high, np.nan).text(self.score, self.confidence)
+        return f"{no} by more than noise; with the best alone, {self.runner_up}, {falls}"
 
     def __str__(self) -> str:
         return self.sentence

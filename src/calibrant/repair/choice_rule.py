@@ -24,6 +24,8 @@ CLEARLY_PATCHED = 1.645
 # A simpler map is taken if it is behind by so many standard errors of the difference: with none the
 # noise of the folds picks flexible maps, with one real faults are left.
 SIMPLER = 0.5
+# Names of the scores in sentences.
+LOSSES = {"log": "log loss", "brier": "Brier score"}
 # Surprises mixed into either spread, as Wilson's interval does: a few rare events are skewed.
 HIDDEN = 1.96**2
 # Surprises per outcome that maps need which learn more than two numbers.
@@ -55,23 +57,24 @@ class Gain:
         return {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high)}
 
     def text(self, score: str, confidence: float) -> str:
-        """Say what is saved."""
+        """Say by how much the score falls, in half a sentence."""
+        loss = LOSSES.get(score, f"{score} score")
         if np.isposinf(self.value):
-            return f"an infinite {score} score"
+            return f"the {loss} is no longer infinite"
         if np.isnan(self.value):
-            return f"something of the {score} score, which stays infinite"
+            return f"the {loss} falls, and stays infinite"
         ends = f"between {self.low:.2g} and {self.high:.2g}"
         if self.value <= 0:
-            return f"{ends} of the {score} score per row ({percent_text(confidence)} confidence)"
+            return f"the {loss} falls by {ends} per row ({percent_text(confidence)} confidence)"
         sure = f"{ends} with {percent_text(confidence)} confidence"
-        return f"{self.value:.2g} of the {score} score per row ({sure})"
+        return f"the {loss} falls by {self.value:.2g} per row ({sure})"
 
     @property
     def promise(self) -> str:
         """How sure it is that something is saved."""
         if not self.low > 0:  # NaN, where the score stays infinite, proves nothing
             return "probably helps" if self.value > 0 else "may help, and only more rows can tell"
-        return "is worth it"
+        return "helps"
 
 
 @dataclass(frozen=True, slots=True)

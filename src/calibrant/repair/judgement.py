@@ -13,6 +13,7 @@ from calibrant.arrays import Floats
 from calibrant.decisions import DecisionTask, Score, as_score
 from calibrant.inference import ConfidenceInterval, Settings, Statistic, find_interval
 from calibrant.joint.classes import ClassForecasts
+from calibrant.joint.ranking import ordered_pairs
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.repair.folds import Units
 from calibrant.repair.row_losses import failed_rows, finite, mean_loss
@@ -185,7 +186,7 @@ def _worst_class(forecasts: ClassForecasts) -> WorstClass:
 
 def _ranking(units: Units, prediction: Floats) -> tuple[float, float]:
     """Share of pairs in the right order, and of ties, within folds: each has a map of its own."""
-    right = tied = pairs = 0.0
+    counted = np.zeros(3)
     if units.classes is not None:
         return np.nan, np.nan
     for fold in units.folds:
@@ -194,10 +195,8 @@ def _ranking(units: Units, prediction: Floats) -> tuple[float, float]:
         weight, outcome = units.weight[inside], units.outcome[inside]
         ones = np.bincount(code, weight * outcome)
         zeros = np.bincount(code, weight * (1 - outcome))
-        below = np.cumsum(zeros) - zeros
-        right += float(ones @ (below + zeros / 2))
-        tied += float(ones @ zeros)
-        pairs += float(ones.sum() * zeros.sum())
+        counted = np.add(counted, ordered_pairs(ones.astype(np.float64), zeros.astype(np.float64)))
+    right, tied, pairs = counted.tolist()
     if pairs == 0:
         return np.nan, np.nan
     return right / pairs, tied / pairs

@@ -97,7 +97,7 @@ class PriorShift(RecalibrationMap):
     --------
     >>> shift = PriorShift(sampling_rate=0.1).fit([0.5, 0.5], [0, 1])
     >>> shift.transform([0.5]), shift.sentence
-    (array([0.09090909]), 'Odds are divided by 10: forecasts were too high on the whole.')
+    (array([0.09090909]), 'Odds are divided by 10: forecasts were too high overall.')
     """
 
     simple = True
@@ -147,9 +147,7 @@ class PriorShift(RecalibrationMap):
         if ratio == 1:
             return "Odds stay as they are."
         too = "high" if ratio < 1 else "low"
-        return _noted(
-            f"Odds are {_times(ratio)}: forecasts were too {too} on the whole", self.note_
-        )
+        return _noted(f"Odds are {_times(ratio)}: forecasts were too {too} overall", self.note_)
 
 
 class Temperature(RecalibrationMap):

@@ -20,6 +20,7 @@ from calibrant.multiclass import MulticlassDecisionTask
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
 from calibrant.report.markdown import render_markdown
+from calibrant.report.screen import plain, render_screen
 from calibrant.report.summary import Asked, Summary, summarise
 from calibrant.report.text import render_text
 from calibrant.stages import Tell, silent
@@ -28,13 +29,20 @@ from calibrant.writing import write_whole
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """How far forecasts can be trusted; `print` it to read it."""
+    """How far forecasts can be trusted; `print` it to read it on one screen."""
 
     summary: Summary
     """Everything the audit found, as plain data."""
 
     def __str__(self) -> str:
-        return render_text(self.summary)
+        return plain(render_screen(self.summary))
+
+    def __repr__(self) -> str:
+        return f"<Audit of {self.summary.title!r}: {self.verdict.state}>"
+
+    def to_text(self, path: str | Path | None = None) -> str:
+        """Return all numbers as plain text, and write them if a path is given; `str` is brief."""
+        return _written(render_text(self.summary), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return the report as one HTML page, and write it if a path is given.

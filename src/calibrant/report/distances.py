@@ -34,6 +34,6 @@ def distance_sentence(distances: DistanceBracket, noise_floor: float) -> str:
     """Say how far forecasts would have to move; the smooth error bounds what noise would do."""
     return (
         f"Moving the forecasts by {distances.high:.4f} on average makes them calibrated on these "
-        f"rows; less than {distances.low:.4f} cannot. A perfect forecaster's rows would ask for "
+        f"rows; less than {distances.low:.4f} cannot. For perfect forecasts the first would be "
         f"{2 * noise_floor:.4f} or less on average."
     )

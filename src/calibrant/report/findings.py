@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from calibrant.data.groupings import AND
+from calibrant.groups import Groups
 from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, RARE, range_text
 from calibrant.repair import Choice
 from calibrant.report.sections import ClassSection
 from calibrant.report.sentences import row_sentence, set_sentence, verdict_sentence
-from calibrant.words import agreeing, capital, count_text
+from calibrant.words import agreeing, capital, comparable_texts, count_text, interval_texts
 
 if TYPE_CHECKING:
     from calibrant.report.summary import Summary
@@ -84,7 +87,7 @@ def repair_findings(choice: Choice | None, *, needed: bool = True) -> Iterator[F
     if choice.leave_alone:
         yield Finding("CAL071", PASSED, choice.sentence)
         return
-    before, after = choice.smooth_errors
+    before, after = comparable_texts(*choice.smooth_errors)
     classes = choice.map.classes_
     of = "" if classes is None else " of the confidence"
     named = "" if classes is None else f" --classes {','.join(map(str, classes))}"
@@ -93,7 +96,7 @@ def repair_findings(choice: Choice | None, *, needed: bool = True) -> Iterator[F
     yield Finding(
         REPAIR,
         NOTE,
-        f"{choice.sentence} The smooth error{of} falls from {before:.4f} to {after:.4f} on rows "
+        f"{choice.sentence} The smooth error{of} falls from {before} to {after} on rows "
         "that the map had not seen.",
         f"recalibrate{sure}: {how}" if needed else f"not needed; to gain it all the same: {how}",
     )
@@ -114,11 +117,11 @@ def _shape(summary: Summary) -> Iterator[Finding]:
         advice = f"forecasts are {shown}: temperature or Platt scaling {cure} them"
         if summary.verdict.state == CALIBRATED:
             kind, advice = f"{kind}, by less than is tolerated", ""
+        value, low, high = interval_texts(slope.value, slope.low, slope.high)
         yield Finding(
             code,
             NOTE,
-            f"{kind}: the calibration slope{of} is {slope.value:.2f} "
-            f"(between {slope.low:.2f} and {slope.high:.2f}; 1 is right).",
+            f"{kind}: the calibration slope{of} is {value} (between {low} and {high}; 1 is right).",
             advice,
         )
     ratio = summary.classical.ratio
@@ -128,7 +131,7 @@ def _shape(summary: Summary) -> Iterator[Finding]:
         yield Finding(
             "CAL022",
             NOTE,
-            f"Off on the whole: {ratio.sentence}",
+            f"Biased overall: {ratio.sentence[:1].lower()}{ratio.sentence[1:]}",
             "if rows were resampled or the base rate has changed, correct the prior first",
         )
 
@@ -181,8 +184,18 @@ def _classes(section: ClassSection) -> Iterator[Finding]:
 
 
 def _by_group(summary: Summary) -> str:
-    by_group = "recalibrate by group (calibrant repair FILE --by), or "
-    return f"{by_group if summary.classes is None else ''}give the model the column"
+    groups = summary.groups
+    if summary.classes is not None or groups is None:
+        return "give the model the column"
+    columns = columns_of(groups)
+    by = shlex.quote(",".join(columns))
+    these = agreeing(len(columns), "the column", "these columns")
+    return f"recalibrate by group (calibrant repair FILE --by {by}), or give the model {these}"
+
+
+def columns_of(groups: Groups) -> list[str]:
+    """Columns that divide the rows, without pairs of them."""
+    return list(dict.fromkeys(group.by for group in groups if AND not in group.by))
 
 
 def _are_wide(count: int) -> str:
@@ -276,8 +289,8 @@ def _method(summary: Summary) -> Iterator[Finding]:
         yield Finding(
             "CAL050",
             NOTE,
-            f"The redraws use predictions rounded to {test.cells} cells, which errs on the safe "
-            "side.",
+            f"The simulation rounds forecasts to {count_text(test.cells, 'value')}; its p-value is "
+            "conservative.",
         )
     if summary.joint.resolution is not None:
         yield Finding(
@@ -289,6 +302,6 @@ def _method(summary: Summary) -> Iterator[Finding]:
         )
     if not test.exact:
         why = "Rows of one level differ in weight" if test.clusters is None else "Rows in clusters"
-        yield Finding("CAL051", NOTE, f"{why}: the chance of so large an error is approximate.")
+        yield Finding("CAL051", NOTE, f"{why}: the p-value is approximate.")
     for caution in summary.verdict.cautions:
         yield Finding("CAL052", NOTE, f"{capital(caution)}.")

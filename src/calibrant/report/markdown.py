@@ -16,7 +16,10 @@ from calibrant.report.sentences import (
 )
 from calibrant.report.summary import Summary
 from calibrant.report.tables import (
+    FORECAST,
+    OBSERVED,
     PERFECT,
+    PVALUE,
     brief_group_table,
     markdown_group_table,
     measure_table,
@@ -49,7 +52,7 @@ def _blocks(summary: Summary) -> Iterator[Iterator[str] | list[str]]:
         yield markdown_group_table(summary.groups).cut(0, MOST_GROUPS).markdown()
     if summary.segments:
         yield [SEGMENTS]
-        heads = ("segment", "rows", "said", "happened", "chance", "verdict")
+        heads = ("segment", "rows", FORECAST, OBSERVED, PVALUE, "verdict")
         yield segment_table(summary.segments).only(*heads).markdown()
     yield _findings(summary)
 

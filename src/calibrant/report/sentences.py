@@ -11,8 +11,11 @@ from calibrant.report.sections import ClassSection
 from calibrant.words import (
     capital,
     chance_text,
+    comparable_texts,
     count_text,
     distinct_texts,
+    forecast_and_rate,
+    number_text,
     percent_text,
 )
 
@@ -27,25 +30,25 @@ REACH = 1.96
 def where_sentence(summary: Summary) -> str:
     """Say where forecasts are off; what chance alone would show is not told as a finding."""
     if summary.verdict.pvalue <= DETECTABLE:
-        return f"Most clearly: {summary.where}."
-    return "Nothing is beyond chance, so no range is singled out."
+        return f"Worst range: {summary.where}."
+    return "No range of forecasts is off by more than chance."
 
 
 def headline(summary: Summary) -> str:
-    """Say how many forecasts there are, what they say and what happened."""
+    """Say how many forecasts there are, with their mean and the observed rate."""
     data = summary.data
-    said, happened = distinct_texts(data.mean_prediction, data.base_rate)
     if summary.classes is not None:
+        confidence, accuracy = distinct_texts(data.mean_prediction, data.base_rate)
         return (
             f"{count_text(data.rows, 'forecast')} of "
-            f"{count_text(len(summary.classes.names), 'class')}: the most likely class is {said} "
-            f"likely on average, and right in {happened} of the rows."
+            f"{count_text(len(summary.classes.names), 'class')}: mean confidence in the most "
+            f"likely class {confidence}, accuracy {accuracy}."
         )
     rounded = summary.joint.resolution is not None
     return (
         f"{count_text(data.rows, 'forecast')} {'in' if rounded else 'with'} "
         f"{count_text(data.levels, 'cell' if rounded else 'different value')}: "
-        f"on average they say {said}, and {happened} happened."
+        f"{forecast_and_rate(data.mean_prediction, data.base_rate)}."
     )
 
 
@@ -85,8 +88,8 @@ def cost_sentence(summary: Summary) -> str:
     if costs.noise is None:
         return said
     return (
-        f"{said} A perfect forecaster comes within {REACH * costs.noise:.2g} of the promise in "
-        "95 % of samples like this."
+        f"{said} Perfect forecasts come within {REACH * costs.noise:.2g} of the promise in 95 % of "
+        "samples like this."
     )
 
 
@@ -96,45 +99,47 @@ def is_chance(test: CalibrationTest) -> bool:
 
 
 def _worst_loss(costs: Costs) -> str:
-    loss, test = f"{float(costs.worst):.3g}", costs.worst_test
+    loss, test = percent_text(float(costs.worst)), costs.worst_test
+    chance = _by_chance(percent_text(test.noise_floor), percent_text(test.noise_quantile(0.95)))
     if is_chance(test):
         return (
-            f"Acting on them shows no loss beyond chance: at most {loss} per decision; "
-            f"{_by_chance(test)}."
+            f"Acting on them shows no loss beyond chance: at most {loss} of the stakes per "
+            f"decision; {chance}."
         )
     return (
-        f"Whoever acts on them loses at most {loss} per decision, in units of the range of the "
-        f"payoffs, against recalibrated forecasts; {_by_chance(test)}."
+        f"Acting on these instead of recalibrated forecasts costs at most {loss} of the stakes per "
+        f"decision; {chance}."
     )
 
 
 def _own_loss(loss: float, test: CalibrationTest) -> str:
+    chance = _by_chance(f"{test.noise_floor:.3g}", f"{test.noise_quantile(0.95):.3g}")
     if is_chance(test):
         return (
             f"There is no loss beyond chance: recalibrating would seem to bring {loss:.3g} more; "
-            f"{_by_chance(test)}."
+            f"{chance}."
         )
-    return f"Recalibrating would bring {loss:.3g} more on these rows; {_by_chance(test)}."
+    return f"Recalibrating would bring {loss:.3g} more on these rows; {chance}."
 
 
-def _by_chance(test: CalibrationTest) -> str:
-    return (
-        f"perfect forecasts would show {test.noise_floor:.3g} on average and at most "
-        f"{test.noise_quantile(0.95):.3g} in 95 % of redraws"
-    )
+def _by_chance(mean: str, most: str) -> str:
+    return f"perfect forecasts would show {mean} on average and at most {most} in 95 % of samples"
 
 
 def set_sentence(section: ClassSection) -> str:
     """Name the worst set of classes, beside what chance alone finds."""
     worst, test, floor = section.sets.projected, section.sets.projected_test, section.sets.floor
-    said = f"{float(worst):.4f}: {worst.witness.sentence}."
+    value = f"{float(worst):.4f}"
     if floor is None:
-        return f"Worst set of classes {said} What chance alone would get was not found."
+        return f"Worst set of classes {value}: {worst.witness.sentence}. It has no noise floor."
+    value, least = comparable_texts(float(worst), floor)
     chance = "" if test is None else f" (p = {chance_text(test.pvalue)})"
-    return (
-        f"Worst set of classes {said} The worst set of a perfect forecaster gets "
-        f"{floor:.4f} on average{chance}."
-    )
+    if test is not None and is_chance(test):
+        return (
+            f"No set of classes is off by more than chance: the worst has {value}, its noise floor "
+            f"is {least}{chance}."
+        )
+    return f"Worst set of classes {value}, noise floor {least}{chance}: {worst.witness.sentence}."
 
 
 def row_sentence(section: ClassSection) -> str:
@@ -142,11 +147,19 @@ def row_sentence(section: ClassSection) -> str:
     test = section.sets.canonical
     if test is None:
         return "Whole rows were not tested."
-    found = "are off" if test.pvalue <= DETECTABLE else "show nothing that chance could not do"
+    found = "are not off by more than chance" if is_chance(test) else "are off"
+    value, floor = comparable_texts(test.statistic, test.noise_floor)
     return (
-        f"Whole rows {found}: kernel error {test.statistic:.4f}, {test.noise_floor:.4f} on "
-        f"average for a perfect forecaster (p = {chance_text(test.pvalue)})."
+        f"Whole rows {found}: kernel error {value}, noise floor {floor} "
+        f"(p = {chance_text(test.pvalue)})."
     )
+
+
+def tolerance_text(summary: Summary) -> str:
+    """Write the tolerance, and where it comes from if nobody gave it."""
+    given = summary.settings["tolerance given"]
+    why = "" if given else " (the default: 0.02, or a tenth of the rarer outcome if that is less)"
+    return f"{number_text(summary.verdict.tolerance)}{why}"
 
 
 def at_once(confidence: float) -> str:

@@ -28,6 +28,7 @@ from calibrant.measures import DistanceBracket
 from calibrant.measures.conventions import Convention, conventions
 from calibrant.monitoring import Watched
 from calibrant.multiclass import MulticlassDecisionTask
+from calibrant.notebook import brief
 from calibrant.options import enough_draws
 from calibrant.plots import ReliabilityDisplay
 from calibrant.repair import Choice
@@ -101,6 +102,9 @@ class Summary:
     """The classic binned error as other programs define it."""
     settings: dict[str, object]
     """What the numbers depend on beside the data."""
+
+    def __repr__(self) -> str:
+        return brief(self)
 
     @property
     def kind(self) -> str:

@@ -10,11 +10,22 @@ from calibrant.catalogue import CATALOGUE
 from calibrant.groups import Groups, Segment
 from calibrant.inference import Measured, Ratio, RatioJudgement, events_text
 from calibrant.report.sentences import segment_verdict
-from calibrant.words import chance_text, escaped, markdown_table, thousands_text, visible
+from calibrant.words import (
+    chance_text,
+    comparable_texts,
+    escaped,
+    markdown_table,
+    shortened,
+    thousands_text,
+    visible,
+)
 
 # Columns of words; all others hold numbers.
 WORDS = {"group", "class", "segment", "measure", "verdict", "settings", "what it asks"}
-PERFECT = "perfect forecaster"
+PERFECT = "noise floor"
+FORECAST, OBSERVED = "mean forecast", "observed rate"
+# The p-value of a segment.
+PVALUE = "p-value"
 # Observed over expected events.
 RATIO, RATIO_BETWEEN = "O/E", "O/E between"
 # Digits after the point of a rate that is next to nothing.
@@ -37,13 +48,21 @@ class ShownTable:
         """Keep some rows."""
         return replace(self, rows=self.rows[start:stop])
 
+    def shortened(self, head: str, width: int) -> ShownTable:
+        """Cut the cells of a column that are longer than a width."""
+        place = self.heads.index(head)
+        rows = [
+            (*row[:place], shortened(row[place], width), *row[place + 1 :]) for row in self.rows
+        ]
+        return replace(self, rows=tuple(rows))
+
     def is_numeric(self, head: str) -> bool:
         """Whether a column holds numbers, which stand on the right."""
         return head not in WORDS
 
-    def text(self) -> Iterator[str]:
-        """Write lines of equal columns, for a terminal."""
-        lines = [self.heads, *self.rows]
+    def text(self, heads: tuple[str, ...] | None = None) -> Iterator[str]:
+        """Write lines of equal columns, for a terminal, perhaps under other heads."""
+        lines = [heads or self.heads, *self.rows]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         for line in lines:
             cells = [
@@ -66,8 +85,8 @@ def group_table(groups: Groups) -> ShownTable:
             groups.noun,
             "rows",
             "events",
-            "said",
-            "happened",
+            FORECAST,
+            OBSERVED,
             RATIO,
             RATIO_BETWEEN,
             "error",
@@ -137,19 +156,22 @@ def ratio_table(groups: Groups, judged: RatioJudgement | None) -> ShownTable:
 def brief_group_table(groups: Groups) -> ShownTable:
     """Show what fits on a line."""
     size = "rows" if groups.noun == "group" else "events"
-    heads = (groups.noun, size, "said", "happened", "error", "between", "verdict")
+    heads = (groups.noun, size, FORECAST, OBSERVED, "error", "between", "verdict")
     return group_table(groups).only(*heads)
 
 
 def measure_table(measured: Measured) -> ShownTable:
-    """Show every measure beside what a perfect forecaster gets."""
+    """Show every measure beside its noise floor, what perfect forecasts get on the same rows."""
+    texts = {
+        name: comparable_texts(float(value), measured.floors[name])
+        for name, value in measured.values.items()
+    }
     return ShownTable(
         ("measure", "value", PERFECT, "settings", "what it asks"),
         tuple(
             (
                 CATALOGUE[name].title,
-                f"{value:.4f}",
-                f"{measured.floors[name]:.4f}",
+                *texts[name],
                 ", ".join(f"{k} {v}" for k, v in value.settings.items() if k != "clipped"),
                 CATALOGUE[name].asks,
             )
@@ -161,7 +183,7 @@ def measure_table(measured: Measured) -> ShownTable:
 def segment_table(segments: Sequence[Segment]) -> ShownTable:
     """Show segments, judged by rows that did not choose them."""
     return ShownTable(
-        ("segment", "rows", "events", "said", "happened", "chance", "verdict"),
+        ("segment", "rows", "events", FORECAST, OBSERVED, PVALUE, "verdict"),
         tuple(
             (
                 segment.label,

@@ -1,4 +1,4 @@
-"""Second step of an audit: the summary in words, for a terminal."""
+"""Second step of an audit: everything it found as plain text."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from calibrant.report.sentences import (
     row_sentence,
     segment_verdict,
     set_sentence,
+    tolerance_text,
     verdict_sentence,
     where_sentence,
 )
 from calibrant.report.summary import HEADLINE, Summary
 from calibrant.report.tables import PERFECT, brief_group_table, measure_table, ratio_table
-from calibrant.words import chance_text, count_text, percent_text
+from calibrant.words import chance_text, comparable_texts, count_text, percent_text
 
 # A terminal shows so many groups or classes; the others are counted.
 MOST_GROUPS = 10
@@ -31,7 +32,7 @@ SAID = {UNTOLD, "CAL010", "CAL011", "CAL023", "CAL048", "CAL046", "CAL047"}
 
 
 def render_text(summary: Summary) -> str:
-    """Write an audit as plain text."""
+    """Write everything that an audit found as plain text."""
     sections = [
         _headline,
         _smooth_error,
@@ -67,29 +68,34 @@ def _headline(summary: Summary) -> Iterator[str]:
 
 def _smooth_error(summary: Summary) -> Iterator[str]:
     verdict = summary.verdict
-    low, high = verdict.interval.low, verdict.interval.high
     chance = verdict.test.headline
+    value, low, high, floor, most = comparable_texts(
+        verdict.value,
+        verdict.interval.low,
+        verdict.interval.high,
+        verdict.noise_floor,
+        chance.noise_quantile(0.95),
+    )
     yield (
-        f"{CATALOGUE[HEADLINE].title:<30}  {verdict.value:.4f}, between {low:.4f} and {high:.4f} "
+        f"{CATALOGUE[HEADLINE].title:<30}  {value}, between {low} and {high} "
         f"with {percent_text(verdict.interval.confidence)} confidence"
     )
-    yield f"{'tolerance':<30}  {verdict.tolerance:.4g}"
+    yield f"{'tolerance':<30}  {tolerance_text(summary)}"
     yield (
-        f"{'a perfect forecaster would get':<30}  {verdict.noise_floor:.4f} on average, "
-        f"at most {chance.noise_quantile(0.95):.4f} in 95 % of {chance.null.size} redraws"
+        f"{'noise floor':<30}  {floor} on average for perfect forecasts, "
+        f"at most {most} in 95 % of {count_text(chance.null.size, 'simulation')}"
     )
     if verdict.gap is not None:
-        gap = verdict.gap.interval
+        interval = verdict.gap.interval
+        value, low, high = comparable_texts(interval.value, interval.low, interval.high)
         yield (
-            f"{'typical gap':<30}  {gap.value:.4f}, between {gap.low:.4f} and {gap.high:.4f}, over "
+            f"{'typical gap':<30}  {value}, between {low} and {high}, over "
             f"{count_text(verdict.gap.ranges, 'range')} of forecasts"
         )
-        yield f"{'tolerance of the gap':<30}  {verdict.gap.tolerance:.4g}"
-    yield (f"{'chance of such errors':<30}  {chance_text(verdict.pvalue)} for a perfect forecaster")
-    yield (
-        f"{'distance to calibration':<30}  between {summary.distances.low:.4f} and "
-        f"{summary.distances.high:.4f} on these rows"
-    )
+        yield f"{'tolerance of the gap':<30}  {verdict.gap.tolerance:.3g}"
+    yield f"{'p-value':<30}  {chance_text(verdict.pvalue)}"
+    low, high = comparable_texts(summary.distances.low, summary.distances.high)
+    yield f"{'distance to calibration':<30}  between {low} and {high} on these rows"
     if summary.classes is not None:
         worth = summary.classes.worth
         yield f"{'worst class':<30}  {worth.worst_class_error:.4f}"
@@ -101,7 +107,9 @@ def _smooth_error(summary: Summary) -> Iterator[str]:
 def _measure_table(summary: Summary) -> Iterator[str]:
     if summary.classes is not None:
         yield "Measures of the confidence in the most likely class:"
-    yield from measure_table(summary.measured).only("measure", "value", PERFECT, "settings").text()
+    yield from (
+        measure_table(summary.measured).only("measure", "value", PERFECT, "settings").text()
+    )
 
 
 def _class_table(summary: Summary) -> Iterator[str]:

@@ -1,0 +1,103 @@
+"""An audit as a command prints it: one screen, in colour on a terminal; all numbers; or a line."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from typing import TYPE_CHECKING
+
+import typer
+
+from calibrant.cli.write import is_terminal, say
+
+if TYPE_CHECKING:
+    from calibrant.report import Audit, Line
+
+# Colours of states, and what they mean on most terminals.
+COLOURS = {"calibrated": "green", "miscalibrated": "red", "undecided": "yellow"}
+# How rows are read when each line stands for several: no repair takes them.
+OF_AGGREGATES = {"count", "positives"}
+# Options that say where to write, that divide the rows, and that are for two outcomes only.
+WRITTEN = {"--html", "--json", "--markdown", "--full", "--quiet"}
+OF_GROUPS = {"--by", "--pairs"}
+OF_TWO_OUTCOMES = {"--task", "--pos-label", "--neg-label", "--na-label"}
+# A screen that nobody has measured.
+COLUMNS, LINES = 100, 24
+
+
+def show_screen(result: Audit, command: str, *, title: str = "", report: str | None = None) -> None:
+    """Print an audit on one screen."""
+    from calibrant.report import render_screen
+
+    before = [title] if title else []
+    after = [] if report is None else [f"report: {report}"]
+    lines = render_screen(
+        result.summary,
+        width=shutil.get_terminal_size((COLUMNS, LINES)).columns,
+        command=command,
+        taken=len(before) + len(after),
+        diagram=is_terminal(),
+    )
+    for text in before:
+        say(text)
+    for line in lines:
+        say(*_painted(line, result.verdict.state))
+    for text in after:
+        say(text)
+
+
+def _painted(line: Line, state: str) -> list[tuple[str, dict[str, object]]]:
+    """Give pieces of a line their colours, if there are any."""
+    looks: dict[str, dict[str, object]] = {
+        "state": {"fg": COLOURS[state], "bold": True},
+        "quiet": {"dim": True},
+        "strong": {"bold": True},
+    }
+    last = line[-1:] and len(line) - 1
+    pieces = [
+        (piece.text.rstrip() if place == last else piece.text, looks.get(piece.style, {}))
+        for place, piece in enumerate(line)
+    ]
+    return pieces if _is_coloured() else [(text, {}) for text, _ in pieces]
+
+
+def _is_coloured() -> bool:
+    return is_terminal() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def next_command(context: typer.Context, result: Audit) -> str:
+    """Write the command that comes next: a repair that helps, or a page to look at.
+
+    It takes every option of this one that it knows, so that it reads the same rows.
+    """
+    from calibrant.report import next_repair
+
+    summary = result.summary
+    aggregates = any(context.params[name] is not None for name in OF_AGGREGATES)
+    if aggregates or not next_repair(summary):
+        return _like(context, "audit", WRITTEN, ["--html", "report.html"])
+    left_out = set(WRITTEN)
+    if summary.groups is None or not summary.groups.failing or summary.classes is not None:
+        left_out |= OF_GROUPS
+    if summary.classes is not None:
+        left_out |= OF_TWO_OUTCOMES
+    return _like(context, "repair", left_out, ["--out", "fixed.parquet", "--map", "map.json"])
+
+
+def _like(context: typer.Context, name: str, left_out: set[str], more: list[str]) -> str:
+    """Write another command on the same files, with the options that it shares with this one."""
+    parent = context.parent
+    assert parent is not None  # noqa: S101  # every command has the program above it
+    other = parent.command.get_command(parent, name)  # type: ignore[attr-defined]
+    known = {option for parameter in other.params for option in parameter.opts}
+    words = ["calibrant", name, *context.params["files"]]
+    for parameter in context.command.params:
+        option, value = parameter.opts[0], context.params.get(parameter.name or "")
+        given = context.get_parameter_source(parameter.name or "")
+        if option not in known or option in left_out or given is None:
+            continue
+        if given.name == "COMMANDLINE" and option.startswith("--"):
+            values = value if isinstance(value, list | tuple) else [value]
+            words += [option] if value is True else [w for v in values for w in (option, f"{v}")]
+    return shlex.join([*words, *more])

@@ -1,0 +1,283 @@
+"""An audit on one screen: conclusion, how sure, five numbers, the worst groups, what to type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+import numpy as np
+
+from calibrant.groups import Groups
+from calibrant.joint import Joint
+from calibrant.joint.ranking import area_under_curve
+from calibrant.pooling import quantile_bins
+from calibrant.report.conclusion import certainty, conclusion
+from calibrant.report.findings import REPAIR
+from calibrant.report.sentences import SEGMENTS, cost_sentence, row_sentence, set_sentence
+from calibrant.report.summary import Summary
+from calibrant.report.tables import FORECAST, OBSERVED, RATIO, ShownTable, group_table
+from calibrant.words import (
+    THIN,
+    comparable_texts,
+    count_text,
+    percent_text,
+    rounded_down,
+    rounded_up,
+    typeset,
+    visible,
+)
+
+# A screen: so many lines and columns, and so many groups.
+LINES, COLUMNS, MOST_GROUPS = 24, 100, 5
+# Groups get at least so many lines; on a narrow screen all that they want.
+FEWEST_LINES, NARROW_SCREEN = 4, 80
+# Text is never set narrower than this, and labels are cut to so many characters.
+NARROWEST, LABEL = 40, 24
+# The diagram: its size, the dots in it, and the room between it and the numbers.
+NARROW, WIDE, LOW, TALL, DOTS, GUTTER = 24, 40, 8, 13, 10, 3
+# What must not be missed about how rows were read and what to doubt.
+NOTED = ("CAL038", "CAL034", "CAL033", "CAL032", "CAL052")
+# Meanings of pieces of text, which a terminal colours.
+PLAIN, STATE, QUIET, STRONG = "", "state", "quiet", "strong"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text, and what it is."""
+
+    text: str
+    style: str = PLAIN
+
+
+Line = tuple[Piece, ...]
+
+
+def render_screen(
+    summary: Summary,
+    *,
+    width: int = COLUMNS,
+    command: str | None = None,
+    taken: int = 0,
+    diagram: bool = False,
+) -> list[Line]:
+    """Write an audit for one screen.
+
+    Parameters
+    ----------
+    summary : Summary
+        What was found.
+    width : int, default=100
+        Columns of the screen; sentences are broken at them.
+    command : str, optional
+        What to type next.
+    taken : int, default=0
+        Lines of the screen that hold something else.
+    diagram : bool, default=False
+        Whether to draw the reliability diagram beside the numbers, where there is room.
+    """
+    width = max(NARROWEST, min(width, COLUMNS))
+    first = _sentence(conclusion(summary), width, STATE)
+    sure = _sentence(certainty(summary), width)
+    said = [line for text in _further(summary) for line in _sentence(text, width)]
+    last = [] if command is None else _command(command, width)
+    room = LINES - taken - len(first) - len(sure) - _height(last, width)
+    numbers, split = _numbers(summary, width), _split(summary, width)
+    room -= len(numbers) + len(split) + 2  # and two empty lines
+    notes = _cut_to(said, max(room - FEWEST_LINES, 1), width)
+    groups = _groups(summary, room - len(notes), width)
+    block = [*numbers, *([()] if groups else []), *groups]
+    if diagram:
+        block = _beside(block, summary.joint, width)
+    parts = [[*first, *sure], block, [*split, *notes], last]
+    lines: list[Line] = []
+    for part in parts:
+        lines += [(), *part] if part is block else part
+    return lines
+
+
+def plain(lines: Sequence[Line]) -> str:
+    """Write the lines without styles."""
+    return "\n".join("".join(piece.text for piece in line).rstrip() for line in lines)
+
+
+def _sentence(text: str, width: int, first: str = PLAIN) -> list[Line]:
+    """Break text into lines; the words before the first colon may have a style of their own."""
+    # Numbers are not broken: their spaces are thin while lines are.
+    broken = [line.replace(THIN, " ") for line in wrap(typeset(visible(text)), width)]
+    lines: list[Line] = [(Piece(line),) for line in broken]
+    begin, colon, rest = lines[0][0].text.partition(":") if lines else ("", "", "")
+    if first and colon:
+        lines[0] = (Piece(begin + colon, first), Piece(rest))
+    return lines
+
+
+def _command(command: str, width: int) -> list[Line]:
+    """Show what to type; a command is not broken, so that it can be copied."""
+    if len(command) + 6 <= width:
+        return [(Piece("Next: "), Piece(command, STRONG))]
+    return [(Piece("Next:"),), (Piece(command, STRONG),)]
+
+
+def _height(lines: list[Line], width: int) -> int:
+    """Lines of a screen that these take, if long ones run over its edge."""
+    return sum(max(1, -(-sum(len(p.text) for p in line) // width)) for line in lines)
+
+
+def _cut_to(lines: list[Line], room: int, width: int) -> list[Line]:
+    if len(lines) <= room:
+        return lines
+    kept = max(room - 1, 0)
+    return [*lines[:kept], *_sentence("There is more to know: --full prints it.", width)]
+
+
+def _further(summary: Summary) -> Iterator[str]:
+    """Say what was asked for, and what must not be missed."""
+    if summary.classes is not None:
+        tests = (summary.classes.sets.projected_test, summary.classes.sets.canonical)
+        if any(test is not None for test in tests):
+            yield f"{set_sentence(summary.classes)} {row_sentence(summary.classes)}"
+    if summary.ratios is not None:
+        yield summary.ratios.overall.sentence
+    if summary.costs.task is not None and summary.costs.own:
+        yield cost_sentence(summary)
+    if summary.watched is not None:
+        yield f"Over time: {summary.watched.brief}"
+    if summary.segments is not None:
+        found = [segment for segment in summary.segments if segment.confirmed]
+        worst = "; ".join(segment.sentence for segment in found[:2])
+        yield f"{SEGMENTS} {worst or 'none is confirmed'}."
+    for finding in summary.findings:
+        if finding.code in NOTED:
+            yield f"Note: {finding.text}"
+
+
+def _numbers(summary: Summary, width: int) -> list[Line]:
+    """Show five numbers beside what perfect forecasts would show on the same rows."""
+    joint, verdict = summary.joint, summary.verdict
+    error, floor = comparable_texts(verdict.value, verdict.noise_floor)
+    ends = f"{rounded_down(verdict.interval.low)} to {rounded_up(verdict.interval.high)}"
+    binned = summary.measured.values["binned_calibration_error"]
+    binned_texts = comparable_texts(float(binned), summary.measured.floors[binned.name])
+    ratio = summary.classical.ratio.texts
+    chance = float(joint.mass @ (joint.prediction * (1 - joint.prediction)))
+    brier = comparable_texts(summary.classical.brier, chance)
+    auc = comparable_texts(area_under_curve(joint), area_under_curve(joint, joint.prediction))
+    of = count_text(summary.data.rows, "forecast")
+    if summary.classes is not None:
+        of = f"{of}: confidence"
+    table = ShownTable(
+        ("measure", "value", "interval", "noise floor"),
+        (
+            ("smooth error", error, ends, floor),
+            (f"binned error, {binned.settings['bins']} bins", binned_texts[0], "", binned_texts[1]),
+            ("observed/expected", ratio[0], f"{ratio[1]} to {ratio[2]}", "1"),
+            ("Brier score", brier[0], "", brier[1]),
+            ("AUC", auc[0], "", auc[1]),
+        ),
+    )
+    heads = (of, "value", f"{percent_text(verdict.interval.confidence)} interval", "noise floor")
+    lines = list(table.text(heads))
+    if max(map(len, lines)) > width:
+        lines = list(table.only("measure", "value", "noise floor").text((*heads[:2], heads[-1])))
+    head, *rest = lines
+    return [(Piece(head, QUIET),), *((Piece(line),) for line in rest)]
+
+
+def _split(summary: Summary, width: int) -> list[Line]:
+    """Show what the Brier score is made of."""
+    parts = summary.costs.decomposition
+    split = (parts.miscalibration, parts.discrimination, parts.uncertainty)
+    # Digits enough for the smallest part, unless it is next to nothing.
+    least = max(parts.miscalibration, parts.score / 100)
+    _, *texts, score = comparable_texts(least, *split, parts.score)
+    return _sentence(
+        f"Brier score {score} = {texts[0]} miscalibration - {texts[1]} discrimination + "
+        f"{texts[2]} uncertainty.",
+        width,
+    )
+
+
+def _groups(summary: Summary, room: int, width: int) -> list[Line]:
+    """Show the worst classes and groups; none that chance explains."""
+    judged = [summary.groups]
+    if summary.classes is not None:
+        judged = [summary.classes.by_class, summary.groups]
+    known = [groups for groups in judged if groups is not None]
+    lines: list[Line] = []
+    for groups in known:
+        lines += _worst(groups, room // len(known) if width >= NARROW_SCREEN else LINES, width)
+    return lines
+
+
+def _worst(groups: Groups, room: int, width: int) -> list[Line]:
+    failing = groups.failing
+    if not failing:
+        return _sentence(groups.sentence, width)
+    shown = min(len(failing), MOST_GROUPS, max(room - 2, FEWEST_LINES - 2))
+    table = group_table(groups).cut(0, shown).shortened(groups.noun, LABEL)
+    size = "rows" if groups.noun == "group" else "events"
+    head, *rest = table.only(groups.noun, size, FORECAST, OBSERVED, RATIO).text()
+    told = _sentence(groups.count_sentence, width)
+    return [*told, (Piece(head, QUIET),), *((Piece(line),) for line in rest)]
+
+
+def _beside(block: list[Line], joint: Joint, width: int) -> list[Line]:
+    """Set the diagram to the right of lines, if there is room."""
+    reach = max(sum(len(piece.text) for piece in line) for line in block)
+    room = min(width - reach - GUTTER, WIDE)
+    if room < NARROW:
+        return block
+    drawn = _diagram(joint, room, min(max(len(block), LOW), TALL))
+    lines = []
+    for number in range(max(len(block), len(drawn))):
+        left = block[number] if number < len(block) else ()
+        right = drawn[number] if number < len(drawn) else ()
+        used = sum(len(piece.text) for piece in left)
+        lines.append((*left, Piece(" " * (reach + GUTTER - used)), *right) if right else left)
+    return lines
+
+
+def _diagram(joint: Joint, width: int, height: int) -> list[Line]:
+    """Draw observed rates of ten equal parts of the rows over their mean forecasts."""
+    pooled = quantile_bins(joint, DOTS).joint
+    rate = pooled.positives / pooled.weight
+    top = _round_top(float(max(pooled.prediction.max(), rate.max())))
+    mark = f"{top:g}"
+    columns, rows = width - len(mark) - 2, height - 3
+    cells = [[Piece(" ")] * columns for _ in range(rows)]
+
+    def place(x: float, y: float, piece: Piece) -> None:
+        across = round(x / top * (columns - 1))
+        cells[rows - 1 - round(y / top * (rows - 1))][across] = piece
+
+    for step in range(columns):
+        share = top * step / (columns - 1)
+        place(share, share, Piece("·", QUIET))
+    for x, y in zip(pooled.prediction.tolist(), rate.tolist(), strict=True):
+        place(x, y, Piece("●", STATE))
+    margin = [mark, *[""] * (rows - 2), "0"]
+    drawn: list[Line] = [(Piece("observed rate", QUIET),)]
+    drawn += [
+        (Piece(f"{text:>{len(mark)}} │", QUIET), *row)
+        for text, row in zip(margin, cells, strict=True)
+    ]
+    pad = " " * (len(mark) + 1)
+    drawn.append((Piece(f"{pad}└{'─' * columns}", QUIET),))
+    label = f"0{'forecast':^{columns - 1 - len(mark)}}{mark}"
+    drawn.append((Piece(f"{pad} {label}", QUIET),))
+    return drawn
+
+
+def _round_top(most: float) -> float:
+    """Find the end of axes that start at 0: 1, or one digit where all is rarer."""
+    if most > 0.8 or most <= 0:
+        return 1.0
+    unit = 10.0 ** np.floor(np.log10(most))
+    return float(f"{np.ceil(most / unit) * unit:.3g}")
+
+
+def next_repair(summary: Summary) -> bool:
+    """Whether the next step is a repair: a map helps forecasts that need it."""
+    advised = [finding for finding in summary.findings if finding.code == REPAIR]
+    return any(finding.advice.startswith("recalibrate") for finding in advised)

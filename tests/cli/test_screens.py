@@ -1,0 +1,123 @@
+"""What an audit prints on one screen, word for word, for every kind of forecasts.
+
+After a change that is wanted: `SNAPSHOTS=write pytest tests/cli/test_screens.py`, and read the
+difference.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.report.screen import COLUMNS, LINES, plain, render_screen
+from calibrant.words import THIN
+
+SNAPSHOTS = Path(__file__).with_name("snapshots")
+NEXT = "calibrant audit forecasts.csv --html report.html"
+
+
+def drawn(rng, chance):
+    return (rng.random(chance.size) < chance).astype(int)
+
+
+def calibrated(rng):
+    p = rng.random(20_000).round(2)
+    return cal.audit(drawn(rng, p), p, draws=99)
+
+
+def miscalibrated(rng):
+    p = rng.beta(1, 3, 3000).round(2)
+    chance = np.clip(p + 0.2 * (p > 0.4), 0, 1)
+    side = np.array(["north", "south", "far away"])[np.arange(3000) % 3]
+    return cal.audit(drawn(rng, chance), p, by={"site": side}, draws=99)
+
+
+def undecided(rng):
+    p = rng.random(60).round(2)
+    return cal.audit(drawn(rng, p), p, draws=99)
+
+
+def rare(rng):
+    p = 10 ** rng.uniform(-5, -3.3, 200_000)
+    return cal.audit(drawn(rng, np.minimum(2 * p, 1)), p, draws=49)
+
+
+def dollars(rng):
+    p = rng.beta(1, 9, 4000).round(2)
+    amount = rng.lognormal(7, 1, 4000).round(2)
+    return cal.audit(drawn(rng, 0.7 * p), p, sample_weight=amount, draws=99)
+
+
+def clusters(rng):
+    p = np.repeat(rng.random(300).round(2), 4)
+    return cal.audit(np.repeat(drawn(rng, p[::4]), 4), p, clusters=np.arange(1200) // 4, draws=99)
+
+
+def classes(rng):
+    table = rng.dirichlet([2, 1, 1], 1000).round(3)
+    table[:, 2] = 1 - table[:, :2].sum(axis=1)
+    guess = (table.cumsum(1) < rng.random((1000, 1))).sum(1)
+    label = np.where(rng.random(1000) < 0.3, 0, guess)
+    names = ["cat", "dog", "cow"]
+    return cal.audit(np.array(names)[label], table, classes=names, draws=49)
+
+
+def wavy(rng):
+    p = rng.random(20_000).round(3)
+    return cal.audit(drawn(rng, np.clip(p + 0.15 * np.sin(12 * np.pi * p), 0, 1)), p, draws=99)
+
+
+KINDS = [calibrated, miscalibrated, undecided, rare, dollars, clusters, classes, wavy]
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__)
+def audited(request):
+    return request.param.__name__, request.param(np.random.default_rng(5))
+
+
+def test_a_screen_says_what_it_said(audited):
+    name, audit = audited
+    screens = [plain(render_screen(audit.summary, width=w, command=NEXT)) for w in (COLUMNS, 60)]
+    printed = "\n\n".join(screens) + "\n"
+    path = SNAPSHOTS / f"screen_{name}.txt"
+    if os.environ.get("SNAPSHOTS") == "write":
+        path.write_text(printed, encoding="utf-8")
+    assert printed == path.read_text(encoding="utf-8")
+
+
+def test_a_screen_is_a_screen(audited):
+    _, audit = audited
+    for picture in (False, True):
+        lines = plain(render_screen(audit.summary, command=NEXT, diagram=picture)).splitlines()
+        assert len(lines) <= LINES
+        assert max(map(len, lines)) <= COLUMNS
+    narrow = plain(render_screen(audit.summary, width=60, command=NEXT)).splitlines()
+    assert max(map(len, narrow)) <= 60
+
+
+def test_a_pipe_gets_plain_spaces_and_characters(audited):
+    _, audit = audited
+    for text in (str(audit), audit.to_text(), audit.to_markdown(), audit.to_json()):
+        assert THIN not in text
+    assert str(audit).isascii()
+
+
+def test_conclusions_name_what_is_wrong_and_nothing_that_chance_explains(audited):
+    name, audit = audited
+    first = str(audit).split(":")[0]
+    expected = {"calibrated": {"Calibrated"}, "miscalibrated": {"Miscalibrated"},
+                "undecided": {"Too few rows to say"}, "rare": {"Miscalibrated"},
+                "wavy": {"Miscalibrated"}, "dollars": {"Miscalibrated"}}  # fmt: skip
+    assert first in expected.get(name, {first})
+    if audit.verdict.pvalue > 0.05 and audit.by_class is None:
+        assert "are too high" not in str(audit) + audit.to_text()
+        assert "are too low" not in str(audit) + audit.to_text()
+    if name == "classes":
+        assert "But 3 of 3 classes exceed" in str(audit)
+    if name == "rare":
+        assert "1 in " in str(audit)
+        assert " 0.0000 " not in audit.to_text()
