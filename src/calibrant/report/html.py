@@ -11,15 +11,16 @@ import numpy as np
 
 from calibrant.decisions import DecisionTask
 from calibrant.groups import Groups
-from calibrant.inference import CALIBRATED, MISCALIBRATED
+from calibrant.inference import CALIBRATED
 from calibrant.report import sentences, tables
+from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
 from calibrant.report.drawing import SHAPES
 from calibrant.report.findings import ISSUE, REPAIR, TRUSTED, UNTOLD, VERDICT, Finding
 from calibrant.report.json import plain
 from calibrant.report.pictures import pictures, rates_text
 from calibrant.report.summary import Summary
-from calibrant.words import capital, count_text, percent_text, thousands_text
+from calibrant.words import count_text, percent_text, thousands_text
 
 # A page shows so many groups or classes, and counts the others.
 MOST = 500
@@ -60,7 +61,8 @@ def render_html(summary: Summary) -> str:
         say=sentences,
         tables=tables,
         most=MOST,
-        conclusion=_conclusion(summary),
+        conclusion=conclusion(summary),
+        certainty=certainty(summary),
         actions=_actions(summary),
         about=_columns_of,
         rates=rates_text,
@@ -87,17 +89,6 @@ def render_html(summary: Summary) -> str:
         count=count_text,
     )
     return str(page)
-
-
-def _conclusion(summary: Summary) -> str:
-    """Say in a line what is wrong and where, or what to do: the first that a reader sees."""
-    state = capital(summary.verdict.state)
-    if summary.classes is not None:
-        state = f"Confidence {summary.verdict.state}"
-    if summary.verdict.state == MISCALIBRATED:
-        return f"{state}: {summary.where}."
-    advice = next(f.advice for f in summary.findings if f.code in {TRUSTED, UNTOLD})
-    return f"{state}: {advice}."
 
 
 def _actions(summary: Summary) -> list[Finding]:
