@@ -156,7 +156,8 @@ def interval_texts(value: float, low: float, high: float) -> tuple[str, str, str
     """
     decimals, width = 2, high - low
     if 0 < width < np.inf:
-        decimals = int(min(max(1 - np.floor(np.log10(width)), 2), MOST_DECIMALS))
+        least = 2 if high < 10 else 0
+        decimals = int(min(max(1 - np.floor(np.log10(width)), least), MOST_DECIMALS))
     ends = [_number(end, decimals) if end else f"{0:.{decimals}f}" for end in (value, low, high)]
     return ends[0], ends[1], ends[2]
 

@@ -167,7 +167,7 @@ def test_a_broken_group_is_found_and_named():
     worst = groups.groups[0]
     assert worst.label == "carrier 9E, month 12"
     assert worst.state == "miscalibrated"
-    assert "carrier 9E, month 12: forecasts say" in groups.sentence
+    assert "carrier 9E, month 12: mean forecast" in groups.sentence
 
 
 def test_clusters_widen_intervals():

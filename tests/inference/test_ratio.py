@@ -60,8 +60,8 @@ def test_every_page_shows_observed_over_expected_by_group():
     audit = cal.audit(ads(factor=3.0), by=["site"], oe_tolerance=0.1, draws=99)
     worst = {group.name: group for group in audit.groups}["b"].ratio
     value, low, high = worst.texts
-    assert f"{value}  {low} and {high}  miscalibrated" in str(audit)
-    assert max(len(line) for line in str(audit).splitlines() if line.startswith("site")) <= 80
+    assert f"{value}  {low} and {high}  miscalibrated" in audit.to_text()
+    assert max(len(line) for line in audit.to_text().splitlines() if line.startswith("site")) <= 80
     assert f"| {value} | {low} and {high} |" in audit.to_markdown()
     assert f'<td class="n">{low} and {high}</td>' in audit.to_html()
     found = json.loads(audit.to_json())
@@ -69,7 +69,7 @@ def test_every_page_shows_observed_over_expected_by_group():
     jsonschema.validate(found, schema)
     assert found["ratio"]["groups"]["site b"] == "miscalibrated"
     assert {"CAL023", "CAL048"} <= {finding.code for finding in audit.findings}
-    for page in (str(audit), audit.to_markdown(), audit.to_html()):
+    for page in (audit.to_text(), audit.to_markdown(), audit.to_html()):
         assert "is beyond 10 % of 1: site b" in page
 
 

@@ -57,7 +57,9 @@ def test_another_measure_is_judged_alone():
 def test_few_rows_say_how_many_would_do():
     verdict = cal.verdict([0, 1] * 6, [0.5] * 12, rng=0)
     assert verdict.state == "undecided"
-    assert verdict.sentence.startswith("Undecided: 12 rows cannot certify 0.02; ")
+    assert verdict.sentence.startswith(
+        "Undecided: 12 rows are too few to tell whether the error is below 0.02; "
+    )
     assert verdict.sentence.endswith("rows would probably settle it.")
     few, many = verdict.rows_needed
     assert 1000 < few < many < 60_000

@@ -300,7 +300,9 @@ def test_certain_forecasts_that_failed_have_one_score_everywhere(forecast):
     at = choice.table["chosen"].index(True)
     assert choice.table["score"][at] == pytest.approx(choice.after.log_loss)
     assert choice.table["gain"][at] == np.inf
-    assert f"saves an infinite log score, because {failed} forecasts of exactly" in str(choice)
+    assert f"the log loss is no longer infinite, because {failed} forecasts of exactly" in str(
+        choice
+    )
     assert f"Brier score goes from {choice.before.brier:.3g} to {choice.after.brier:.3g}" in str(
         choice
     )
@@ -407,7 +409,7 @@ def test_what_is_left_alone_says_why():
     choice = choose(OUTCOME, expit(0.9 * logit(CHANCE)), maps=["Temperature"], rng=3)
     best = choice.table["map"].index(choice.runner_up)
     assert choice.leave_alone
-    assert f"the best alone, {choice.runner_up}, saves" in choice.sentence
+    assert f"the best alone, {choice.runner_up}, the log loss falls" in choice.sentence
     assert f"{choice.table['gain_high'][best]:.2g} with 95 % confidence" in choice.sentence
     none = choose([0, 1] * 200, [0.5] * 400, maps=["PriorShift"], rng=0)
     assert none.sentence == "Leave it alone: out of sample no map improves the log score."

@@ -132,7 +132,10 @@ def _cut_to(lines: list[Line], room: int, width: int) -> list[Line]:
 
 
 def _further(summary: Summary) -> Iterator[str]:
-    """Say what was asked for, and what must not be missed."""
+    """Say what must not be missed, and what was asked for; of too much the end is cut."""
+    for finding in summary.findings:
+        if finding.code in NOTED:
+            yield f"Note: {finding.text}"
     if summary.classes is not None:
         tests = (summary.classes.sets.projected_test, summary.classes.sets.canonical)
         if any(test is not None for test in tests):
@@ -147,9 +150,6 @@ def _further(summary: Summary) -> Iterator[str]:
         found = [segment for segment in summary.segments if segment.confirmed]
         worst = "; ".join(segment.sentence for segment in found[:2])
         yield f"{SEGMENTS} {worst or 'none is confirmed'}."
-    for finding in summary.findings:
-        if finding.code in NOTED:
-            yield f"Note: {finding.text}"
 
 
 def _numbers(summary: Summary, width: int) -> list[Line]:

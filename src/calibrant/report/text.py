@@ -22,11 +22,19 @@ from calibrant.report.sentences import (
     where_sentence,
 )
 from calibrant.report.summary import HEADLINE, Summary
-from calibrant.report.tables import PERFECT, brief_group_table, measure_table, ratio_table
+from calibrant.report.tables import (
+    FORECAST,
+    OBSERVED,
+    PERFECT,
+    brief_group_table,
+    measure_table,
+    ratio_table,
+)
 from calibrant.words import chance_text, comparable_texts, count_text, percent_text
 
 # A terminal shows so many groups or classes; the others are counted.
 MOST_GROUPS = 10
+BRIEFLY = {FORECAST: "forecast", OBSERVED: "observed"}
 # Findings that the first lines say already.
 SAID = {UNTOLD, "CAL010", "CAL011", "CAL023", "CAL048", "CAL046", "CAL047"}
 
@@ -131,7 +139,9 @@ def _ratio_table(summary: Summary) -> Iterator[str]:
 
 
 def _first_rows(groups: Groups) -> Iterator[str]:
-    yield from brief_group_table(groups).cut(0, MOST_GROUPS).text()
+    table = brief_group_table(groups).cut(0, MOST_GROUPS)
+    # One word each, so that a line fits 80 columns.
+    yield from table.text(tuple(BRIEFLY.get(head, head) for head in table.heads))
     more = len(groups) - MOST_GROUPS
     if more > 0:
         yield f"and {count_text(more, groups.noun)} with less evidence"
