@@ -9,8 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 # Folders of tests that are no room: what holds everywhere, what was published, what takes minutes,
-# the repository itself, and slow clear definitions for others to import.
-NO_ROOM = {"laws", "survey", "reference", "slow", "house", "oracles"}
+# the repository itself, slow clear definitions for others to import, and what is simulated.
+NO_ROOM = {"laws", "survey", "reference", "slow", "house", "oracles", "promises"}
 # Maps of classes are called like the maps of two outcomes that they extend.
 FOR_BOTH = {"Identity", "Temperature"}
 

@@ -1,6 +1,6 @@
 """A choice by simulation: the gain of a single map is where it is said, also of many rows.
 
-What a choice among maps promises is tried in tests/promises.py.
+What a choice among maps promises is tried in tests/promises/.
 """
 
 from __future__ import annotations

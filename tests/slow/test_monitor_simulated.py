@@ -1,7 +1,8 @@
 """False alarms, run lengths and delays of the monitor, by simulation.
 
 Bounds that are theorems fail when a share exceeds its level by more than four standard errors.
-Shares and delays that were measured are written beside the tests; they are no promise.
+Shares and delays that were measured are written beside the tests; they are no promise. Streams that
+are uniform, tied, rare or at the edge of the default tolerance are tried in tests/promises/.
 """
 
 from __future__ import annotations
@@ -21,10 +22,6 @@ ALPHA = 0.05
 
 def uniform(rng):
     return rng.random((STREAMS, ROWS))
-
-
-def ties(rng):
-    return rng.integers(1, 10, (STREAMS, ROWS)) / 10
 
 
 def rare(rng):
@@ -66,9 +63,8 @@ def assert_within_level(share, streams=STREAMS):
     assert share <= ALPHA + 4 * np.sqrt(ALPHA * (1 - ALPHA) / streams)
 
 
-@pytest.mark.parametrize("case", [uniform, ties, rare, certain, coins], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("case", [certain, coins], ids=lambda c: c.__name__)
 def test_calibrated_streams_rarely_alarm(case):
-    """Measured in 1000 streams: 0.2 % of rare events, 0.6 % of coins, 1.5 % of uniform ones."""
     rng = np.random.default_rng(1)
     predictions = case(rng)
     assert_within_level(share_of_alarms(predictions, outcomes(rng, predictions), 0.0))
@@ -80,13 +76,12 @@ def test_an_adversary_who_picks_the_forecasts_gains_nothing():
     assert_within_level(share_of_alarms(*adversary(rng), 0.0))
 
 
-@pytest.mark.parametrize("tolerance", [None, 0.02, 0.2])
+@pytest.mark.parametrize("tolerance", [0.02, 0.2])
 def test_streams_at_the_edge_of_tolerance_rarely_alarm(tolerance):
     """Every chance is as far from its forecast as is allowed, to the same side: 0.3 to 0.4 %."""
     rng = np.random.default_rng(3)
     p = rng.uniform(0.2, 0.6, (FEWER, ROWS))
-    allowed = np.minimum(0.02, p / 10) if tolerance is None else tolerance
-    assert_within_level(share_of_alarms(p, outcomes(rng, p + allowed), tolerance), FEWER)
+    assert_within_level(share_of_alarms(p, outcomes(rng, p + tolerance), tolerance), FEWER)
 
 
 def test_an_average_error_at_the_edge_of_tolerance_rarely_alarms():

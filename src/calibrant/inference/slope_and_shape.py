@@ -51,7 +51,8 @@ def slope_scores(joint: Joint, charges: Floats) -> Floats:
 def shape_gains(joint: Joint, charges: Floats) -> Floats:
     """Mean log-likelihood that isotonic regression gains over the forecasts, for each row.
 
-    A certain forecast that failed makes it infinite.
+    A certain forecast that failed makes it infinite. Where rows of a level differ in weight their
+    draws may weigh more than the level; pools beyond 0 and 1 then count as 0 and 1.
 
     References
     ----------
@@ -70,7 +71,7 @@ def shape_gains(joint: Joint, charges: Floats) -> Floats:
     failed = (np.abs(charges[:, certain]) > NO_VARIATION * mass[certain]).any(axis=1)
     gains = np.empty(len(charges))
     for index, (pooled, fitted) in enumerate(_monotone_fits(joint, charges)):
-        share = np.clip(fitted, 0.0, 1.0)  # a rounding error beyond
+        share = np.clip(fitted, 0.0, 1.0)
         gains[index] = pooled @ (xlogy(share, share) + xlogy(1 - share, 1 - share))
     return np.where(failed, np.inf, gains - own)
 

@@ -160,7 +160,7 @@ def gain_after_choice(units: Units, saved: Floats, alone: Gain, confidence: floa
     its upper end reaches from the larger of both gains. Both ends reach up to the root of two
     farther than the standard error, as far as the choice was close: the sample that made a map look
     good has also taught it (Bates, Hastie, Tibshirani 2023, Cross-validation: what does it
-    estimate, JASA 119). Simulated in tests/promises.py.
+    estimate, JASA 119). Simulated in tests/promises/.
     """
     found = gain_of(units, saved, confidence)
     error = max(found.standard_error, alone.standard_error)

@@ -1,0 +1,38 @@
+"""Every promise about chance, simulated: how often it is broken, beside how often it may be.
+
+`python -m promises`, in the folder tests/, prints the table of docs/promises.md, and `python -m
+promises verdicts groups` that of two subjects. `make slow` fails where a promise is broken more
+often than promised by more than four standard errors.
+"""
+
+from __future__ import annotations
+
+from promises import (
+    choices,
+    comparisons,
+    costs,
+    curves,
+    events,
+    groups,
+    monitors,
+    regressions,
+    rows,
+    verdicts,
+)
+from promises.core import Observed, Promise, table
+
+__all__ = ["PROMISES", "SUBJECTS", "Observed", "Promise", "table"]
+
+SUBJECTS = {
+    "verdicts": list(verdicts.promises()),
+    "rows": list(rows.promises()),
+    "groups": list(groups.promises()),
+    "events": list(events.promises()),
+    "regressions": list(regressions.promises()),
+    "comparisons": list(comparisons.promises()),
+    "choices": list(choices.promises()),
+    "monitors": list(monitors.promises()),
+    "costs": list(costs.promises()),
+    "curves": list(curves.promises()),
+}
+PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

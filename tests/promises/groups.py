@@ -1,0 +1,114 @@
+"""Clusters, groups, segments: nobody is accused by chance."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+import calibrant as cal
+from calibrant.groups import audit_groups, find_segments, judge_groups
+from calibrant.inference.clusters import clustered_noise_floors
+from calibrant.inference.evidence import Evidence
+from calibrant.inference.ratio import find_ratio
+from calibrant.inference.settings import Settings
+from calibrant.inference.statistic import Statistic
+from promises.core import Promise
+from promises.samples import SMOOTH, sample, together
+
+
+def lone_clusters_are_accused(rng):
+    ward = np.repeat(np.arange(20), 100)
+    p = rng.random(2000)
+    y = together(rng, ward, 0.3) < p
+    found = audit_groups(y, p, {"ward": ward.astype(str)}, clusters=ward, draws=99, rng=rng)
+    return any(group.low > 0 for group in found)
+
+
+def few_clusters_miss(count, shift, rng):
+    cluster = np.repeat(np.arange(count), 20)
+    p = rng.choice(np.arange(1, 10) / 10, cluster.size)
+    y = together(rng, cluster, 0.3) < p + shift
+    found = cal.confidence_interval(y, p, clusters=cluster, draws=199, rng=rng)
+    return not found.low <= shift <= found.high
+
+
+def sums_of_groups(rng, groups, events):
+    levels, rows = np.array([0.005, 0.01, 0.015]), round(events / 0.03)
+    ones = rng.binomial(rows, levels, (groups, 3))
+    return {
+        ("group", str(i)): Evidence.of_joint(cal.Joint.from_counts(levels, [rows] * 3, ones[i]))
+        for i in range(groups)
+    }
+
+
+def some_group_misses(groups, events, rng):
+    found = judge_groups(
+        sums_of_groups(rng, groups, events),
+        Statistic.of(SMOOTH),
+        Settings.read(draws=499, rng=rng),
+    )
+    return any(group.low > 0 for group in found)
+
+
+def some_ratio_misses(groups, events, rng):
+    single = 1 - 0.05 / groups
+    found = (find_ratio(e, single) for e in sums_of_groups(rng, groups, events).values())
+    return any(not ratio.low <= 1 <= ratio.high for ratio in found)
+
+
+def clustered_segment_is_confirmed(rng):
+    drawn = sample(rng, rng.random(1500), "clusters", rho=0.5)
+    by = {
+        "site": rng.integers(0, 4, 150)[drawn.cluster].astype(str),
+        "age": rng.random(150)[drawn.cluster],
+    }
+    found = find_segments(drawn.y, drawn.p, by, clusters=drawn.cluster, rng=rng)
+    return any(segment.confirmed for segment in found)
+
+
+def clustered_value_exceeds_its_floor(measure, rng):
+    evidence = sample(rng, rng.uniform(0.1, 0.9, 1200), "clusters", size=20, rho=0.5).evidence
+    floor = clustered_noise_floors(evidence, [measure], 39, rng)[measure]
+    return Statistic.of(measure).value(evidence.given) > floor
+
+
+def promises():
+    yield Promise(
+        "no group of one cluster is accused", "20 groups, rho 0.3", lone_clusters_are_accused, 150
+    )
+    for count in (3, 10, 30):
+        for shift in (0.0, 0.1):
+            yield Promise(
+                "interval of the smooth error",
+                f"{count} clusters, rho 0.3, error {shift:g}",
+                partial(few_clusters_miss, count, shift),
+            )
+    for groups, events, runs in ((250, 10, 200), (250, 40, 200), (1000, 10, 60)):
+        yield Promise(
+            "smooth errors of all groups at once",
+            f"{groups} groups, {events} events each",
+            partial(some_group_misses, groups, events),
+            runs,
+        )
+    for events in (2, 10):
+        yield Promise(
+            "observed over expected of all groups at once",
+            f"250 groups, {events} events each",
+            partial(some_ratio_misses, 250, events),
+            200,
+        )
+    yield Promise(
+        "no segment of a sound forecaster is confirmed",
+        "1500 rows in clusters of 10, rho 0.5",
+        clustered_segment_is_confirmed,
+        200,
+    )
+    for measure in ("binned", "cutoff", "kernel_smoothed"):
+        yield Promise(
+            "a measure of clustered rows is below its noise floor",
+            f"{measure.replace('_', '-')} error, 60 clusters of 20, rho 0.5",
+            partial(clustered_value_exceeds_its_floor, f"{measure}_calibration_error"),
+            100 if measure == "kernel_smoothed" else 300,
+            0.5,
+        )

@@ -1,0 +1,54 @@
+"""Slope and calibration in the large."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from scipy.special import expit, logit
+
+from calibrant.inference import classical_numbers
+from promises.core import Promise
+from promises.samples import sample, together
+
+# What sound forecasts have.
+SOUND = {"slope": 1.0, "in_the_large": 0.0}
+
+
+def number_misses(number, drawn, truth):
+    found = getattr(classical_numbers(**drawn, draws=19, rng=0), number)
+    return bool(found.low > truth or found.high < truth)  # no number is no miss
+
+
+def regression_misses(number, events, beside, rng):
+    odds = logit(events / 1000) - 0.4 + rng.normal(0, 1, 1000)
+    return number_misses(number, sample(rng, expit(odds), beside).rows, SOUND[number])
+
+
+def flat_slope_is_missed(rng):
+    odds = rng.normal(-0.4, 1, 1000)
+    return number_misses("slope", sample(rng, expit(odds), fault="slope 0.7").rows, 0.7)
+
+
+def unequal_clusters_miss(number, rng):
+    cluster = np.repeat(np.arange(30), np.maximum(1, 400 / np.arange(1, 31) ** 1.5).astype(int))
+    p = expit(rng.normal(0, 1, cluster.size))
+    rows = {"y_true": together(rng, cluster, 0.3) < p, "y_proba": p, "clusters": cluster}
+    return number_misses(number, rows, SOUND[number])
+
+
+def promises():
+    for number in SOUND:
+        promise = f"interval of {number.replace('_', ' ')}"
+        for events in (2, 5, 10, 20):
+            for beside in ("plain", "weights"):
+                yield Promise(
+                    promise,
+                    f"{events} events, {beside}",
+                    partial(regression_misses, number, events, beside),
+                    300,
+                )
+        yield Promise(
+            promise, "30 very unequal clusters", partial(unequal_clusters_miss, number), 300
+        )
+    yield Promise("interval of slope", "common, true slope 0.7", flat_slope_is_missed, 300)
