@@ -76,6 +76,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 @pytest.mark.usefixtures("folder")
 def test_a_command_prints_what_it_printed(name, arguments):
     done = run(*arguments)
+    assert done.returncode < 70, done.stderr
     printed = f"{done.stdout}{done.stderr}exit code {done.returncode}\n"
     path = SNAPSHOTS / f"{name}.txt"
     if os.environ.get("SNAPSHOTS") == "write":

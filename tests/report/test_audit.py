@@ -72,7 +72,7 @@ def test_notes_say_what_to_know():
 
 def test_rare_events_show_observed_over_expected():
     text = cal.audit([1] * 4 + [0] * 396, [0.02] * 400).to_text()
-    assert "Observed over expected events 0.5 (between 0.1 and 1.3 with 95 % confidence)" in text
+    assert "Observed over expected events 0.50 (between 0.14 and 1.27 with 95 % confidence)" in text
     assert "4 observed, 8 expected" in text
 
 

@@ -87,9 +87,10 @@ def next_command(context: typer.Context, result: Audit) -> str:
 
 def _like(context: typer.Context, name: str, left_out: set[str], more: list[str]) -> str:
     """Write another command on the same files, with the options that it shares with this one."""
-    parent = context.parent
-    assert parent is not None  # noqa: S101  # every command has the program above it
-    other = parent.command.get_command(parent, name)  # type: ignore[attr-defined]
+    from calibrant.cli.main import app_for
+
+    program = typer.main.get_command(app_for([name]))
+    other = program.get_command(context, name)  # type: ignore[attr-defined]
     known = {option for parameter in other.params for option in parameter.opts}
     words = ["calibrant", name, *context.params["files"]]
     for parameter in context.command.params:
