@@ -61,7 +61,9 @@ def start_forked(
     """Start `calibrant` in a fork; what it prints goes to files in a folder."""
     _start_server()
     context = multiprocessing.get_context("forkserver")
-    given = (arguments, dict(os.environ), folder, fault)
+    # Commands are not as narrow as a worker believes its own terminal to be.
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    given = (arguments, environment, folder, fault)
     process = context.Process(target=_command, args=given)
     process.start()
     return process

@@ -55,7 +55,7 @@ def on_a_terminal(patience: float, *arguments: str) -> str:
     ("arguments", "stages"),
     [
         (["audit", "--by", "side", "--time", "day"],
-         ["reading", "verdict", "every measure", "groups", "windows of time", "what to do", "costs",
+         ["reading", "verdict", "every measure", "what to do", "costs", "groups", "windows of time",
           "distance to calibration"]),
         (["check", "--by", "side", "--tolerance", "0.5"], ["reading", "measures", "groups"]),
         (["watch", "--time", "day"], ["reading", "watching"]),

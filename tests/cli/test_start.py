@@ -44,7 +44,7 @@ def test_text_needs_no_library_for_pictures_and_pages(tmp_path):
         [sys.executable, "-c", AUDIT, file], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "smooth calibration error" in done.stdout
+    assert "smooth error" in done.stdout
 
 
 def test_only_the_command_that_is_asked_for_is_made():

@@ -306,7 +306,7 @@ def test_more_than_two_labels_need_the_negatives_named(tmp_path):
     all_named = cal.Joint.from_files(path, pos_label="won", neg_label=["lost", "drawn", "void"])
     assert all_named.base_rate == 0.25
     done = run("audit", str(path), "--pos-label", "won", "--neg-label", "lost", "--neg-label",
-               "drawn", "--na-label", "void", "--na", "drop")  # fmt: skip
+               "drawn", "--na-label", "void", "--na", "drop", "--full")  # fmt: skip
     assert "'void' counted as missing (5 rows)" in done.stdout
     with pytest.raises(InvalidOptionError, match="must mean one of"):
         cal.Joint.from_files(path, pos_label="won", neg_label=["won", "lost"])

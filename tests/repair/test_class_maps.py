@@ -160,7 +160,7 @@ def test_choice_of_a_single_class_shift():
     choice = choose(label, shifted, rng=0, score="brier")
     assert choice.map.name == "VectorScaling"
     assert choice.map.shift_.argmin() == 0
-    assert "brier" in str(choice)
+    assert "Brier" in str(choice)
 
 
 def test_clusters_stay_together():

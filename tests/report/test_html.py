@@ -279,7 +279,9 @@ def test_the_proposed_map_is_shown_on_rows_it_had_not_seen(tab, audit):
 @pytest.mark.needs("chromium")
 def test_sentences_are_copied_and_pictures_saved(tab, audit):
     tab.locator("#copy").click()
-    tab.wait_for_function("document.getElementById('copy').textContent === 'Copied'")
+    from playwright.sync_api import expect
+
+    expect(tab.locator("#copy")).to_have_text("Copied")
     copied = tab.evaluate("navigator.clipboard.readText()")
     assert conclusion(audit.summary) in copied
     assert "Copy" not in copied

@@ -145,6 +145,8 @@ def _gamma(observed: float, variance: float, size: float, level: float) -> tuple
     from scipy.special import gammaincinv
 
     low = 0.0
+    if variance <= 0:  # certain forecasts that came true: as few events as they are
+        variance = observed * size
     if observed > 0:
         low = float(gammaincinv(observed**2 / variance, level)) * variance / observed
     more, spread = observed + size, variance + size**2
