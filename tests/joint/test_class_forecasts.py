@@ -217,3 +217,10 @@ def test_tables_of_what_is_no_number_are_refused(odd):
     table = np.array([[odd, odd]] * 3)
     with pytest.raises(InvalidForecastsError, match="must be numbers"):
         top_label([0, 1, 0], table)
+
+
+@pytest.mark.parametrize("members", [np.array([["a", "b"], ["a", "b"]]), [np.array(["a", "b"])]])
+def test_tables_are_no_names_of_classes(members):
+    forecasts = ClassForecasts.read(["a", "b"], [[0.6, 0.3, 0.1]] * 2, classes=["a", "b", "c"])
+    with pytest.raises(InvalidOptionError, match="class"):
+        forecasts.subset(members)

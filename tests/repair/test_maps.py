@@ -216,3 +216,8 @@ def test_transform_refuses_what_is_no_probability(bad):
 
 def test_the_room_is_part_of_the_package():
     assert cal.repair.Isotonic is Isotonic
+
+
+def test_a_rate_of_thousands_of_digits_is_refused():
+    with pytest.raises(InvalidOptionError, match="sampling_rate must be in"):
+        PriorShift(sampling_rate=10**5000).fit([0.5, 0.4], [0, 1])

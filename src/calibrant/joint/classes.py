@@ -166,7 +166,8 @@ class ClassForecasts:
 
         Sums of two and more are rounded to multiples of 2^-40, so that equal ones are one level.
         """
-        if isinstance(names, str) or not isinstance(names, Collection):
+        flat = getattr(names, "ndim", 1) == 1
+        if isinstance(names, str) or not isinstance(names, Collection) or not flat:
             raise InvalidOptionError("classes of a subset must be a list", shown(names))
         return Joint.from_rows(self.subset_rows([self.position(name) for name in names]))
 
@@ -176,14 +177,15 @@ class ClassForecasts:
 
     def position(self, name: object) -> int:
         """Find the column of a class by its name, or by its number where no name is one."""
-        if name in self.classes:
+        single = not getattr(name, "ndim", 0)
+        if single and name in self.classes:
             return self.classes.index(name)
         numbers = any(isinstance(one, int | float) for one in self.classes)
         if isinstance(name, int | np.integer) and not numbers and 0 <= name < len(self.classes):
             return int(name)
         raise InvalidOptionError(
             "a class must be one of those forecast",
-            repr(name),
+            shown(name),
             f"for instance {', '.join(map(repr, self.classes[:3]))}",
         )
 

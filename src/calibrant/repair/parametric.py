@@ -7,7 +7,7 @@ import numpy as np
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts
-from calibrant.options import check_share, real, refuse_unknown
+from calibrant.options import check_share, real, refuse_unknown, shown
 from calibrant.regression import (
     MOST_SLOPE,
     Model,
@@ -118,7 +118,7 @@ class PriorShift(RecalibrationMap):
         if self.sampling_rate is not None:
             if not 0 < real("sampling_rate", self.sampling_rate) <= 1:
                 raise InvalidOptionError(
-                    "sampling_rate must be in (0, 1]", repr(self.sampling_rate)
+                    "sampling_rate must be in (0, 1]", shown(self.sampling_rate)
                 )
             log_ratio = float(np.log(self.sampling_rate))
         elif self.base_rate is not None:
