@@ -18,6 +18,7 @@ from calibrant.pooling import quantile_bins
 # All runs of so many pools are looked at for a confidence band.
 MOST_POOLS = 100
 POINTWISE_POOLS = 10
+DECIMALS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +271,8 @@ def _limits_of_whole_curves(curves: Floats, confidence: float) -> tuple[Floats, 
     """
     if len(curves) < 2:
         raise InvalidOptionError("a band needs at least 2 draws", f"{len(curves)}")
-    shaping, reaching = np.array_split(curves, 2)
+    # A curve that moved by a rounding error has not moved.
+    shaping, reaching = np.array_split(curves.round(DECIMALS), 2)
     middle = np.median(shaping, axis=0)
 
     def beyond(part: Floats) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
+from calibrant.options import ROUNDING
 from calibrant.words import interval_texts, percent_text, thousands_text
 
 # A binomial number whose variance is so close to its mean is a Poisson number.
@@ -145,7 +146,7 @@ def _gamma(observed: float, variance: float, size: float, level: float) -> tuple
     from scipy.special import gammaincinv
 
     low = 0.0
-    if variance <= 0:  # certain forecasts that came true: as few events as they are
+    if variance <= ROUNDING * size**2:  # certain forecasts that came true
         variance = observed * size
     if observed > 0:
         low = float(gammaincinv(observed**2 / variance, level)) * variance / observed
