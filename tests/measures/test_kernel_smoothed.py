@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 import calibrant as cal
 from calibrant.errors import InvalidOptionError
-from calibrant.measures import kernel_smoothed
+from calibrant.measures import cosines, kernel_smoothed
 from oracles.strategies import MAKERS, joint_of, joints, laws, rows, universal, weighted_rows
 from reference.golden import golden_joint
 
@@ -168,7 +168,7 @@ def test_short_sums_over_many_nodes_are_those_of_every_node(seed):
     fast = kernel_smoothed._of_joint(joint)
     slow = replace(fast, first_cosines=None)
     for width in (0.007, 0.03, 0.2, 0.9):
-        height = np.abs(kernel_smoothed._smoothed(slow.cosines, width, kernel_smoothed.NODES))
+        height = np.abs(cosines.smoothed(slow.cosines, width, kernel_smoothed.NODES))
         every_node = np.trapezoid(height) / kernel_smoothed.NODES
         assert fast.error(width, kernel_smoothed.NODES) == pytest.approx(every_node, abs=1e-14)
     assert fast.fixed_point() == pytest.approx(slow.fixed_point(), abs=1e-13)

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from calibrant.data.compressed import READABLE
 from calibrant.data.databases import attach
 from calibrant.data.labels import Labels, Told
+from calibrant.data.opening import open_table
 from calibrant.data.paths import Paths, settled
-from calibrant.data.tables import Part, Table, open_table, quoted
+from calibrant.data.tables import Part, Table, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, ReadingError
 from calibrant.words import count_text
 

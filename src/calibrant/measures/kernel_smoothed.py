@@ -9,13 +9,25 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.sums import AnyRows, levels, node_charges
 from calibrant.measurement import Measurement, read_source, rounding_settings
+from calibrant.measures.cosines import (
+    FIRST_COSINES,
+    MANY_NODES,
+    Waves,
+    cosines_of,
+    damped,
+    evaluated,
+    mean_height,
+    shared_out,
+    smoothed,
+    terms_shown,
+    waves_at,
+)
 from calibrant.options import real
 from calibrant.regions import region_sentence
 from calibrant.witness import LinearWitness
@@ -29,20 +41,13 @@ DESCRIBING_CELLS = 2**12
 # A Gaussian of this many steps of the nodes damps all frequencies they cannot carry.
 MOST_NARROW = 4.0
 NARROWEST = MOST_NARROW / NODES
+# Of so few charges the first cosines are summed one by one; narrow widths need the others too.
+FEW_CHARGES = 2**9
+NARROWEST_OF_FEW = math.sqrt(80) / (math.pi * (FIRST_COSINES - 2))
 # The smoothed curve is drawn on the nodes of the search.
 NARROWEST_CURVE = MOST_NARROW / SEARCH_NODES
 # Below this width the crude size of residuals that rows give is replaced by that of the levels.
 TINY = 1e-4
-# Of so few charges the first cosines are summed one by one, which takes less than a transform
-# of all nodes; narrow widths need the others too. Both numbers are products of powers of two.
-FEW_CHARGES, FIRST_COSINES, COSINE_BLOCK = 2**9, 2**9, 2**6
-NARROWEST_OF_FEW = math.sqrt(80) / (math.pi * (FIRST_COSINES - 2))
-# A series is drawn with at least so many nodes to a cosine before its sum over more is closed.
-OVERSAMPLING = 16
-# With fewer nodes to a cosine than this, all nodes are evaluated.
-MANY_NODES = 16 * OVERSAMPLING
-# Heights below this share of the largest do not show in their sum.
-INVISIBLE = 1e-16
 # Where there is less density, no bias is drawn.
 VISIBLE = 1e-9
 # Integral of the absolute second derivative of a Gaussian of width one, 4 phi(1).
@@ -115,7 +120,7 @@ def kernel_smoothed_calibration_error(
 
 def kernel_smoothed_batch(joint: Joint, charges: Floats) -> Floats:
     """Smoothed errors of many signed charges (one row each) on the levels of a Joint."""
-    waves = _waves_at(joint.prediction) if len(joint) <= FEW_CHARGES else None
+    waves = waves_at(joint.prediction, NODES) if len(joint) <= FEW_CHARGES else None
     return np.array([_of_charges(joint, mass, waves).fixed_point()[0] for mass in charges])
 
 
@@ -158,9 +163,9 @@ def smoothed_curve(
         )
     joint = smoothing.described()
     place = joint.prediction * SEARCH_NODES
-    mass = _shared_out(joint.mass, place, SEARCH_NODES)
-    density = _smoothed(_cosines(mass), width, SEARCH_NODES)
-    residual = _smoothed(smoothing.cosines, width, SEARCH_NODES)
+    mass = shared_out(joint.mass, place, SEARCH_NODES)
+    density = smoothed(cosines_of(mass), width, SEARCH_NODES)
+    residual = smoothed(smoothing.cosines, width, SEARCH_NODES)
     prediction = np.arange(SEARCH_NODES + 1) / SEARCH_NODES
     visible = density > VISIBLE
     bias = np.divide(residual, density, out=np.full_like(density, np.nan), where=visible)
@@ -193,8 +198,8 @@ def smoothed_bias(joint: Joint, charges: Floats, bandwidth: float) -> Floats:
     nodes = np.stack([below, below + 1], axis=1).ravel()
     start = 2 * np.arange(len(joint) + 1)
     shared = csr_array((entries, nodes, start), shape=(len(joint), SEARCH_NODES + 1))
-    density = _smoothed(_cosines(joint.mass @ shared), bandwidth, SEARCH_NODES)
-    residual = _smoothed(_cosines((shared.T @ charges.T).T), bandwidth, SEARCH_NODES)
+    density = smoothed(cosines_of(joint.mass @ shared), bandwidth, SEARCH_NODES)
+    residual = smoothed(cosines_of((shared.T @ charges.T).T), bandwidth, SEARCH_NODES)
     bias = np.divide(residual, density, out=np.zeros_like(residual), where=density > VISIBLE)
     return np.asarray((shared @ bias.T).T)
 
@@ -216,7 +221,7 @@ class Smoothing:
     @cached_property
     def cosines(self) -> Floats:
         """Cosine transform of the residuals."""
-        return _cosines(self.charge())
+        return cosines_of(self.charge())
 
     def described(self) -> Joint:
         """Return the forecasts, exact or in cells, for words and densities."""
@@ -227,11 +232,11 @@ class Smoothing:
     def error(self, width: float, nodes: int) -> float:
         """Integrate the absolute smoothed residuals by the trapezoidal rule."""
         known = self.first_cosines
-        enough = known is not None and _shown(width) <= known.size
-        series = _damped(known if enough and known is not None else self.cosines, width, nodes)
+        enough = known is not None and terms_shown(width) <= known.size
+        series = damped(known if enough and known is not None else self.cosines, width, nodes)
         if MANY_NODES * series.size <= nodes:
-            return _mean_height(series, nodes)
-        height = np.abs(_evaluated(series, nodes))
+            return mean_height(series, nodes)
+        height = np.abs(evaluated(series, nodes))
         return float(height.sum() - (height[0] + height[-1]) / 2) / nodes
 
     def fixed_point(self) -> tuple[float, float, float]:
@@ -256,10 +261,10 @@ class Smoothing:
     def witness(self, width: float) -> LinearWitness:
         """Smooth the sign of the smoothed residuals."""
         width = max(width, NARROWEST)
-        sign = np.sign(_smoothed(self.cosines, width, NODES))
+        sign = np.sign(smoothed(self.cosines, width, NODES))
         ends_halved = sign.copy()
         ends_halved[[0, -1]] /= 2
-        value = _smoothed(_cosines(ends_halved / NODES), width, NODES)
+        value = smoothed(cosines_of(ends_halved / NODES), width, NODES)
         nodes = np.arange(NODES + 1) / NODES
         joint = self.described()
         at_levels = np.interp(joint.prediction, nodes, value)
@@ -303,12 +308,12 @@ def _read(y_true: object, y_proba: object, sample_weight: object, pos_label: obj
 
 
 def _of_joint(joint: Joint) -> Smoothing:
-    waves = _waves_at(joint.prediction) if len(joint) <= FEW_CHARGES else None
+    waves = waves_at(joint.prediction, NODES) if len(joint) <= FEW_CHARGES else None
     return _of_charges(joint, joint.mass * joint.residual, waves)
 
 
 def _of_charges(joint: Joint, mass: Floats, waves: Waves | None = None) -> Smoothing:
-    charge = partial(_shared_out, mass, joint.prediction * NODES, NODES)
+    charge = partial(shared_out, mass, joint.prediction * NODES, NODES)
     first = None if waves is None else waves.cosines(mass)
     total, size = float(mass.sum()), float(np.abs(mass).sum())
     return Smoothing(charge, first, total, size, joint, rounding_settings(joint))
@@ -324,135 +329,14 @@ def _of_rows(given: AnyRows) -> Smoothing:
     if nodes is None:
         residual = (rows.outcome - rows.prediction) / total
         mass = residual if rows.weight is None else residual * rows.weight
-        first, bias = _waves_at(rows.prediction).cosines(mass), float(mass.sum())
-        charge = partial(_shared_out, mass, rows.prediction * NODES, NODES)
+        first, bias = waves_at(rows.prediction, NODES).cosines(mass), float(mass.sum())
+        charge = partial(shared_out, mass, rows.prediction * NODES, NODES)
     else:
         charge, bias = partial(np.divide, nodes, total), float(nodes.sum()) / total
     mean = float(np.average(rows.prediction, weights=rows.weight))
     size = min(1.0, 2 * mean + bias, 2 - 2 * mean - bias)  # |y - p| <= y + p, (1 - y) + (1 - p)
     settings = {"clipped": rows.clipped} if rows.clipped else {}
     return Smoothing(charge, first, bias, size, rows, settings)
-
-
-def _shared_out(mass: Floats, place: Floats, nodes: int) -> Floats:
-    """Give each mass to the two nodes around its place, the nearer the more."""
-    below = np.minimum(place.astype(np.intp), nodes - 1)
-    share = place - below
-    charge = np.bincount(below, mass * (1 - share), nodes + 1)
-    return np.asarray(charge + np.bincount(below + 1, mass * share, nodes + 1))
-
-
-def _cosines(charge: Floats) -> Floats:
-    """Sum the charges of the nodes j / n times cos(k pi j / n), for k = 0 .. n."""
-    from scipy.fft import dct
-
-    halved = charge / 2
-    halved[..., [0, -1]] *= 2
-    return np.asarray(dct(halved, type=1, overwrite_x=True))
-
-
-def _smoothed(cosines: Floats, width: float, nodes: int) -> Floats:
-    """Smooth with a Gaussian reflected at 0 and 1 and evaluate at the nodes j / nodes."""
-    return _evaluated(_damped(cosines, width, nodes), nodes)
-
-
-def _shown(width: float) -> int:
-    """Count the cosines that show: beyond exp(-40) the damped coefficients do not."""
-    return int(math.sqrt(80) / (math.pi * width)) + 2
-
-
-def _damped(cosines: Floats, width: float, nodes: int) -> Floats:
-    """Smooth with a Gaussian reflected at 0 and 1: the coefficients that show."""
-    last = min(nodes, cosines.shape[-1], _shown(width))
-    frequency = np.pi * width * np.arange(last)
-    return cosines[..., :last] * np.exp(-(frequency**2) / 2)
-
-
-def _evaluated(series: Floats, nodes: int) -> Floats:
-    """Evaluate a cosine series at the nodes j / nodes."""
-    from scipy.fft import dct
-
-    padded = np.zeros((*series.shape[:-1], nodes + 1))
-    padded[..., : series.shape[-1]] = series
-    return np.asarray(dct(padded, type=1, overwrite_x=True))
-
-
-def _mean_height(series: Floats, nodes: int) -> float:
-    """Mean absolute value of a short cosine series over many nodes, the outer ones halved.
-
-    The mean of the series itself is its first coefficient, so that only what is negative has to be
-    found. Fewer nodes show its sign; between two of them of one sign, farther from zero than twice
-    what the curvature can do, it keeps that sign, and sums of cosines over a run of nodes are
-    differences of sines. Between all others every node is looked at.
-    """
-    drawn = 1 << (OVERSAMPLING * series.size - 1).bit_length()
-    step = nodes // drawn
-    height = _evaluated(series, drawn)
-    size = np.abs(height)
-    bend = np.empty(drawn + 1)  # the series is even at both ends
-    bend[1:-1] = np.abs(height[2:] - 2 * height[1:-1] + height[:-2])
-    bend[0], bend[-1] = 2 * np.abs(height[1] - height[0]), 2 * np.abs(height[-2] - height[-1])
-    # |h - chord| <= step^2 |h''| / 8; the second differences stand for the second derivative.
-    reach = np.maximum(bend[:-1], bend[1:]) / 4
-    near = np.minimum(size[:-1], size[1:])
-    minus = height < 0
-    clear = (minus[:-1] == minus[1:]) & ((near > reach) | (near <= INVISIBLE * size.max()))
-    counted = np.where(minus, height, 0.0)
-    below = float(counted.sum() - (counted[0] + counted[-1]) / 2)
-    angle = np.pi / nodes * np.arange(series.size)
-    doubtful = np.flatnonzero(~clear)
-    if doubtful.size:
-        turned = np.exp(1j * np.outer(doubtful * step, angle)) * series
-        within = np.exp(1j * np.outer(angle, np.arange(1, step)))
-        inner = 2 * (turned.real @ within.real - turned.imag @ within.imag) - series[0]
-        below += float(np.minimum(inner, 0.0).sum())
-    run = np.zeros(drawn + 2, dtype=bool)
-    run[1:-1] = clear & minus[:-1]
-    first, last = np.flatnonzero(run[1:] != run[:-1]).reshape(-1, 2).T
-    half = angle[1:] / 2
-    sines = np.sin(np.outer(2 * step * last - 1, half))
-    sines -= np.sin(np.outer(2 * step * first + 1, half))
-    below += float((sines @ (series[1:] / np.sin(half))).sum())
-    below += float(series[0] * ((last - first) * step - 1).sum())
-    # Nodes that were counted before, inside runs.
-    below -= float(height[1:-1][run[1:-2] & run[2:-1]].sum())
-    return float(series[0]) - 2 * below / nodes
-
-
-@dataclass(frozen=True, slots=True)
-class Waves:
-    """Cosines of few places, on the two nodes around each, as products of two small tables."""
-
-    coarse: npt.NDArray[np.complex128]
-    fine: npt.NDArray[np.complex128]
-    share: Floats
-    """Share of the upper node."""
-
-    def cosines(self, mass: Floats) -> Floats:
-        """Sum masses times cos(k pi j / n) of their nodes j, for the first k."""
-        shared = np.concatenate([mass * (1 - self.share), mass * self.share])
-        return np.ascontiguousarray(((self.coarse * shared) @ self.fine).real.ravel())
-
-
-def _waves_at(prediction: Floats) -> Waves:
-    """Prepare the first cosines of few places."""
-    place = prediction * NODES
-    below = np.minimum(place.astype(np.intp), NODES - 1)
-    turn = np.exp((1j * np.pi / NODES) * np.concatenate([below, below + 1]))
-    fine, next_power = _powers(turn, COSINE_BLOCK)
-    coarse, _ = _powers(next_power, FIRST_COSINES // COSINE_BLOCK)
-    return Waves(coarse, np.ascontiguousarray(fine.T), place - below)
-
-
-def _powers(
-    turn: npt.NDArray[np.complex128], count: int
-) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]]:
-    """Powers 0 to count - 1 of turns, one row each, and the power after them."""
-    powers, factor = np.ones((1, turn.size), dtype=np.complex128), turn
-    while len(powers) < count:
-        powers = np.concatenate([powers, powers * factor])
-        factor = factor * factor
-    return powers, factor
 
 
 def _moved_by(rounding: float, width: float) -> float:
