@@ -64,10 +64,10 @@ from calibrant.inference.verdicts import (
     TOLERATED_SHARE as TOLERATED_SHARE,
     Gap as Gap,
     Verdict,
-    bounds_text as bounds_text,
     default_tolerance,
     find_verdict as find_verdict,
     range_text as range_text,
+    state_of as state_of,
     verdict,
 )
 

@@ -23,6 +23,7 @@ from calibrant.words import (
     capital,
     chance_text,
     count_text,
+    number_text,
     percent_text,
     rounded_down,
     rounded_up,
@@ -156,7 +157,7 @@ class Verdict:
             found = f"detectably off ({chance}), and small" if detected else "nothing detectable"
             gap = f" and the typical gap {_up_to(self.gap.interval)}" if self.gap else ""
             return (
-                f"Calibrated within {self.tolerance:.3g}: {found}; {error} is "
+                f"Calibrated within {number_text(self.tolerance)}: {found}; {error} is "
                 f"{_up_to(self.interval)}{gap} {sure}."
             )
         if self.state == MISCALIBRATED:
@@ -177,7 +178,8 @@ class Verdict:
         else:
             said = (
                 f"Undecided: {count_text(self.rows, 'row')} {agreeing(self.rows, 'is', 'are')} too "
-                f"few to tell whether the error is below {self.tolerance:.3g}; {lies} {sure}."
+                f"few to tell whether the error is below {number_text(self.tolerance)}; {lies} "
+                f"{sure}."
             )
         return f"{said} {self.outlook}"
 
@@ -344,22 +346,15 @@ def side_sentence(what: str, interval: ConfidenceInterval, tolerance: float) -> 
     sure = f"({percent_text(interval.confidence)} confidence)"
     if state == MISCALIBRATED:
         return f"{what} {_beyond(interval, tolerance)} {sure}"
+    allowed = f"the tolerance of {number_text(tolerance)} {sure}"
     if state == CALIBRATED:
-        return f"{what} is {_up_to(interval)}, within the tolerance of {tolerance:.3g} {sure}"
-    lies = f"{what} lies {_between(interval)}"
-    return f"{lies}, on both sides of the tolerance of {tolerance:.3g} {sure}"
+        return f"{what} is {_up_to(interval)}, within {allowed}"
+    return f"{what} lies {_between(interval)}, on both sides of {allowed}"
 
 
 def _beyond(interval: ConfidenceInterval, tolerance: float) -> str:
-    return f"is at least {rounded_down(interval.low)}, beyond the tolerance of {tolerance:.3g}"
-
-
-def bounds_text(interval: ConfidenceInterval, tolerance: float) -> str:
-    """Say what an interval knows beside a tolerance: at least, at most, or both."""
-    state = state_of(interval.low, interval.high, tolerance)
-    if state == MISCALIBRATED:
-        return f"at least {rounded_down(interval.low)}"
-    return _up_to(interval) if state == CALIBRATED else _between(interval)
+    least = rounded_down(interval.low)
+    return f"is at least {least}, beyond the tolerance of {number_text(tolerance)}"
 
 
 def _up_to(interval: ConfidenceInterval) -> str:

@@ -11,16 +11,17 @@ import numpy as np
 
 from calibrant.decisions import DecisionTask
 from calibrant.groups import Groups
-from calibrant.inference import CALIBRATED
 from calibrant.report import sentences, tables
 from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
 from calibrant.report.drawing import SHAPES
-from calibrant.report.findings import ISSUE, REPAIR, TRUSTED, UNTOLD, VERDICT, Finding
+from calibrant.report.error_units import ErrorUnit
+from calibrant.report.findings import actions
 from calibrant.report.json import plain
 from calibrant.report.pictures import pictures, rates_text
+from calibrant.report.sentences import split_texts
 from calibrant.report.summary import Summary
-from calibrant.words import count_text, percent_text, thousands_text
+from calibrant.words import count_text, number_text, percent_text, thousands_text, typeset
 
 # A page shows so many groups or classes, and counts the others.
 MOST = 500
@@ -48,6 +49,7 @@ def render_html(summary: Summary) -> str:
         autoescape=select_autoescape(["html", "jinja"]),
         undefined=StrictUndefined,
         trim_blocks=True,
+        finalize=_typeset,
     )
 
     def raw(name: str) -> Markup:
@@ -63,7 +65,7 @@ def render_html(summary: Summary) -> str:
         most=MOST,
         conclusion=conclusion(summary),
         certainty=certainty(summary),
-        actions=_actions(summary),
+        actions=actions(summary)[:ACTIONS],
         about=_columns_of,
         rates=rates_text,
         colours=COLOURS,
@@ -85,21 +87,18 @@ def render_html(summary: Summary) -> str:
         version=__version__,
         percent=percent_text,
         number=_number,
+        exact=number_text,
+        unit=ErrorUnit.of(summary),
+        split=split_texts(summary),
         thousands=thousands_text,
         count=count_text,
     )
     return str(page)
 
 
-def _actions(summary: Summary) -> list[Finding]:
-    """Choose what to do first: more rows where these cannot tell, a map, then other issues."""
-    advised = [f for f in summary.findings if f.advice]
-    found = [f for f in advised if f.code == UNTOLD]
-    repair = [f for f in advised if f.code == REPAIR and summary.verdict.state != CALIBRATED]
-    issues = [f for f in advised if f.kind == ISSUE]
-    # A map says what the verdict says, and how.
-    found += repair + [f for f in issues if not (repair and f.code == VERDICT)]
-    return (found or [f for f in advised if f.code == TRUSTED])[:ACTIONS]
+def _typeset(value: object) -> object:
+    """Keep numbers on one line; what is markup already stays as it is."""
+    return typeset(value) if type(value) is str else value
 
 
 def _columns_of(groups: Groups, tolerance: float) -> Iterator[dict[str, str]]:

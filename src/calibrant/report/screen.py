@@ -14,7 +14,13 @@ from calibrant.joint.ranking import area_under_curve
 from calibrant.pooling import quantile_bins
 from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.findings import REPAIR
-from calibrant.report.sentences import SEGMENTS, cost_sentence, row_sentence, set_sentence
+from calibrant.report.sentences import (
+    SEGMENTS,
+    cost_sentence,
+    row_sentence,
+    set_sentence,
+    split_texts,
+)
 from calibrant.report.summary import Summary
 from calibrant.report.tables import FORECAST, OBSERVED, RATIO, ShownTable, group_table
 from calibrant.words import (
@@ -186,14 +192,10 @@ def _numbers(summary: Summary, width: int) -> list[Line]:
 
 def _split(summary: Summary, width: int) -> list[Line]:
     """Show what the Brier score is made of."""
-    parts = summary.costs.decomposition
-    split = (parts.miscalibration, parts.discrimination, parts.uncertainty)
-    # Digits enough for the smallest part, unless it is next to nothing.
-    least = max(parts.miscalibration, parts.score / 100)
-    _, *texts, score = comparable_texts(least, *split, parts.score)
+    parts = split_texts(summary)
     return _sentence(
-        f"Brier score {score} = {texts[0]} miscalibration - {texts[1]} discrimination + "
-        f"{texts[2]} uncertainty.",
+        f"Brier score {parts['score']} = {parts['miscalibration']} miscalibration - "
+        f"{parts['discrimination']} discrimination + {parts['uncertainty']} uncertainty.",
         width,
     )
 

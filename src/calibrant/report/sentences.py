@@ -126,6 +126,15 @@ def _by_chance(mean: str, most: str) -> str:
     return f"perfect forecasts would show {mean} on average and at most {most} in 95 % of samples"
 
 
+def split_texts(summary: Summary) -> dict[str, str]:
+    """Write the parts of the score, with digits enough for the smallest that matters."""
+    parts = summary.costs.decomposition
+    names = ("score", "miscalibration", "discrimination", "uncertainty")
+    least = max(parts.miscalibration, parts.score / 100)
+    _, *texts = comparable_texts(least, *(getattr(parts, name) for name in names))
+    return dict(zip(names, texts, strict=True))
+
+
 def set_sentence(section: ClassSection) -> str:
     """Name the worst set of classes, beside what chance alone finds."""
     worst, test, floor = section.sets.projected, section.sets.projected_test, section.sets.floor

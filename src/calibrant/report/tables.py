@@ -100,10 +100,10 @@ def group_table(groups: Groups) -> ShownTable:
                 thousands_text(group.rows),
                 thousands_text(group.events),
                 f"{group.mean_prediction:.{digits - 1}f}",
-                f"{group.base_rate:.{digits - 1}f}",
+                _fixed(group.base_rate, digits - 1),
                 *_ratio_cells(group.ratio),
                 f"{group.value:.{digits}f}",
-                f"{group.low:.{digits}f} and {group.high:.{digits}f}",
+                f"{_fixed(group.low, digits)} and {_fixed(group.high, digits)}",
                 f"{group.noise_floor:.{digits}f}",
                 f"{group.state}, few rows" if group.small else group.state,
             )
@@ -126,6 +126,10 @@ def _digits(groups: Groups) -> int:
     rates = [rate / 10 for g in groups for rate in (g.mean_prediction, g.base_rate) if rate > 0]
     smallest = max(min([groups.tolerance, *rates]), 10.0**-MOST_DIGITS)
     return max(4, 1 - math.floor(math.log10(smallest)))
+
+
+def _fixed(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}" if value else "0"
 
 
 def _ratio_cells(ratio: Ratio) -> tuple[str, str]:
