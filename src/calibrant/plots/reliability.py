@@ -64,7 +64,7 @@ CURVE, PANEL = "calibrant.reliability", "calibrant.counts"
 class ReliabilityDisplay(Display):
     """What forecasts said against how often it happened, beside what chance alone would do.
 
-    A curve without bins to choose, the band in which the curve of a perfect forecaster lies, dots
+    A curve without bins to choose, the band in which the curve of perfect forecasts lies, dots
     with intervals, and the number of rows below. Make one with `from_predictions`, `from_joint`,
     `from_estimator`, or `of` (which does not draw). Drawn on axes that hold one already, it adds a
     second forecaster.
@@ -76,7 +76,7 @@ class ReliabilityDisplay(Display):
     >>> display.frame()["outcome"]
     array([0.33, 0.67])
     >>> print(display.sentence)
-    Reliability diagram of 120 forecasts. Most clearly: forecasts of 0.10 are too low (mean
+    Reliability diagram of 120 forecasts. Worst range: forecasts of 0.10 are too low (mean
     forecast 0.10, observed rate 0.33, 60 rows).
     """
 
@@ -88,7 +88,7 @@ class ReliabilityDisplay(Display):
     counts: Columns
     """Rows by stretch of predictions: low, high, rows."""
     band: Band | None
-    """Where the curve of a perfect forecaster lies; None if unknown."""
+    """Where the curve of perfect forecasts lies; None if unknown."""
     region: Region | None
     """Where forecasts are most clearly off."""
     detected: bool
@@ -265,7 +265,7 @@ class ReliabilityDisplay(Display):
             return "No forecast is off"
         if not self.detected:
             return "Nothing detectable: the curve of perfect forecasts may look like this"
-        return f"Most clearly: {self.region.sentence}"
+        return f"Worst range: {self.region.sentence}"
 
     def frame(self, part: str = "dots") -> Columns:
         """Return the data behind the diagram as columns of equal length.

@@ -203,7 +203,7 @@ def audit(
     title : str, optional
         What the forecasts are about.
     draws : int, default=999
-        How often outcomes are redrawn to find what a perfect forecaster would have scored.
+        How often outcomes are simulated to find what perfect forecasts would have scored.
         At most 10**6.
     rng : numpy.random.Generator or int, default=0
         Source of randomness; fixed by default, so that an audit says the same again.

@@ -16,7 +16,7 @@ MEANINGS = {
     "upper distance": "moving equal forecasts alike by this much makes them calibrated",
     "pooling neighbours only": "the same, when only neighbouring forecasts may be pooled",
     "interval error": "the same with bins, whose width counts as error",
-    "four roots of the lower distance": "neither upper distance nor interval error is above it",
+    "4 sqrt(lower distance)": "neither upper distance nor interval error is above it",
 }
 """What each number of the chain means; the true distance needs individuals, which no file has."""
 
