@@ -37,7 +37,7 @@ from calibrant.plots.style import BAND, INK, MUTED, PAPER, QUIET, SERIES, WARNIN
 from calibrant.plots.svg import kept_vertices, thinned
 from calibrant.pooling import isotonic, pooling_at, quantile_bins
 from calibrant.regions import Region, strongest_region
-from calibrant.words import count_text
+from calibrant.words import count_text, number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -301,7 +301,8 @@ class ReliabilityDisplay(Display):
         span.show(ax, "xy")
         if before == 0:
             self._draw_finding(ax)
-            self._draw_parts(ax)
+            if width_of(ax) > WIDE_AXES:
+                self._draw_parts(ax)
             ends = (span.low, span.high)
             ax.plot(
                 ends, ends, color=MUTED, lw=1, zorder=1, label=_if_wide(ax, "perfect forecasts")
@@ -315,19 +316,35 @@ class ReliabilityDisplay(Display):
         # A square, and a panel just as wide.
         ax.set_box_aspect(1)
         panel.set_box_aspect(panel.get_position().height / ax.get_position().height)
-        legend(ax, beside=width_of(ax) > WIDE_AXES)
+        if width_of(ax) > WIDE_AXES:
+            legend(ax, beside=True)
+        else:
+            self._draw_legend_inside(ax)
+
+    def _draw_legend_inside(self, ax: Axes) -> None:
+        """Explain the picture on the side of the diagonal where the curve is not."""
+        low = self.region is not None and self.region.outcome > self.region.prediction
+        held = ax.legend(
+            loc="lower right" if low else "upper left", title="  ".join(self._part_texts()),
+            frameon=True, facecolor=PAPER, edgecolor="none", framealpha=0.8, borderpad=0.2,
+            fontsize="x-small", title_fontsize="x-small",
+        )  # fmt: skip
+        held.get_title().set_color(QUIET)
 
     def _draw_parts(self, ax: Axes) -> None:
         """Write the parts of the Brier score in the corner that right forecasts leave free."""
+        ax.text(
+            0.98, 0.02, "\n".join(self._part_texts()), transform=ax.transAxes, ha="right",
+            va="bottom", color=QUIET, fontsize="small",
+        )  # fmt: skip
+
+    def _part_texts(self) -> list[str]:
         if self.parts is None:
-            return
+            return []
         parts = self.parts
         values = (parts.miscalibration, parts.discrimination, parts.uncertainty)
-        lines = (f"{n} {v:.3g}" for n, v in zip(("MCB", "DSC", "UNC"), values, strict=True))
-        ax.text(
-            0.98, 0.02, "\n".join(lines), transform=ax.transAxes, ha="right", va="bottom",
-            color=QUIET, fontsize="small",
-        )  # fmt: skip
+        names = ("MCB", "DSC", "UNC")
+        return [f"{n} {number_text(v)}" for n, v in zip(names, values, strict=True)]
 
     def _draw_finding(self, ax: Axes) -> None:
         pointed = self.detected and self.region is not None
