@@ -11,6 +11,7 @@ from calibrant.inference import (
     bounds_text,
 )
 from calibrant.regions import Region, strongest_region
+from calibrant.report.sections import RELATIVE
 from calibrant.report.summary import HEADLINE, Summary
 from calibrant.words import (
     RARE,
@@ -49,12 +50,19 @@ def certainty(summary: Summary) -> str:
         known += f" and the typical gap {gap} (tolerance {number_text(verdict.gap.tolerance)})"
     draws = verdict.test.headline.null.size
     most = "at most " if verdict.pvalue * (draws + 1) < 1.5 else ""
-    default = "" if summary.settings["tolerance given"] else f" {DEFAULT_TOLERANCE}"
     return (
         f"How sure: {percent_text(verdict.interval.confidence)} confident that {known}. Perfect "
         f"forecasts would look at least this bad in {most}{samples_text(verdict.pvalue)} samples."
-        f"{default}"
+        f"{tolerance_origin(summary)}"
     )
+
+
+def tolerance_origin(summary: Summary) -> str:
+    """Say where the tolerance comes from, unless it was given as a number."""
+    relative = summary.settings.get(RELATIVE)
+    if relative is not None:
+        return f" The tolerance is {str(relative).removesuffix('%')} % of the rarer outcome."
+    return "" if summary.settings["tolerance given"] else f" {DEFAULT_TOLERANCE}"
 
 
 def _but(summary: Summary) -> Iterator[str]:

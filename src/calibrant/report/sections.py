@@ -22,7 +22,11 @@ from calibrant.multiclass import (
     judge_classes,
     judge_sets_and_rows,
 )
+from calibrant.options import Tolerance
 from calibrant.stages import Tell
+
+# The setting of a tolerance that was given in per cent.
+RELATIVE = "tolerance relative to the rarer outcome"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ def look_for_segments(
     )
 
 
-def watch_source(source: Source, tolerance: float | None) -> Watched | None:
+def watch_source(source: Source, tolerance: Tolerance | None) -> Watched | None:
     """Describe windows of time, and what a monitor says; None without times."""
     if source.times is None or source.rows is None:
         return None
