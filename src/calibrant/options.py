@@ -37,6 +37,8 @@ LONGEST = 80
 
 def shown(value: object) -> str:
     """Write what was given, however long it is and whatever its `repr` does."""
+    if isinstance(value, np.bool_ | np.number):
+        value = value.item()  # 2 rather than np.int64(2)
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001  # integers of many digits refuse to be written, others may too

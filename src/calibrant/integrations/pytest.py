@@ -63,6 +63,7 @@ def assert_calibrated(
     ...     print(str(error).splitlines()[0])
     failed: Forecasts, 6 000 rows
     """
+    __tracebackhide__ = True  # pytest shows the line of the test that calls this
     roles = Roles(prediction, outcome, sample_weight, clusters, by)
     source = read(y_true, y_proba, roles, labels=Labels.of(pos_label, neg_label))
     limits = read_limits(measures or [], tolerance)

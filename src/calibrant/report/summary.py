@@ -41,6 +41,7 @@ from calibrant.report.sections import (
     Data,
     cost_of_trust,
     describe,
+    gathered_notes,
     judge_each_class,
     look_for_segments,
     watch_source,
@@ -178,6 +179,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     if divided is not None:
         tell("groups")
         groups = judge_groups(divided, headline, settings.within(verdict.tolerance))
+    data, shared = describe(source), () if groups is None else gathered_notes(source, groups)
     segments = None
     if asked.segments:
         tell("segments")
@@ -191,7 +193,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     tell("distance to calibration")
     return Summary(
         title=source.title,
-        data=describe(source),
+        data=replace(data, notes=(*data.notes, *shared)),
         evidence=evidence,
         verdict=verdict,
         measured=replace(measured, floors=floors),
