@@ -25,6 +25,7 @@ from calibrant.cli.options import (
     PositivesOption,
     PosLabelOption,
     PredictionOption,
+    PredictionSumOption,
     RatioToleranceOption,
     Scale,
     ScaleOption,
@@ -32,12 +33,12 @@ from calibrant.cli.options import (
     ToleranceOption,
     WeightOption,
     names_of,
-    share_of,
+    refuse_both,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.show import next_command, show_screen
 from calibrant.cli.write import check_files, say, write_text
-from calibrant.errors import InvalidOptionError
+from calibrant.options import share_from
 
 # Reading, verdict, measures, what to do, costs, distance; classes and sets of them; groups,
 # segments, time and pictures on request.
@@ -52,6 +53,7 @@ def audit(
     weight: WeightOption = None,
     count: CountOption = None,
     positives: PositivesOption = None,
+    prediction_sum: PredictionSumOption = None,
     by: ByOption = None,
     pairs: Annotated[  # noqa: FBT002
         bool, typer.Option("--pairs", help="Judge pairs of the columns of --by as well.")
@@ -90,8 +92,8 @@ def audit(
     ] = False,
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
-    if full and quiet:
-        raise InvalidOptionError("--full and --quiet exclude each other", "both", "choose one")
+    refuse_both(context, "full", "quiet")
+    refuse_both(context, "prediction_sum", "prediction")
     check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task])
     from calibrant.data.labels import Labels
     from calibrant.decisions import DecisionTask
@@ -119,6 +121,7 @@ def audit(
                 pairs,
                 find_segments,
                 classes=names_of(classes, "--classes"),
+                prediction_sum=prediction_sum,
             ),
             labels=Labels.of(pos_label, neg_label, na_label),
             percent=scale is Scale.PERCENT,
@@ -130,7 +133,7 @@ def audit(
         kind = DecisionTask if classes is None else MulticlassDecisionTask
         asked = Asked(
             None if task is None else kind.from_file(task),
-            share_of(oe_tolerance, "--oe-tolerance"),
+            None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance),
             find_segments,
         )
         settings = Settings.read(

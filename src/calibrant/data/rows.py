@@ -237,13 +237,25 @@ def _refuse_labels(outcome: Outcomes, prediction: Floats) -> None:
         return
     labels = np.unique(outcome)
     hint = _swap_hint(prediction)
+    others = labels[(labels != 0) & (labels != 1)]
     if not hint and labels.size == 2:
         hint = f"name the label of the positive outcome, for instance pos_label={labels[1]:g}"
+    if not hint and labels.size == 3 and others.size == 1:
+        hint = (
+            f"if {others[0]:g} stands for a missing outcome leave those rows out, "
+            "in frames and files with na_label"
+        )
     raise InvalidForecastsError(
         "y_true must hold 0 and 1, or mean outcomes between them",
-        f"labels {examples(labels)}",
+        f"labels {examples(_whole_if_they_are(labels))}",
         hint or "name the label of the positive outcome, pos_label=...",
     )
+
+
+def _whole_if_they_are(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Write 1 and 2 without decimals, though files are read as doubles."""
+    exact = np.isfinite(labels) & (labels == np.round(labels)) & (np.abs(labels) < 2**53)
+    return labels.astype(np.int64) if exact.all() else labels
 
 
 def _refuse_range(prediction: Floats, outside: npt.NDArray[np.bool_], outcome: Outcomes) -> None:
@@ -252,13 +264,21 @@ def _refuse_range(prediction: Floats, outside: npt.NDArray[np.bool_], outcome: O
     if between.size and np.array_equal(prediction, np.round(prediction)):
         hint = "y_true holds probabilities and y_proba labels: are the two arguments swapped"
     else:
-        hint = range_hint(low, high)
+        hint = _sentinel_hint(prediction, outside) or range_hint(low, high)
     raise InvalidForecastsError(
         "y_proba must be probabilities in [0, 1]",
         f"{outside.sum()} of {outside.size} outside, from {low:g} to {high:g}, "
         f"first rows {first_rows(outside)}",
         hint,
     )
+
+
+def _sentinel_hint(prediction: Floats, outside: npt.NDArray[np.bool_]) -> str:
+    """Guess that one number beside probabilities means that there is none."""
+    odd = prediction[outside]
+    # One of them may be a slip; most of them are what the column holds.
+    alike = bool((odd == odd[0]).all()) and 1 < odd.size < outside.size / 2
+    return f"{odd[0]:g} may stand for a missing value: leave those rows out" if alike else ""
 
 
 def range_hint(low: float, high: float) -> str:

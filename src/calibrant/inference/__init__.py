@@ -42,7 +42,12 @@ from calibrant.inference.ratio_verdicts import (
     RatioJudgement as RatioJudgement,
     RatioVerdict as RatioVerdict,
 )
-from calibrant.inference.settings import Settings as Settings
+from calibrant.inference.settings import (
+    LARGEST_TOLERANCE as LARGEST_TOLERANCE,
+    TOLERATED_SHARE as TOLERATED_SHARE,
+    Settings as Settings,
+    default_tolerance,
+)
 from calibrant.inference.simultaneous_verdicts import (
     DRAWS_FOR_A_FLOOR as DRAWS_FOR_A_FLOOR,
     Evidences as Evidences,
@@ -58,13 +63,10 @@ from calibrant.inference.statistic import AnyMeasure as AnyMeasure, Statistic as
 from calibrant.inference.verdicts import (
     CALIBRATED as CALIBRATED,
     DETECTABLE as DETECTABLE,
-    LARGEST_TOLERANCE as LARGEST_TOLERANCE,
     MISCALIBRATED as MISCALIBRATED,
     RARE as RARE,
-    TOLERATED_SHARE as TOLERATED_SHARE,
     Gap as Gap,
     Verdict,
-    default_tolerance,
     find_verdict as find_verdict,
     range_text as range_text,
     state_of as state_of,

@@ -15,7 +15,7 @@ from calibrant.inference.interval import ONE_CLUSTER, upper_quantile
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
-from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, default_tolerance, state_of
+from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, state_of
 from calibrant.notebook import card
 from calibrant.words import agreeing, count_text, forecast_and_rate, number_text
 
@@ -201,9 +201,7 @@ def judge_all(
     """
     if values is None:
         values = [statistic.value(evidence.given) for *_, evidence in named]
-    tolerance = settings.tolerance
-    if tolerance is None:
-        tolerance = min(default_tolerance(evidence.given) for *_, evidence in named)
+    tolerance = min(settings.allowed(evidence.given) for *_, evidence in named)
     half_widths, scale = noise.reach(settings.confidence), noise.scale
     single = confidence_of_each(settings.confidence, len(named))
     judged = [

@@ -12,9 +12,8 @@ from calibrant.inference.interval import ConfidenceInterval, find_interval, mult
 from calibrant.inference.monte_carlo import CalibrationTest, beside, run_test
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.rows_to_settle import MOST_ROWS, rows_to_settle, rows_to_settle_gap
-from calibrant.inference.settings import Settings
+from calibrant.inference.settings import Settings, tolerated
 from calibrant.inference.statistic import AnyMeasure, Statistic
-from calibrant.joint import Joint
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import brief, card
 from calibrant.regions import Region
@@ -31,8 +30,6 @@ from calibrant.words import (
 )
 
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
-# The default tolerance is this much, or this share of the rarer outcome if that is less.
-LARGEST_TOLERANCE, TOLERATED_SHARE = 0.02, 0.1
 GAP = "the typical gap between forecast and observed rate"
 # A typical gap of so many times the tolerance is small enough when nobody says.
 GAP_TOLERANCE = 2.0
@@ -203,8 +200,8 @@ def verdict(
     sample_weight: object = None,
     pos_label: object = None,
     measure: AnyMeasure = smooth_calibration_error,
-    tolerance: float | None = None,
-    gap_tolerance: float | None = None,
+    tolerance: float | str | None = None,
+    gap_tolerance: float | str | None = None,
     confidence: float = 0.95,
     clusters: object = None,
     draws: int = 999,
@@ -224,10 +221,10 @@ def verdict(
         The label that counts as outcome 1.
     measure : str or callable, default=smooth_calibration_error
         A measure that has a confidence interval.
-    tolerance : float, optional
-        Error that is small enough. By default 0.02, or a tenth of the share of the rarer outcome
-        if that is less.
-    gap_tolerance : float, optional
+    tolerance : float or str, optional
+        Error that is small enough, or "5%" for 5 % of the share of the rarer outcome. By default
+        0.02, or a tenth of that share if it is less.
+    gap_tolerance : float or str, optional
         Typical gap between forecast and observed rate that is small enough, by default twice the
         tolerance; 1 leaves the gap out of the verdict. Used with the smooth error, which does not
         see a slope that is off, or waves.
@@ -276,10 +273,9 @@ def verdict(
 def find_verdict(evidence: Evidence, statistic: Statistic, settings: Settings) -> Verdict:
     """Judge evidence that was read before."""
     joint = evidence.given
-    given = settings.tolerance
-    allowed = default_tolerance(joint) if given is None else given
+    allowed = settings.allowed(joint)
     if statistic.function is smooth_calibration_error:
-        interval, gap = _error_and_gap(evidence, statistic, settings.within(allowed))
+        interval, gap = _error_and_gap(evidence, statistic, settings, allowed)
         test = run_test(evidence, beside(statistic, evidence), settings.draws, settings.rng)
     else:
         interval, gap = find_interval(evidence, statistic, settings), None
@@ -311,7 +307,7 @@ def _rows_needed(
 
 
 def _error_and_gap(
-    evidence: Evidence, statistic: Statistic, settings: Settings
+    evidence: Evidence, statistic: Statistic, settings: Settings, tolerance: float
 ) -> tuple[ConfidenceInterval, Gap]:
     """Intervals of the smooth error and of the typical gap, from the same random multipliers."""
     confidence, ranges = settings.confidence, Ranges.of(evidence)
@@ -321,9 +317,9 @@ def _error_and_gap(
         noise.append(ranges.noise(charges))
     error = multiplier_interval(evidence, statistic, np.concatenate(deviations), confidence)
     gap = gap_interval(evidence, ranges, np.concatenate(noise), confidence)
-    allowed = settings.gap_tolerance
-    if allowed is None:
-        allowed = min(1.0, GAP_TOLERANCE * (settings.tolerance or 0.0))
+    allowed = min(1.0, GAP_TOLERANCE * tolerance)
+    if settings.gap_tolerance is not None:
+        allowed = tolerated(settings.gap_tolerance, evidence.given)
     needed = None
     if state_of(gap.low, gap.high, allowed) == UNDECIDED:
         wide = np.concatenate(noise) * evidence.widening(1 - confidence)
@@ -370,19 +366,3 @@ def state_of(low: float, high: float, tolerance: float) -> str:
     if high <= tolerance:
         return CALIBRATED
     return MISCALIBRATED if low > tolerance else UNDECIDED
-
-
-def default_tolerance(joint: Joint) -> float:
-    """Error that is small enough when nobody says: 0.02, or a tenth of the rarer outcome.
-
-    Where only one outcome was seen the other is given one row of two more.
-
-    Examples
-    --------
-    >>> default_tolerance(Joint.from_counts([0.01], [1000], [10]))
-    0.001
-    """
-    rarer = min(joint.base_rate, 1 - joint.base_rate)
-    if rarer <= 0:
-        rarer = 1 / (joint.row_count + 2)
-    return min(LARGEST_TOLERANCE, TOLERATED_SHARE * rarer)

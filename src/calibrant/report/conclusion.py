@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED
 from calibrant.regions import Region, strongest_region
 from calibrant.report.error_units import ErrorUnit
+from calibrant.report.sections import RELATIVE
 from calibrant.report.summary import HEADLINE, Summary
 from calibrant.words import (
     RARE,
@@ -44,11 +45,10 @@ def certainty(summary: Summary) -> str:
         known += f" and the typical gap {gap} (tolerated: {unit.number(verdict.gap.tolerance)})"
     draws = verdict.test.headline.null.size
     most = "at most " if verdict.pvalue * (draws + 1) < 1.5 else ""
-    default = "" if summary.settings["tolerance given"] else f" {DEFAULT_TOLERANCE}"
     return (
         f"How sure: {percent_text(verdict.interval.confidence)} confident that {known}. Perfect "
         f"forecasts would look at least this bad in {most}{samples_text(verdict.pvalue)} samples."
-        f"{default}"
+        f"{tolerance_origin(summary)}"
     )
 
 
@@ -58,6 +58,14 @@ def _ratio_of_rare(summary: Summary) -> Iterator[str]:
     if ErrorUnit.of(summary).rare and summary.ratios is None and (ratio.low > 1 or ratio.high < 1):
         value, low, high = ratio.texts
         yield f"There were {value} times as many events as forecast (between {low} and {high})."
+
+
+def tolerance_origin(summary: Summary) -> str:
+    """Say where the tolerance comes from, unless it was given as a number."""
+    relative = summary.settings.get(RELATIVE)
+    if relative is not None:
+        return f" The tolerance is {str(relative).removesuffix('%')} % of the rarer outcome."
+    return "" if summary.settings["tolerance given"] else f" {DEFAULT_TOLERANCE}"
 
 
 def _but(summary: Summary) -> Iterator[str]:

@@ -18,10 +18,11 @@ from calibrant.report.drawing import SHAPES
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.findings import actions
 from calibrant.report.json import plain
+from calibrant.report.page import page_environment, raw_file
 from calibrant.report.pictures import pictures, rates_text
 from calibrant.report.sentences import split_texts
 from calibrant.report.summary import Summary
-from calibrant.words import count_text, number_text, percent_text, thousands_text, typeset
+from calibrant.words import count_text, number_text, percent_text, thousands_text
 
 # A page shows so many groups or classes, and counts the others.
 MOST = 500
@@ -39,23 +40,11 @@ BENEFITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 
 def render_html(summary: Summary) -> str:
     """Write an audit as a page; whatever the user named is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
     from markupsafe import Markup
 
     from calibrant import __version__
 
-    environment = Environment(
-        loader=PackageLoader("calibrant.report"),
-        autoescape=select_autoescape(["html", "jinja"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        finalize=_typeset,
-    )
-
-    def raw(name: str) -> Markup:
-        source, _, _ = environment.loader.get_source(environment, name)  # type: ignore[union-attr]
-        return Markup(source)  # noqa: S704  # our own file
-
+    environment = page_environment()
     numbers = summary.classical
     drawn = {name: Markup(svg) for name, svg in pictures(summary).items()}  # noqa: S704
     page = environment.get_template("report.html.jinja").render(
@@ -82,8 +71,8 @@ def render_html(summary: Summary) -> str:
         start=_start(summary),
         settings=_settings(summary),
         data=_script_data(summary),
-        css=raw("report.css"),
-        js=raw("report.js"),
+        css=raw_file(environment, "report.css"),
+        js=raw_file(environment, "report.js"),
         version=__version__,
         percent=percent_text,
         number=_number,
@@ -94,11 +83,6 @@ def render_html(summary: Summary) -> str:
         count=count_text,
     )
     return str(page)
-
-
-def _typeset(value: object) -> object:
-    """Keep numbers on one line; what is markup already stays as it is."""
-    return typeset(value) if type(value) is str else value
 
 
 def _columns_of(groups: Groups, tolerance: float) -> Iterator[dict[str, str]]:

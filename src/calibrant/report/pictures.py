@@ -56,7 +56,7 @@ def pictures(summary: Summary) -> dict[str, str]:
     if summary.groups is not None:
         drawn["groups"] = _groups("groups", summary.groups, allowed)
     if summary.watched is not None:
-        drawn["time"] = _time(TimeDisplay.of(summary.watched.windows))
+        drawn["time"] = time_picture(TimeDisplay.of(summary.watched.windows))
     return {name: sheet.svg() for name, sheet in drawn.items()}
 
 
@@ -323,7 +323,8 @@ def _witness(display: WitnessDisplay) -> Sheet:
     return sheet
 
 
-def _time(display: TimeDisplay) -> Sheet:
+def time_picture(display: TimeDisplay) -> Sheet:
+    """Draw forecast and observed rate, window by window."""
     left, top, base = 64.0, 10.0, 220.0
     sheet = Sheet("time", WIDE, base + 66, display.sentence)
     low, high = display.chance

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
+from calibrant.data.groupings import gathered_name
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
 from calibrant.groups import DEPTH, SEGMENTS, WIDTH, Division, Groups, Segment, search_segments
@@ -22,7 +24,14 @@ from calibrant.multiclass import (
     judge_classes,
     judge_sets_and_rows,
 )
+from calibrant.options import Tolerance
 from calibrant.stages import Tell
+from calibrant.words import count_text, thousands_text
+
+# The setting of a tolerance that was given in per cent.
+RELATIVE = "tolerance relative to the rarer outcome"
+# The group of labels that are too rare to have one each.
+GATHERED = re.compile(re.escape(gathered_name(0)).replace("0", r"(\d+)"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,23 @@ def describe(source: Source) -> Data:
         fingerprint=source.fingerprint,
         notes=source.notes,
     )
+
+
+def gathered_notes(source: Source, groups: Groups) -> tuple[str, ...]:
+    """Say of columns with very many labels that the rarest of them share a group."""
+    sizes = {group.by: 0 for group in groups}
+    for group in groups:
+        sizes[group.by] += 1
+    notes = []
+    for group in groups:
+        found = GATHERED.match(group.name)
+        if found is not None and sizes[group.by] > source.roles.most_levels:
+            notes.append(
+                f"column {group.by!r} has more than {source.roles.most_levels} labels: the "
+                f"{thousands_text(int(found[1]))} rarest share the group {group.name!r}, "
+                f"{count_text(group.rows, 'row')}"
+            )
+    return tuple(notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +133,7 @@ def look_for_segments(
     )
 
 
-def watch_source(source: Source, tolerance: float | None) -> Watched | None:
+def watch_source(source: Source, tolerance: Tolerance | None) -> Watched | None:
     """Describe windows of time, and what a monitor says; None without times."""
     if source.times is None or source.rows is None:
         return None

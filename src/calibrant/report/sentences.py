@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from calibrant.groups import Segment
 from calibrant.inference import DETECTABLE, CalibrationTest, Costs
-from calibrant.report.sections import ClassSection
+from calibrant.report.sections import RELATIVE, ClassSection
 from calibrant.words import (
     capital,
     chance_text,
@@ -166,8 +166,10 @@ def row_sentence(section: ClassSection) -> str:
 
 def tolerance_text(summary: Summary) -> str:
     """Write the tolerance, and where it comes from if nobody gave it."""
-    given = summary.settings["tolerance given"]
-    why = "" if given else " (the default: 0.02, or a tenth of the rarer outcome if that is less)"
+    relative = summary.settings.get(RELATIVE)
+    why = "" if relative is None else f" ({str(relative).removesuffix('%')} % of the rarer outcome)"
+    if not summary.settings["tolerance given"]:
+        why = " (the default: 0.02, or a tenth of the rarer outcome if that is less)"
     return f"{number_text(summary.verdict.tolerance)}{why}"
 
 

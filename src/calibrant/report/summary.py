@@ -29,17 +29,19 @@ from calibrant.measures.conventions import Convention, conventions
 from calibrant.monitoring import Watched
 from calibrant.multiclass import MulticlassDecisionTask
 from calibrant.notebook import brief
-from calibrant.options import enough_draws
+from calibrant.options import ShareOfRarer, enough_draws
 from calibrant.plots import ReliabilityDisplay
 from calibrant.repair import Choice
 from calibrant.report.advice import advise
 from calibrant.report.distances import find_distances
 from calibrant.report.findings import Finding, findings
 from calibrant.report.sections import (
+    RELATIVE,
     ClassSection,
     Data,
     cost_of_trust,
     describe,
+    gathered_notes,
     judge_each_class,
     look_for_segments,
     watch_source,
@@ -177,6 +179,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     if divided is not None:
         tell("groups")
         groups = judge_groups(divided, headline, settings.within(verdict.tolerance))
+    data, shared = describe(source), () if groups is None else gathered_notes(source, groups)
     segments = None
     if asked.segments:
         tell("segments")
@@ -190,7 +193,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     tell("distance to calibration")
     return Summary(
         title=source.title,
-        data=describe(source),
+        data=replace(data, notes=(*data.notes, *shared)),
         evidence=evidence,
         verdict=verdict,
         measured=replace(measured, floors=floors),
@@ -215,11 +218,15 @@ def _settings(
     verdict: Verdict,
     classes: ClassSection | None,
 ) -> dict[str, object]:
+    relative = {}
+    if isinstance(settings.tolerance, ShareOfRarer):
+        relative = {RELATIVE: str(settings.tolerance)}
     ratio = {} if asked.oe_tolerance is None else {"O/E tolerance": asked.oe_tolerance}
     by_class = {} if classes is None else {"tolerance by class": classes.by_class.tolerance}
     return {
         "tolerance": verdict.tolerance,
         "tolerance given": settings.tolerance is not None,
+        **relative,
         **by_class,
         **ratio,
         "confidence": settings.confidence,
