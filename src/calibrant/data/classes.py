@@ -32,13 +32,13 @@ def read_probabilities(
 ) -> tuple[Floats, int, float]:
     """Return the table, how many entries were clipped, and how far from one a row sums at most."""
     given = read_table(y_proba, "y_proba")
+    table = read_numbers(given, "y_proba")
     if given.shape[1] < 2:
         raise InvalidForecastsError(
             "y_proba must have one column per class, at least two", f"shape {given.shape}"
         )
     if given.shape[0] == 0:
         raise InvalidForecastsError("there must be at least one row", "none")
-    table = read_numbers(given, "y_proba")
     _refuse_missing_rows(table)
     if check_flag("logits", logits):
         return _softmax(table), 0, 0.0
@@ -136,7 +136,7 @@ def _refuse_missing_rows(table: Floats) -> None:
         rows = np.flatnonzero(np.isnan(table).any(axis=1))
         if rows.size:
             raise InvalidForecastsError(
-                "y_proba must not hold missing values",
+                "y_proba must not hold missing values (NaN)",
                 f"{rows.size} of {table.shape[0]} rows, first rows {_first(rows)}",
                 "drop those rows, or find their values",
             )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import InvalidForecastsError, InvalidTypeError
 from calibrant.options import shown
 
 
@@ -137,14 +137,21 @@ def one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
 def as_floats(values: npt.NDArray[Any]) -> Floats:
     """Contiguous native float64; None becomes NaN."""
     # numpy would drop the imaginary part, or count the days
-    if values.dtype.kind in "cmMV" or _holds_complex(values):
+    if values.dtype.kind == "c" or _holds_complex(values):
+        raise InvalidForecastsError(
+            "predictions and weights must be real numbers",
+            f"type {values.dtype}",
+            "Complex data not supported",
+        )
+    if values.dtype.kind in "mMV":
         raise InvalidForecastsError(
             "predictions and weights must be numbers", f"type {values.dtype}"
         )
     try:
         return np.ascontiguousarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError) as error:
-        raise InvalidForecastsError(
+        kind = InvalidTypeError if isinstance(error, TypeError) else InvalidForecastsError
+        raise kind(
             "predictions and weights must be numbers", examples(values), str(error)
         ) from error
 
@@ -177,7 +184,7 @@ def refuse_missing(
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
     if missing.any():
         raise InvalidForecastsError(
-            f"{name} must not hold missing values",
+            f"{name} must not hold missing values (NaN)",
             f"{missing.sum()} of {missing.size}, first rows {first_rows(missing)}",
             hint,
         )

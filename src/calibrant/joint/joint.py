@@ -81,7 +81,8 @@ class Joint:
             squares = float(levels.weight_squares.sum())
         if not 0 < total < np.inf:
             raise InvalidForecastsError(
-                "the weights must have a positive, finite sum", f"a sum of {total:g}"
+                "the weights must have a positive, finite sum, so they cannot all be zero",
+                f"a sum of {total:g}",
             )
         if squares == np.inf or not levels.weight_squares.all():
             raise InvalidForecastsError(

@@ -1,6 +1,10 @@
 """Repair: maps that recalibrate predictions, the choice between them, their export."""
 
-from calibrant.repair.base import RecalibrationMap
+from calibrant.repair.base import (
+    TWO_OUTCOMES as TWO_OUTCOMES,
+    RecalibrationMap,
+    shaped as shaped,
+)
 from calibrant.repair.choice import Choice, choose, choose_among as choose_among
 from calibrant.repair.choice_rule import (
     CLEARLY_PATCHED as CLEARLY_PATCHED,
