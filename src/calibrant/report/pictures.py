@@ -18,7 +18,7 @@ from calibrant.plots import (
     short_name,
 )
 from calibrant.report.drawing import COLOURS, LETTER, Axis, Sheet, round_numbers, thin
-from calibrant.report.summary import Summary
+from calibrant.report.summary import HEADLINE, Summary
 from calibrant.words import capital, count_text, distinct_texts, percent_text, probability_text
 
 # Pixels of a picture that spans the page, and of one beside another.
@@ -36,7 +36,9 @@ def pictures(summary: Summary) -> dict[str, str]:
     drawn = {
         "scale": _scale(summary),
         "reliability": _reliability(summary.diagram, summary),
-        "witness": _witness(WitnessDisplay.of(summary.joint)),
+        "witness": _witness(
+            WitnessDisplay.of_error(summary.joint, summary.measured.values[HEADLINE])
+        ),
         "costs": _costs(DecisionLossDisplay(summary.costs.curve, summary.costs.perfect)),
     }
     allowed = summary.verdict.tolerance
