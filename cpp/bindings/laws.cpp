@@ -1,5 +1,6 @@
 #include "calibrant/cutoff.hpp"
 #include "calibrant/intervals.hpp"
+#include "calibrant/isotonic.hpp"
 #include "calibrant/laplace.hpp"
 #include "calibrant/moments.hpp"
 #include "calibrant/smooth.hpp"
@@ -125,6 +126,55 @@ Array<std::int64_t> cheapest_runs(Input<double> prediction, Input<double> sum,
     return hand_over(starts);
 }
 
+// First levels of the pools of isotonic regression; `sum` is weight times value.
+Array<std::int64_t> isotonic_pools(Input<double> weight, Input<double> sum) {
+    same_length(weight.size(), sum.size());
+    if (weight.size() > max_rows) throw std::length_error(too_many_rows);
+    std::vector<std::int64_t> first;
+    {
+        const nb::gil_scoped_release unlocked;
+        IsotonicFit fit;
+        for (const IsotonicFit::Pool& pool :
+             fit.pools(weight.data(), weight.size(), [&](std::size_t i) { return sum.data()[i]; }))
+            first.push_back(pool.first);
+    }
+    return hand_over(first);
+}
+
+// Gains of isotonic regression for many outcomes on the same levels, one row of `charge` each.
+template <class Gain>
+Output isotonic_gains(Input<double> prediction, Input<double> weight, Table charge) {
+    IsotonicFit fit;
+    return for_each_outcome(prediction, weight, charge, [&](const Law& law) {
+        return isotonic_gain(fit.pools(law.weight, law.count,
+                                       [&](std::size_t i) {
+                                           return std::fma(law.weight[i], law.prediction[i],
+                                                           law.positives[i]);
+                                       }),
+                             Gain());
+    });
+}
+
+// Fitted values of isotonic regression, one row for each row of charges.
+OutputTable isotonic_curves(Input<double> prediction, Input<double> weight, Table charge) {
+    const std::size_t count = prediction.size();
+    Buffer<double> curves = allocate<double>(charge.shape(0) * count);
+    double* curve = curves.get();
+    IsotonicFit fit;
+    for_each_outcome(prediction, weight, charge, [&](const Law& law) {
+        const auto& pools = fit.pools(law.weight, count, [&](std::size_t i) {
+            return std::fma(law.weight[i], law.prediction[i], law.positives[i]);
+        });
+        for (std::size_t k = 0; k < pools.size(); ++k) {
+            const std::size_t end = k + 1 < pools.size() ? pools[k + 1].first : count;
+            std::fill(curve + pools[k].first, curve + end, pools[k].mean);
+        }
+        curve += count;
+        return 0.0;
+    });
+    return hand_over(std::move(curves), charge.shape(0), count);
+}
+
 void register_laws(nb::module_& m) {
     m.def("smooth_error", &smooth_error, "prediction"_a.noconvert(), "weight"_a.noconvert(),
           "positives"_a.noconvert(), "lipschitz"_a.noconvert());
@@ -144,6 +194,13 @@ void register_laws(nb::module_& m) {
           "weight"_a.noconvert(), "positives"_a.noconvert(), "count"_a.noconvert());
     m.def("cheapest_runs", &cheapest_runs, "prediction"_a.noconvert(), "sum"_a.noconvert(),
           "rank"_a.noconvert(), "width"_a.noconvert());
+    m.def("isotonic_pools", &isotonic_pools, "weight"_a.noconvert(), "sum"_a.noconvert());
+    m.def("isotonic_log_gains", &isotonic_gains<LogGain>, "prediction"_a.noconvert(),
+          "weight"_a.noconvert(), "charge"_a.noconvert());
+    m.def("isotonic_square_gains", &isotonic_gains<SquareGain>, "prediction"_a.noconvert(),
+          "weight"_a.noconvert(), "charge"_a.noconvert());
+    m.def("isotonic_curves", &isotonic_curves, "prediction"_a.noconvert(),
+          "weight"_a.noconvert(), "charge"_a.noconvert());
     m.def("cumulative_residuals", &cumulative_residuals, "prediction"_a.noconvert(),
           "weight"_a.noconvert(), "positives"_a.noconvert());
 }

@@ -8,6 +8,7 @@ from calibrant import datasets, errors, pooling
 from calibrant.joint import Joint, joints_by
 from calibrant.measurement import Measurement
 from calibrant.measures import *
+from calibrant.parallel import threads
 
 # What is not needed to measure is imported when it is asked for, to keep the import light: rooms
 # by their own name, other names from the rooms below, of which each stands on those before it.
@@ -88,6 +89,7 @@ __all__ = [
     "smooth_calibration_error",
     "smoothed_curve",
     "surrogate_interval_calibration_error",
+    "threads",
     "typical_gap",
     "u_calibration_error",
     "upper_distance_to_calibration",

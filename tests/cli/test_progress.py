@@ -54,7 +54,7 @@ def on_a_terminal(patience: float, *arguments: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "stages"),
     [
-        (["audit", "--by", "side", "--time", "day"],
+        (["audit", "--by", "side", "--time", "day", "--full"],
          ["reading", "verdict", "every measure", "what to do", "costs", "groups", "windows of time",
           "distance to calibration"]),
         (["check", "--by", "side", "--tolerance", "0.5"], ["reading", "measures", "groups"]),

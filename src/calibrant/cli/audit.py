@@ -40,9 +40,9 @@ from calibrant.cli.show import next_command, show_screen
 from calibrant.cli.write import check_files, say, write_text
 from calibrant.options import share_from
 
-# Reading, verdict, measures, what to do, costs, distance; classes and sets of them; groups,
-# segments, time and pictures on request.
-STAGES, STAGES_OF_CLASSES = 6, 2
+# Reading, verdict, measures, what to do, costs; classes and sets of them; groups, segments, time,
+# distance and pictures on request.
+STAGES, STAGES_OF_CLASSES = 5, 2
 
 
 def audit(
@@ -102,7 +102,8 @@ def audit(
     from calibrant.multiclass import MulticlassDecisionTask
     from calibrant.report import Asked, audit_source, verdict_sentence
 
-    further = sum(option is not None for option in (by, time, html)) + find_segments
+    all_numbers = full or html is not None or json is not None
+    further = sum(option is not None for option in (by, time, html)) + find_segments + all_numbers
     further += STAGES_OF_CLASSES if classes is not None else 0
     with progress(STAGES + further) as tell:
         tell("reading")
@@ -135,6 +136,7 @@ def audit(
             None if task is None else kind.from_file(task),
             None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance),
             find_segments,
+            all_numbers,
         )
         settings = Settings.read(
             confidence=confidence, tolerance=tolerance, gap_tolerance=gap_tolerance, rng=seed

@@ -22,6 +22,7 @@ from calibrant.measures.kernel_smoothed import (
     smoothed_curve,
 )
 from calibrant.notebook import brief
+from calibrant.parallel import in_threads
 from calibrant.pooling import quantile_bins
 from calibrant.regression import Model, Solver, log_odds, one_class, separated
 
@@ -295,16 +296,19 @@ def _around_ici(evidence: Evidence, value: float, width: float, settings: Settin
 
     joint, confidence = evidence.joint, settings.confidence
     seen = smoothed_bias(joint, charges_of(joint)[np.newaxis, :], width)[0]
-    noise, again, along = [], [], []
-    for charges in evidence.multiplied_charges(settings.draws, settings.rng, confidence):
+
+    def indices(charges: Floats) -> tuple[Floats, Floats, Floats]:
         bias = smoothed_bias(joint, charges, width)
-        noise.append(np.abs(bias) @ joint.mass)
-        again.append(np.abs(seen + bias) @ joint.mass)
-        along.append(bias @ (joint.mass * np.sign(seen)))
+        again = np.abs(seen + bias) @ joint.mass
+        return np.abs(bias) @ joint.mass, again, bias @ (joint.mass * np.sign(seen))
+
+    parts = evidence.multiplied_charges(settings.draws, settings.rng, confidence)
+    found = zip(*in_threads(indices, parts), strict=True)
+    noise, *spreads = (np.concatenate(column) for column in found)
     half = (1 + confidence) / 2
     widening = evidence.widening(1 - confidence)
-    below = upper_quantile(np.concatenate(noise), half) * widening
-    spread = max(float(np.concatenate(parts).std()) for parts in (again, along))
+    below = upper_quantile(noise, half) * widening
+    spread = max(float(column.std()) for column in spreads)
     above = float(ndtri(half)) * spread * widening
     return Estimate(value, max(0.0, value - below), min(1.0, value + above))
 

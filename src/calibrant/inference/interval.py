@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from calibrant.measures.lower_distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import brief
 from calibrant.options import ROUNDING, refuse_unknown
+from calibrant.parallel import in_threads
 from calibrant.words import percent_text
 
 METHODS = ("multiplier", "worst-case")
@@ -179,7 +181,7 @@ def find_interval(
     """Interval from evidence that was read before."""
     statistic.refuse_without_interval()
     parts = evidence.multiplied_charges(settings.draws, settings.rng, settings.confidence)
-    deviations = np.concatenate([statistic.values(evidence.joint, charges) for charges in parts])
+    deviations = np.concatenate(in_threads(partial(statistic.values, evidence.joint), parts))
     return multiplier_interval(evidence, statistic, deviations, settings.confidence)
 
 

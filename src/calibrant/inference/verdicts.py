@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges, gap_interval
 from calibrant.inference.interval import ConfidenceInterval, find_interval, multiplier_interval
@@ -16,6 +17,7 @@ from calibrant.inference.settings import Settings, tolerated
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import brief, card
+from calibrant.parallel import in_threads
 from calibrant.regions import Region
 from calibrant.words import (
     agreeing,
@@ -311,18 +313,21 @@ def _error_and_gap(
 ) -> tuple[ConfidenceInterval, Gap]:
     """Intervals of the smooth error and of the typical gap, from the same random multipliers."""
     confidence, ranges = settings.confidence, Ranges.of(evidence)
-    deviations, noise = [], []
-    for charges in evidence.multiplied_charges(settings.draws, settings.rng, confidence):
-        deviations.append(statistic.values(evidence.joint, charges))
-        noise.append(ranges.noise(charges))
-    error = multiplier_interval(evidence, statistic, np.concatenate(deviations), confidence)
-    gap = gap_interval(evidence, ranges, np.concatenate(noise), confidence)
+
+    def error_and_gaps(charges: Floats) -> tuple[Floats, Floats]:
+        return statistic.values(evidence.joint, charges), ranges.noise(charges)
+
+    parts = evidence.multiplied_charges(settings.draws, settings.rng, confidence)
+    drawn = zip(*in_threads(error_and_gaps, parts), strict=True)
+    deviations, noise = (np.concatenate(found) for found in drawn)
+    error = multiplier_interval(evidence, statistic, deviations, confidence)
+    gap = gap_interval(evidence, ranges, noise, confidence)
     allowed = min(1.0, GAP_TOLERANCE * tolerance)
     if settings.gap_tolerance is not None:
         allowed = tolerated(settings.gap_tolerance, evidence.given)
     needed = None
     if state_of(gap.low, gap.high, allowed) == UNDECIDED:
-        wide = np.concatenate(noise) * evidence.widening(1 - confidence)
+        wide = noise * evidence.widening(1 - confidence)
         rows = evidence.given.row_count
         needed = rows_to_settle_gap(rows, ranges.squared, wide, allowed, confidence)
     return error, Gap(gap, allowed, ranges.mass.size, ranges.worst(evidence.joint), needed)

@@ -11,7 +11,7 @@ from calibrant.arrays import Floats
 from calibrant.decisions import ScoreDecomposition, score_decomposition
 from calibrant.inference import Band, Evidence, find_consistency_band, isotonic_curve
 from calibrant.joint import Joint
-from calibrant.measurement import as_joint
+from calibrant.measurement import Measurement, as_joint
 from calibrant.measures.kernel_smoothed import smoothed_curve
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import as_generator, check_draws, check_share
@@ -184,9 +184,13 @@ class ReliabilityDisplay(Display):
     @classmethod
     def of_evidence(
         cls, evidence: Evidence, confidence: float = 0.95, *, detected: bool | None = None,
-        region: Region | None = None,
+        region: Region | None = None, error: Measurement | None = None,
+        parts: ScoreDecomposition | None = None,
     ) -> Self:  # fmt: skip
-        """Find the data of evidence that was read before; a region that is given is pointed at."""
+        """Find the data of evidence that was read before; a region that is given is pointed at.
+
+        Smooth error and parts of the Brier score need not be found again where they are known.
+        """
         joint = evidence.given
         found = cls._of(
             joint,
@@ -196,6 +200,8 @@ class ReliabilityDisplay(Display):
             detected=detected,
             rng=as_generator(0),
             clustered=evidence.clusters is not None,
+            error=error,
+            parts=parts,
         )
         return found if region is None else replace(found, region=region)
 
@@ -228,6 +234,8 @@ class ReliabilityDisplay(Display):
         scale: str = SCALES[0],
         draws: int = DRAWS,
         name: str | None = None,
+        error: Measurement | None = None,
+        parts: ScoreDecomposition | None = None,
     ) -> Self:
         band, beyond = None, np.empty(0)
         if evidence is not None:
@@ -240,14 +248,14 @@ class ReliabilityDisplay(Display):
             dots=dots,
             counts=histogram(joint, span),
             band=band,
-            region=strongest_region(joint, _witness(joint)),
+            region=strongest_region(joint, _witness(joint, error)),
             detected=bool(band is None or beyond.size) if detected is None else detected,
             span=span,
             rows=joint.row_count,
             smoother=smoother,
             by_value=len(joint) <= FEW_VALUES,
             confidence=confidence,
-            parts=score_decomposition(joint, pooling=POOLING),
+            parts=parts or score_decomposition(joint, pooling=POOLING),
             notes=notes,
             name=name,
         )
@@ -406,8 +414,9 @@ def _if_wide(ax: Axes, words: str) -> str:
     return words if width_of(ax) > WIDE_AXES else ""
 
 
-def _witness(joint: Joint) -> Floats:
-    return smooth_calibration_error(joint).witness(joint.prediction)
+def _witness(joint: Joint, error: Measurement | None) -> Floats:
+    known = smooth_calibration_error(joint) if error is None else error
+    return known.witness(joint.prediction)
 
 
 def _isotonic(joint: Joint) -> Columns:

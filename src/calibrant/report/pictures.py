@@ -19,7 +19,7 @@ from calibrant.plots import (
 )
 from calibrant.report.drawing import COLOURS, LETTER, Axis, Sheet, round_numbers, thin
 from calibrant.report.error_units import ErrorUnit
-from calibrant.report.summary import Summary
+from calibrant.report.summary import HEADLINE, Summary
 from calibrant.words import (
     capital,
     count_text,
@@ -47,7 +47,9 @@ def pictures(summary: Summary) -> dict[str, str]:
     drawn = {
         "scale": _scale(summary),
         "reliability": _reliability(summary.diagram, summary),
-        "witness": _witness(WitnessDisplay.of(summary.joint)),
+        "witness": _witness(
+            WitnessDisplay.of_error(summary.joint, summary.measured.values[HEADLINE])
+        ),
         "costs": _costs(DecisionLossDisplay(summary.costs.curve, summary.costs.perfect)),
     }
     allowed = summary.verdict.tolerance

@@ -63,6 +63,8 @@ class Asked:
     """Share by which observed events may differ from those expected."""
     segments: bool = False
     """Whether to look for the worst combinations of the columns of the groups."""
+    distances: bool = False
+    """Whether to find the distance to calibration at once, rather than when it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,6 @@ class Summary:
     """The map that would help most on rows it has not seen; None where rows allow no choice."""
     costs: Costs
     """What trusting the forecasts costs a decision maker."""
-    distances: DistanceBracket
-    """How far from calibrated the forecasts are at least and at most, on these rows."""
     classical: ClassicalNumbers
     """Slope, intercepts, observed over expected, and so on."""
     conventions: tuple[Convention, ...]
@@ -119,6 +119,14 @@ class Summary:
         return self.evidence.given
 
     @cached_property
+    def distances(self) -> DistanceBracket:
+        """How far from calibrated the forecasts are at least and at most, on these rows.
+
+        Found when it is asked for: one screen does without.
+        """
+        return find_distances(self.joint)
+
+    @cached_property
     def diagram(self) -> ReliabilityDisplay:
         """The reliability diagram, which points where the words do; found when it is asked for."""
         verdict = self.verdict
@@ -128,6 +136,8 @@ class Summary:
             verdict.interval.confidence,
             detected=verdict.pvalue <= DETECTABLE,
             region=verdict.gap.worst if verdict.gap is not None and unseen else None,
+            error=self.measured.values[HEADLINE],
+            parts=self.costs.decomposition,
         )
 
     @cached_property
@@ -190,8 +200,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     ratios = None
     if asked.oe_tolerance is not None:
         ratios = RatioJudgement.of(classical.ratio, groups, asked.oe_tolerance)
-    tell("distance to calibration")
-    return Summary(
+    summary = Summary(
         title=source.title,
         data=replace(data, notes=(*data.notes, *shared)),
         evidence=evidence,
@@ -204,11 +213,14 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         watched=watched,
         choice=choice,
         costs=costs,
-        distances=find_distances(joint),
         classical=classical,
         conventions=conventions(joint),
         settings=_settings(source, settings, asked, verdict, classes),
     )
+    if asked.distances:
+        tell("distance to calibration")
+        _ = summary.distances  # kept for those who ask again
+    return summary
 
 
 def _settings(
