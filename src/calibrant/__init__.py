@@ -46,6 +46,7 @@ __all__ = [
     "Measurement",
     "Verdict",
     "audit",
+    "averaged_two_bin_error",
     "binned_calibration_error",
     "calibration_decision_loss",
     "calibration_test",
