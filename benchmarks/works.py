@@ -107,6 +107,15 @@ def check_cutoff(y: Floats, p: Floats, value: float) -> None:
     assert abs(value - (walk.max() - walk.min())) <= 1e-10
 
 
+def check_certified(y: Floats, p: Floats, value: cal.CertifiedThreshold) -> None:
+    """Assert that what is certified was counted, and has no more errors than the limit expects."""
+    if value.threshold is None:
+        return
+    answered = p >= value.threshold
+    assert (value.answered, value.errors) == (answered.sum(), (y[answered] == 0).sum())
+    assert value.errors <= value.risk * value.answered
+
+
 def check_smoothed(y: Floats, p: Floats, value: cal.Measurement) -> None:
     """Assert that the smoothed sign gains the width found, on the rows themselves."""
     low, high = value.bounds
@@ -270,6 +279,7 @@ WORKS = (
     Work("averaged two-bin error, exact", 0.35, cal.averaged_two_bin_error, check_two_bins),
     Work("averaged two-bin error, 2^16 cells", 0.1, two_bins_in_cells, check_two_bin_cells),
     Work("cutoff error, exact", 0.5, cal.cutoff_calibration_error, check_cutoff),
+    Work("certified threshold", 0.5, cal.certified_threshold, check_certified),
     Work("decision loss", 0.9, quietly(cal.calibration_decision_loss), check_worst_loss),
     # Three arrays of the Joint, and three of the curve.
     Work("decision loss curve", 0.9, quietly(cal.decision_loss_curve), check_curve, 6.5),

@@ -76,7 +76,7 @@ def test_the_sentence_says_what_to_do():
     assert few.threshold is None
     assert "takes 59 answers at least, all of them right; there are 20" in few.sentence
     wrong = cal.certified_threshold(1 - np.array(y), p)
-    assert "Of the 59 surest answers, the fewest that could show it, 59 were wrong" in str(wrong)
+    assert "Of the 72 surest answers, the fewest that could show it, 72 were wrong" in str(wrong)
 
 
 def test_what_is_printed_as_threshold_is_never_below_it():

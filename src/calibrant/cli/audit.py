@@ -26,6 +26,7 @@ from calibrant.cli.options import (
     PosLabelOption,
     PredictionOption,
     RatioToleranceOption,
+    RiskOption,
     Scale,
     ScaleOption,
     SeedOption,
@@ -66,6 +67,7 @@ def audit(
     tolerance: ToleranceOption = None,
     gap_tolerance: GapToleranceOption = None,
     oe_tolerance: RatioToleranceOption = None,
+    risk: RiskOption = None,
     confidence: ConfidenceOption = 0.95,
     time: Annotated[str | None, typer.Option(help="Column of times, for windows.")] = None,
     task: Annotated[
@@ -131,6 +133,7 @@ def audit(
         asked = Asked(
             None if task is None else kind.from_file(task),
             share_of(oe_tolerance, "--oe-tolerance"),
+            share_of(risk, "--risk"),
             find_segments,
         )
         settings = Settings.read(

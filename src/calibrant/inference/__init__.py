@@ -9,7 +9,11 @@ from calibrant.inference.bands import (
     isotonic_curve as isotonic_curve,
 )
 from calibrant.inference.cases import LEAST_FREEDOM as LEAST_FREEDOM, Cases as Cases
-from calibrant.inference.certified import CertifiedThreshold, certified_threshold
+from calibrant.inference.certified import (
+    CertifiedThreshold,
+    certified_threshold,
+    find_certified as find_certified,
+)
 from calibrant.inference.classical import (
     DRAWS_FOR_ICI as DRAWS_FOR_ICI,
     ClassicalNumbers,

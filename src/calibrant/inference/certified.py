@@ -12,7 +12,7 @@ from calibrant.data.input import read_labels
 from calibrant.data.rows import Rows
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
+from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measurement import read_source
 from calibrant.notebook import brief, card
 from calibrant.options import check_share, shown
@@ -158,16 +158,7 @@ def certified_threshold(
     No threshold: an error of at most 1 % cannot be shown with 95 % confidence. Of the 300 surest
     answers, the fewest that could show it, 50 were wrong.
     """
-    check_share("risk", risk)
-    check_share("confidence", confidence)
-    if confidence < 0.5:
-        raise InvalidOptionError("confidence must be at least 0.5", shown(confidence))
-    if clusters is not None:
-        raise InferenceRefusedError(
-            "binomial limits need rows that do not depend on each other",
-            "clusters",
-            "keep one row of each cluster, drawn at random",
-        )
+    _check(risk, confidence, clusters)
     source = read_source(y_true, y_proba, sample_weight, pos_label)
     if groups is None:
         joint = source if isinstance(source, Joint) else Joint.from_rows(source)
@@ -192,6 +183,27 @@ def certified_threshold(
     )
 
 
+def find_certified(
+    joint: Joint, risk: float, confidence: float, clusters: object = None
+) -> CertifiedThreshold:
+    """Certify a threshold of rows that were read before."""
+    _check(risk, confidence, clusters)
+    return _certified(joint, risk, confidence, 1)
+
+
+def _check(risk: float, confidence: float, clusters: object) -> None:
+    check_share("risk", risk)
+    check_share("confidence", confidence)
+    if confidence < 0.5:
+        raise InvalidOptionError("confidence must be at least 0.5", shown(confidence))
+    if clusters is not None:
+        raise InferenceRefusedError(
+            "binomial limits need rows that do not depend on each other",
+            "clusters",
+            "keep one row of each cluster, drawn at random",
+        )
+
+
 def _by_group(rows: Rows, labels: object) -> dict[str, Joint]:
     """Joint of each group; groups without weight are left out."""
     names, index = np.unique(np.asarray(labels), return_inverse=True)
@@ -204,19 +216,9 @@ def _by_group(rows: Rows, labels: object) -> dict[str, Joint]:
 def _certified(joint: Joint, risk: float, confidence: float, together: int) -> CertifiedThreshold:
     """Certify a threshold of one Joint at the level that so many statements leave it."""
     refuse_mean_outcomes(joint)
-    each = joint.total / joint.row_count
-    if not (
-        exact_levels(joint).all()
-        and np.allclose(joint.weight, joint.rows * each, rtol=SAME_WEIGHT, atol=0)
-    ):
-        raise InferenceRefusedError(
-            "binomial limits need rows that count alike",
-            "different weights",
-            "leave sample_weight out: the statement is then about rows like these",
-        )
     level = (1 - confidence) / together
     count = np.cumsum(joint.rows[::-1])
-    wrong = np.rint(np.cumsum(joint.rows[::-1] - joint.positives[::-1] / each))
+    wrong = np.cumsum(_zeros(joint)[::-1])
     least, starts = _starts(joint.row_count, risk, level)
     last = _last_rejected(count, wrong, np.searchsorted(count, starts), risk, level)
     shown_at = min(int(np.searchsorted(count, least)), count.size - 1) if last is None else last
@@ -230,6 +232,20 @@ def _certified(joint: Joint, risk: float, confidence: float, together: int) -> C
         least,
         together=together,
     )
+
+
+def _zeros(joint: Joint) -> Floats:
+    """Rows of each level with outcome 0, where all rows weigh the same."""
+    if joint.unweighted:
+        return np.asarray(joint.rows - joint.positives)
+    each = joint.total / joint.row_count
+    if not np.allclose(joint.weight_squares, joint.rows * each**2, rtol=SAME_WEIGHT, atol=0):
+        raise InferenceRefusedError(
+            "binomial limits need rows that count alike",
+            "different weights",
+            "leave sample_weight out: the statement is then about rows like these",
+        )
+    return np.rint((joint.weight - joint.positives) / each)
 
 
 def _starts(rows: int, risk: float, level: float) -> tuple[int, Floats]:
@@ -279,17 +295,12 @@ def _passed(count: Floats, wrong: Floats, risk: float, level: float) -> int:
     looked_at = np.flatnonzero(np.diff(wrong[:end], prepend=-1.0))
     if looked_at.size == 0:
         return end
-    n, k = count[looked_at], wrong[looked_at]
-    open_ones = looked_at[n * _divergence(k / n, risk) < -np.log(level)]
+    n, short = count[looked_at], risk * count[looked_at] - wrong[looked_at]
+    # The divergence is at least twice the squared difference, and that over twice the limit.
+    exponent = short * short / n * max(2.0, 0.5 / risk)
+    open_ones = looked_at[exponent < -np.log(level)]
     failed = open_ones[_tail(wrong[open_ones], count[open_ones], risk) > level]
     return int(failed[0]) if failed.size else end
-
-
-def _divergence(rate: Floats, limit: float) -> Floats:
-    """Kullback-Leibler divergence of a coin from one with a larger chance."""
-    from scipy.special import xlogy
-
-    return np.asarray(xlogy(rate, rate / limit) + xlogy(1 - rate, (1 - rate) / (1 - limit)))
 
 
 def _tail(wrong: Floats, count: Floats, risk: float) -> Floats:

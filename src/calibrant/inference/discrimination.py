@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant.arrays import Floats, Indices
 from calibrant.inference.cases import Cases
 from calibrant.inference.classical import Estimate
 from calibrant.inference.evidence import Evidence
@@ -83,8 +83,9 @@ def find_auc(cases: Cases, confidence: float) -> Estimate:
     events, others = float(ones.sum()), float(zeros.sum())
     if not (events > 0 and others > 0):
         return Estimate.undefined("one outcome only")
-    below = _shares_below(cases.prediction, zeros) / others
-    above = 1 - _shares_below(cases.prediction, ones) / events
+    levels, place = np.unique(cases.prediction, return_inverse=True)
+    below = _shares_below(place, levels.size, zeros) / others
+    above = 1 - _shares_below(place, levels.size, ones) / events
     value = min(1.0, max(0.0, float(ones @ below) / events))
     part = np.where(cases.outcome == 1, (below - value) / events, (above - value) / others)
     alone = float(cases.square @ part**2)
@@ -104,10 +105,9 @@ def find_auc(cases: Cases, confidence: float) -> Estimate:
     return Estimate(value, low, high)
 
 
-def _shares_below(prediction: Floats, weight: Floats) -> Floats:
-    """Weight of the rows with a smaller prediction, plus half of that with an equal one."""
-    levels, place = np.unique(prediction, return_inverse=True)
-    of_level = np.bincount(place, weight, levels.size)
+def _shares_below(place: Indices, count: int, weight: Floats) -> Floats:
+    """Weight of the rows on lower levels, plus half of that on the same one, for each row."""
+    of_level = np.bincount(place, weight, count)
     return np.asarray((np.cumsum(of_level) - of_level / 2)[place])
 
 

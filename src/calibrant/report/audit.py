@@ -131,6 +131,7 @@ def audit(
     tolerance: float | None = None,
     gap_tolerance: float | None = None,
     oe_tolerance: float | None = None,
+    risk: float | None = None,
     confidence: float = 0.95,
     clusters: object = None,
     task: DecisionTask | MulticlassDecisionTask | None = None,
@@ -187,6 +188,10 @@ def audit(
     oe_tolerance : float, optional
         Share by which observed events may differ from those expected: 0.1 allows observed over
         expected from 1/1.1 to 1.1, for all rows and for each group. Not judged by default.
+    risk : float, optional
+        Share of outcomes 0 that is allowed among the rows that are acted on: adds the lowest
+        forecast from which on that is certified (see `certified_threshold`). For confidences of
+        answers. Refused with clusters and with different weights.
     confidence : float, default=0.95
         Confidence of the intervals that decide.
     clusters : array-like of shape (n,), or str, optional
@@ -258,7 +263,7 @@ def audit(
         raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))
     labels = Labels.of(pos_label, neg_label, na_label)
     source = read(y_true, y_proba, roles, labels=labels, drop_missing=na == "drop", title=title)
-    return audit_source(source, settings, Asked(task, oe_tolerance, find_segments))
+    return audit_source(source, settings, Asked(task, oe_tolerance, risk, find_segments))
 
 
 def audit_source(source: Source, settings: Settings, asked: Asked, tell: Tell = silent) -> Audit:
