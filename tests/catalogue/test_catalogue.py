@@ -160,7 +160,7 @@ VALUES = {
     "squared": [True],
     "unbiased": [True],
     "norm": ["l2"],
-    "sets": ["thresholds"],
+    "sets": ["thresholds", "lower", "monotone"],
     "order": [2, np.inf],
     "n_bins": [7],
     "strategy": ["quantile"],
