@@ -4,6 +4,7 @@
 #include "calibrant/laplace.hpp"
 #include "calibrant/moments.hpp"
 #include "calibrant/smooth.hpp"
+#include "calibrant/two_bins.hpp"
 #include "register.hpp"
 
 #include <nanobind/stl/tuple.h>
@@ -82,6 +83,20 @@ std::tuple<Output, Output> laplace_sides(Input<double> prediction, Input<double>
         calibrant::laplace_sides(law, bandwidth, below.get(), above.get());
     }
     return {hand_over(std::move(below), law.count), hand_over(std::move(above), law.count)};
+}
+
+double two_bin_error(Input<double> prediction, Input<double> weight, Input<double> positives,
+                     bool squared) {
+    const Law law = law_of(prediction, weight, positives);
+    const nb::gil_scoped_release unlocked;
+    return calibrant::two_bin_error(law, squared);
+}
+
+Output two_bin_errors(Input<double> prediction, Input<double> weight, Table positives,
+                      bool squared) {
+    return for_each_outcome(prediction, weight, positives, [=](const Law& law) {
+        return calibrant::two_bin_error(law, squared);
+    });
 }
 
 template <Basis basis>
@@ -188,6 +203,10 @@ void register_laws(nb::module_& m) {
           "positives"_a.noconvert(), "bandwidth"_a.noconvert());
     m.def("laplace_sides", &laplace_sides, "prediction"_a.noconvert(), "weight"_a.noconvert(),
           "positives"_a.noconvert(), "bandwidth"_a.noconvert());
+    m.def("two_bin_error", &two_bin_error, "prediction"_a.noconvert(), "weight"_a.noconvert(),
+          "positives"_a.noconvert(), "squared"_a.noconvert());
+    m.def("two_bin_errors", &two_bin_errors, "prediction"_a.noconvert(), "weight"_a.noconvert(),
+          "positives"_a.noconvert(), "squared"_a.noconvert());
     m.def("chebyshev_moments", &moments<Basis::chebyshev>, "prediction"_a.noconvert(),
           "weight"_a.noconvert(), "positives"_a.noconvert(), "count"_a.noconvert());
     m.def("power_moments", &moments<Basis::powers>, "prediction"_a.noconvert(),

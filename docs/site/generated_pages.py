@@ -71,14 +71,17 @@ def api_page(module: str, title: str) -> str:
 def measure_table() -> str:
     """Render the catalogue: the survey's wishes as columns."""
     heads = (
-        "measure", "continuous", "faithful", "interval", "a small value promises",
+        "measure", "continuous", "faithful", "truthful", "interval", "a small value promises",
         "perfect forecaster", "cost", "many classes",
     )  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for measure in JOINT_MEASURES.values():
         cells = (
             f"[{measure.title}](measures/{measure.name}.md): {measure.asks}",
-            *(_mark(flag) for flag in (measure.continuous, measure.faithful, measure.interval)),
+            _mark(measure.continuous),
+            _mark(measure.faithful),
+            _mark(measure.truthful == ()) if not measure.truthful else _flags(measure),
+            _mark(measure.interval),
             measure.decisions,
             chance_scores(measure),
             measure.cost,
@@ -123,6 +126,7 @@ def glance(measure: Measure) -> str:
             measure.continuous, "a small change of the predictions changes it little"
         ),
         "faithful": _yes(measure.faithful, "zero only for calibrated forecasts"),
+        "truthful": _truthful(measure),
         "confidence interval": _yes(measure.interval, "offered"),
         "a small value promises": measure.decisions,
         "cost": measure.cost,
@@ -144,6 +148,16 @@ def glance(measure: Measure) -> str:
 def _many_classes(measure: Measure) -> str:
     by_class = "class by class"
     return f"{by_class}; `{measure.multiclass}`" if measure.multiclass else by_class
+
+
+def _flags(measure: Measure) -> str:
+    return ", ".join(f"`{flag}=True`" for flag in measure.truthful or ())
+
+
+def _truthful(measure: Measure) -> str:
+    meaning = "no forecast has a smaller expected value than the chances of the outcomes"
+    with_flags = f"with {_flags(measure)}" if measure.truthful else "yes"
+    return f"{'no' if measure.truthful is None else with_flags} ({meaning})"
 
 
 def _mark(flag: object) -> str:

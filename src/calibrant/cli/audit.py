@@ -27,6 +27,7 @@ from calibrant.cli.options import (
     PredictionOption,
     PredictionSumOption,
     RatioToleranceOption,
+    RiskOption,
     Scale,
     ScaleOption,
     SeedOption,
@@ -68,6 +69,7 @@ def audit(
     tolerance: ToleranceOption = None,
     gap_tolerance: GapToleranceOption = None,
     oe_tolerance: RatioToleranceOption = None,
+    risk: RiskOption = None,
     confidence: ConfidenceOption = 0.95,
     time: Annotated[str | None, typer.Option(help="Column of times, for windows.")] = None,
     task: Annotated[
@@ -135,6 +137,7 @@ def audit(
         asked = Asked(
             None if task is None else kind.from_file(task),
             None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance),
+            None if risk is None else share_from("risk", risk),
             find_segments,
             all_numbers,
         )

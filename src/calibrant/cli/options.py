@@ -98,6 +98,12 @@ RatioToleranceOption = Annotated[
         help="How far observed over expected events may be from 1, as 10% or 0.1.",
     ),
 ]
+RiskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--risk", help="Wrong answers to allow, as 5%: certifies from which forecast on to act."
+    ),
+]
 ConfidenceOption = Annotated[float, typer.Option(help="Confidence of the verdict.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of the simulations.")]
 

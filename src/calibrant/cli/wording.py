@@ -34,6 +34,7 @@ WORDS = {
     "key": "--key",
     "maps": "--maps",
     "positives": "--positives",
+    "risk": "--risk",
     "score": "--score",
     "task": "--task",
     "time": "--time",

@@ -9,6 +9,11 @@ from calibrant.inference.bands import (
     isotonic_curve as isotonic_curve,
 )
 from calibrant.inference.cases import LEAST_FREEDOM as LEAST_FREEDOM, Cases as Cases
+from calibrant.inference.certified import (
+    CertifiedThreshold,
+    certified_threshold,
+    find_certified as find_certified,
+)
 from calibrant.inference.classical import (
     DRAWS_FOR_ICI as DRAWS_FOR_ICI,
     ClassicalNumbers,
@@ -23,6 +28,7 @@ from calibrant.inference.costs import (
     LossByChance as LossByChance,
     find_costs as find_costs,
 )
+from calibrant.inference.discrimination import auc, find_auc as find_auc
 from calibrant.inference.evidence import MOST_COINS_DRAWN as MOST_COINS_DRAWN, Evidence as Evidence
 from calibrant.inference.gap import Ranges as Ranges, typical_gap
 from calibrant.inference.interval import (
@@ -76,6 +82,7 @@ from calibrant.inference.verdicts import (
 __all__ = [
     "Band",
     "CalibrationTest",
+    "CertifiedThreshold",
     "ClassicalNumbers",
     "Comparison",
     "ConfidenceInterval",
@@ -84,7 +91,9 @@ __all__ = [
     "RowsNeeded",
     "ScoreTest",
     "Verdict",
+    "auc",
     "calibration_test",
+    "certified_threshold",
     "classical_numbers",
     "compare",
     "confidence_band",

@@ -188,9 +188,35 @@ def find_interval(
 def multiplier_interval(
     evidence: Evidence, statistic: Statistic, deviations: Floats, confidence: float
 ) -> ConfidenceInterval:
-    """Interval from deviations of a weighted calibration error that were drawn before."""
-    half_width = upper_quantile(deviations, confidence) * evidence.widening(1 - confidence)
+    """Interval from deviations of a weighted calibration error that were drawn before.
+
+    Of a squared error the interval is that of its root, squared.
+    """
+    power = statistic.power
+    noise = upper_quantile(deviations, confidence) ** (1 / power)
+    half_width = noise * evidence.widening(1 - confidence)
+    if power > 1:
+        return _powered(evidence, statistic, confidence, half_width)
     return _around(evidence, statistic, confidence, half_width, "multiplier")
+
+
+def _powered(
+    evidence: Evidence, statistic: Statistic, confidence: float, reach: float
+) -> ConfidenceInterval:
+    power, value = statistic.power, statistic.value(evidence.given)
+    root = value ** (1 / power)
+    low, high = max(0.0, root - reach) ** power, (root + reach) ** power
+    highest = statistic.entry.range[1] if statistic.entry else np.inf
+    return ConfidenceInterval(
+        statistic.name,
+        value,
+        low,
+        min(highest, high),
+        confidence,
+        max(high - value, value - low),
+        "multiplier",
+        tuple(cautions_of(evidence)),
+    )
 
 
 def upper_quantile(draws: Floats, confidence: float) -> float:

@@ -46,6 +46,8 @@ class CalibrationTest:
     """Number of clusters, or None."""
     parts: tuple[CalibrationTest, ...] = ()
     """The tests that a combined test is made of."""
+    known_floor: float | None = None
+    """The noise floor by a formula, for measures that have one and rows without clusters."""
 
     def __repr__(self) -> str:
         return brief(self)
@@ -68,8 +70,8 @@ class CalibrationTest:
 
     @property
     def noise_floor(self) -> float:
-        """Mean score of a perfect forecaster on these rows."""
-        return float(self.null.mean())
+        """Mean score of a perfect forecaster on these rows: by a formula, or over the redraws."""
+        return float(self.null.mean()) if self.known_floor is None else self.known_floor
 
     @property
     def excess(self) -> float:
@@ -192,7 +194,13 @@ def run_test(
     scored = np.array([statistic.values(joint, observed)[0] for statistic in statistics])
     tests = tuple(
         CalibrationTest(
-            statistic.name, float(score), np.sort(row), evidence.exact(draws), evidence.cells, count
+            statistic.name,
+            float(score),
+            np.sort(row),
+            evidence.exact(draws),
+            evidence.cells,
+            count,
+            known_floor=statistic.known_floor(joint) if count is None else None,
         )
         for statistic, score, row in zip(statistics, scored, drawn, strict=True)
     )

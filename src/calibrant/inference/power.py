@@ -173,7 +173,7 @@ class _Plan:
         allowed = tolerance_from("tolerance", tolerance)
         check_share("confidence", confidence)
         statistic = Statistic.of(measure)
-        statistic.refuse_without_interval()
+        statistic.refuse_without_reach()
         if isinstance(predictions, Joint):
             joint = predictions
         else:

@@ -229,7 +229,7 @@ def judge_evidences(
     For normal draws and convex, symmetric errors, independent draws are on the safe side (the
     Gaussian correlation inequality, Royen 2014).
     """
-    statistic.refuse_without_interval()
+    statistic.refuse_without_reach()
     named = [(*key, evidence) for key, evidence in evidences.items()]
     noise = _noise_of_each(list(evidences.values()), statistic, settings)
     return judge_all(named, noise, statistic, settings, values)

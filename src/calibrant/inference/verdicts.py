@@ -280,6 +280,7 @@ def find_verdict(evidence: Evidence, statistic: Statistic, settings: Settings) -
         interval, gap = _error_and_gap(evidence, statistic, settings, allowed)
         test = run_test(evidence, beside(statistic, evidence), settings.draws, settings.rng)
     else:
+        statistic.refuse_without_reach()
         interval, gap = find_interval(evidence, statistic, settings), None
         test = run_test(evidence, statistic, settings.draws, settings.rng)
     ratio = None

@@ -567,6 +567,11 @@ class Joint:
         np.divide(reach, spread, out=moved, where=spread > 0)
         return self._inherited_rounding + float(moved @ self.mass)
 
+    @property
+    def inherited_rounding(self) -> float:
+        """The part of `rounding` that lies outside `low` and `high`: `width` of aggregates."""
+        return self._inherited_rounding
+
     def __len__(self) -> int:
         return self.prediction.size
 

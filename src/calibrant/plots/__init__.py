@@ -5,6 +5,7 @@ from calibrant.plots.chance import NullDisplay
 from calibrant.plots.decisions import DecisionLossDisplay, MurphyDisplay
 from calibrant.plots.display import Columns as Columns, Display
 from calibrant.plots.groups import GroupsDisplay, TimeDisplay, short_name as short_name
+from calibrant.plots.ranking import DecompositionDisplay, RiskCoverageDisplay, RocDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import (
     INK as INK,
@@ -19,11 +20,14 @@ from calibrant.plots.witnesses import WitnessDisplay
 
 __all__ = [
     "DecisionLossDisplay",
+    "DecompositionDisplay",
     "Display",
     "GroupsDisplay",
     "MurphyDisplay",
     "NullDisplay",
     "ReliabilityDisplay",
+    "RiskCoverageDisplay",
+    "RocDisplay",
     "TimeDisplay",
     "WitnessDisplay",
     "figure_svg",

@@ -115,7 +115,8 @@ class Columns:
             names = _names(table.shape[1])
         import narwhals.stable.v2 as nw
 
-        frame = nw.from_numpy(table, schema=names.tolist(), backend=wanted).to_native()
+        backend: Any = wanted
+        frame = nw.from_numpy(table, schema=names.tolist(), backend=backend).to_native()
         index = getattr(X, "index", None)
         return frame if wanted == "polars" or index is None else frame.set_axis(index)
 

@@ -132,6 +132,7 @@ def audit(
     tolerance: float | str | None = None,
     gap_tolerance: float | str | None = None,
     oe_tolerance: float | str | None = None,
+    risk: float | str | None = None,
     confidence: float = 0.95,
     clusters: object = None,
     task: DecisionTask | MulticlassDecisionTask | None = None,
@@ -190,6 +191,10 @@ def audit(
     oe_tolerance : float or str, optional
         Share by which observed events may differ from those expected: 0.1 or "10%" allows observed
         over expected from 1/1.1 to 1.1, for all rows and for each group. Not judged by default.
+    risk : float or str, optional
+        Share of outcomes 0 that is allowed among the rows that are acted on: adds the lowest
+        forecast from which on that is certified (see `certified_threshold`). For confidences of
+        answers. Refused with clusters and with different weights.
     confidence : float, default=0.95
         Confidence of the intervals that decide.
     clusters : array-like of shape (n,), or str, optional
@@ -265,7 +270,8 @@ def audit(
     labels = Labels.of(pos_label, neg_label, na_label)
     source = read(y_true, y_proba, roles, labels=labels, drop_missing=na == "drop", title=title)
     ratio = None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance)
-    return audit_source(source, settings, Asked(task, ratio, find_segments))
+    allowed = None if risk is None else share_from("risk", risk)
+    return audit_source(source, settings, Asked(task, ratio, allowed, find_segments))
 
 
 def audit_source(source: Source, settings: Settings, asked: Asked, tell: Tell = silent) -> Audit:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from calibrant.groups import Groups, Segment
 from calibrant.inference import (
     CalibrationTest,
+    CertifiedThreshold,
     Costs,
     Estimate,
     Gap,
@@ -64,6 +65,7 @@ def as_dict(summary: Summary) -> dict[str, Any]:
         else [_segment(segment) for segment in summary.segments],
         "time": None if summary.watched is None else summary.watched.as_dict(),
         "repair": _repair(summary),
+        "certified": _certified(summary.certified),
         "costs": _costs(summary.costs),
         "distance": {
             "low": summary.distances.low,
@@ -118,6 +120,13 @@ def _groups(groups: Groups) -> dict[str, Any]:
         "sentence": groups.sentence,
         "groups": [asdict(group) for group in groups],
     }
+
+
+def _certified(found: CertifiedThreshold | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    names = ("threshold", "risk", "confidence", "coverage", "answered", "errors", "sentence")
+    return {name: getattr(found, name) for name in names}
 
 
 def _ratios(judged: RatioJudgement) -> dict[str, Any]:

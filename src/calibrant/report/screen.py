@@ -150,6 +150,8 @@ def _further(summary: Summary) -> Iterator[str]:
         yield summary.ratios.overall.sentence
     if summary.costs.task is not None and summary.costs.own:
         yield cost_sentence(summary)
+    if summary.certified is not None:
+        yield summary.certified.sentence
     if summary.watched is not None:
         yield f"Over time: {summary.watched.brief}"
     if summary.segments is not None:

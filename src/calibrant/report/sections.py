@@ -10,7 +10,15 @@ from calibrant.data.groupings import gathered_name
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
 from calibrant.groups import DEPTH, SEGMENTS, WIDTH, Division, Groups, Segment, search_segments
-from calibrant.inference import Costs, Evidence, Evidences, Settings, find_costs
+from calibrant.inference import (
+    CertifiedThreshold,
+    Costs,
+    Evidence,
+    Evidences,
+    Settings,
+    find_certified,
+    find_costs,
+)
 from calibrant.inputs import Source
 from calibrant.joint.classes import ClassForecasts
 from calibrant.monitoring import Watched, watch_at_large
@@ -138,6 +146,15 @@ def watch_source(source: Source, tolerance: Tolerance | None) -> Watched | None:
     if source.times is None or source.rows is None:
         return None
     return watch_at_large(source.rows, source.times, tolerance, source.clusters)
+
+
+def answer_from(
+    source: Source, risk: float | None, settings: Settings
+) -> CertifiedThreshold | None:
+    """Certify from which forecast on to act, if a risk is allowed."""
+    if risk is None:
+        return None
+    return find_certified(source.joint, risk, settings.confidence, source.clusters)
 
 
 def cost_of_trust(source: Source, evidence: Evidence, task: object, settings: Settings) -> Costs:

@@ -10,6 +10,7 @@ from calibrant.groups import Groups, Segment, groups_of, judge_groups
 from calibrant.inference import (
     DETECTABLE,
     DRAWS_FOR_ICI,
+    CertifiedThreshold,
     ClassicalNumbers,
     Costs,
     Evidence,
@@ -39,6 +40,7 @@ from calibrant.report.sections import (
     RELATIVE,
     ClassSection,
     Data,
+    answer_from,
     cost_of_trust,
     describe,
     gathered_notes,
@@ -61,6 +63,8 @@ class Asked:
     """The reader's own decision."""
     oe_tolerance: float | None = None
     """Share by which observed events may differ from those expected."""
+    risk: float | None = None
+    """Share of outcomes 0 that is allowed where one acts on the forecast, if one is given."""
     segments: bool = False
     """Whether to look for the worst combinations of the columns of the groups."""
     distances: bool = False
@@ -96,6 +100,8 @@ class Summary:
     """Windows of time and what a monitor says, if times were given."""
     choice: Choice | None
     """The map that would help most on rows it has not seen; None where rows allow no choice."""
+    certified: CertifiedThreshold | None
+    """From which forecast on outcomes 0 are as few as asked for, if that was asked."""
     costs: Costs
     """What trusting the forecasts costs a decision maker."""
     classical: ClassicalNumbers
@@ -212,6 +218,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         segments=segments,
         watched=watched,
         choice=choice,
+        certified=answer_from(source, asked.risk, settings),
         costs=costs,
         classical=classical,
         conventions=conventions(joint),
@@ -234,6 +241,7 @@ def _settings(
     if isinstance(settings.tolerance, ShareOfRarer):
         relative = {RELATIVE: str(settings.tolerance)}
     ratio = {} if asked.oe_tolerance is None else {"O/E tolerance": asked.oe_tolerance}
+    risk = {} if asked.risk is None else {"risk": asked.risk}
     by_class = {} if classes is None else {"tolerance by class": classes.by_class.tolerance}
     return {
         "tolerance": verdict.tolerance,
@@ -241,6 +249,7 @@ def _settings(
         **relative,
         **by_class,
         **ratio,
+        **risk,
         "confidence": settings.confidence,
         "draws": settings.draws,
         "seed": settings.seed,

@@ -65,6 +65,8 @@ def _headline(summary: Summary) -> Iterator[str]:
         yield row_sentence(summary.classes)
     yield from ratio_sentences(summary)
     yield cost_sentence(summary)
+    if summary.certified is not None:
+        yield summary.certified.sentence
     if summary.groups is not None:
         yield summary.groups.sentence
         if summary.ratios is not None:
