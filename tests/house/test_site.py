@@ -58,7 +58,7 @@ def site(tmp_path_factory) -> Path:
 
 
 def test_every_public_name_has_an_entry(site):
-    from generated_pages import ROOMS, public_names
+    from api_pages import ROOMS, public_names
 
     rooms = {name for name in cal.__all__ if inspect.ismodule(getattr(cal, name))}
     assert {f"calibrant.{name}" for name in rooms} | {"calibrant"} == set(ROOMS)
