@@ -40,7 +40,8 @@ def rows(groups: Any) -> Iterator[str]:
     for one in sorted(groups, key=lambda group: group.label):
         low, high = one.low, one.high
         yield (
-            f"| {one.label}: {one.state} | {count(one.rows)} | {one.mean_prediction:.3f} | {one.base_rate:.3f} "
+            f"| {one.label}: {one.state} | {count(one.rows)} "
+            f"| {one.mean_prediction:.3f} | {one.base_rate:.3f} "
             f"| {one.value:.3f} | {low:.3f} and {high:.3f} | {one.noise_floor:.3f} |"
         )
 
@@ -53,7 +54,8 @@ def language_models(folder: Path) -> Iterator[str]:
     yield "## Language models: stated confidence"
     yield ""
     yield (
-        f"{count(len(log))} answers of {log['model'].nunique()} models to {log['benchmark'].nunique()} "
+        f"{count(len(log))} answers of {log['model'].nunique()} models "
+        f"to {log['benchmark'].nunique()} "
         "benchmarks, with the confidence that each model stated (NoamMichael/"
         "Comparing-Confidence-in-LLMs, commit 560aae77b1, MIT licence). Questions are the clusters."
     )
@@ -77,7 +79,7 @@ def language_models(folder: Path) -> Iterator[str]:
     yield ""
     both = log[log["token_confidence"].notna()]
     yield (
-        f"For {count(len(both))} answers the log also holds the probability of the answer's tokens. "
+        f"For {count(len(both))} answers the log also holds the probability of their tokens. "
         "As forecasts of being right, stated first and tokens second:"
     )
     yield ""
@@ -118,8 +120,8 @@ def recidivism(folder: Path) -> Iterator[str]:
     yield ""
     yield (
         f"{count(len(frame))} people of Broward County (Dataverse KT20FE, CC0), by race, "
-        "sex, age band and their pairs. The forecast is the decile less one half, over ten: a score, which nobody "
-        "stated as a probability."
+        "sex, age band and their pairs. The forecast is the decile less one half, over ten: a "
+        "score, which nobody stated as a probability."
     )
     yield ""
     yield f"> {found.sentence}"
@@ -138,8 +140,8 @@ def images(folder: Path) -> Iterator[str]:
     yield ""
     yield (
         f"Confidence in the most likely class on the {count(len(frame))} test images "
-        "(Kumar, Liang and Ma, *Verified uncertainty calibration*; p-lambda/verified_calibration, commit ee81c34689, MIT "
-        "licence)."
+        "(Kumar, Liang and Ma, *Verified uncertainty calibration*; p-lambda/verified_calibration, "
+        "commit ee81c34689, MIT licence)."
     )
     yield ""
     yield f"> {cal.verdict(y, p, rng=0).sentence}"
@@ -157,7 +159,8 @@ def titles(folder: Path) -> Iterator[str]:
     yield "## Title races: many forecasts of one event"
     yield ""
     yield (
-        f"FiveThirtyEight's daily forecasts of baseball ({count(len(frame))} rows, {count(race.nunique())} "
+        f"FiveThirtyEight's daily forecasts of baseball ({count(len(frame))} rows, "
+        f"{count(race.nunique())} "
         "events; fivethirtyeight/checking-our-work-data, commit f6d5b2e1d6, CC BY 4.0). A monitor "
         "that takes every row counts one outcome again and again; one that knows the events "
         "enters each once."
