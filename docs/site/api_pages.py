@@ -122,7 +122,7 @@ def object_page(module: str, name: str) -> str:
 
 def guides_with(name: str) -> list[tuple[str, str]]:
     """Pages written by hand whose text holds a name, and their titles; a page of its own first."""
-    used = re.compile(rf"\b{name}\b")
+    used = re.compile(rf"[.`]{name}\b")
     found = [(page, title) for page, title, text in guides() if used.search(text)]
     found.sort(key=lambda one: (Path(one[0]).stem != name, one[0].count("/")))
     return found[:MOST_PAGES]

@@ -11,6 +11,7 @@ from sphinx.util.nodes import make_refnode
 CALLED = re.compile(r"^(?:calibrant\.|cal\.)?([A-Za-z_][\w.]*)(?:\(.*\))?$")
 # A bare word is taken for a name only if it cannot be an English word.
 PLAIN = re.compile(r"^[a-z]+$")
+BACK = re.compile(r'(class="viewcode-back" href="[^"#]*?api/)([\w.]+)\.html#([\w.]+)')
 
 
 def names(app: Any) -> dict[str, tuple[str, str]]:
@@ -53,7 +54,27 @@ def _within(node: nodes.Node, kinds: tuple[type[nodes.Node], ...]) -> bool:
     return False
 
 
+def mend_way_back(
+    _app: Any, page: str, _template: str, context: dict[str, Any], _doctree: object
+) -> None:
+    """Lead from a source to the entries of its names.
+
+    viewcode takes all names of a file for names of one module. The page of an entry is named after
+    the object, so that the anchor follows from the page.
+    """
+    if page.startswith("_modules/"):
+        context["body"] = BACK.sub(_anchored, context["body"])
+
+
+def _anchored(link: re.Match[str]) -> str:
+    name = link[2].rpartition(".")[2]
+    member = re.search(rf"\.{re.escape(name)}(\..+)?$", link[3])
+    inner = member[1] or "" if member else ""
+    return f"{link[1]}{link[2]}.html#{link[2]}{inner}"
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Link names once all pages are read."""
     app.connect("doctree-resolved", link_names)
+    app.connect("html-page-context", mend_way_back)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
