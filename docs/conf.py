@@ -49,6 +49,6 @@ html_theme_options = {
     "collapse_navigation": True,
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": [], "which_measure": []}
+html_sidebars = {"index": [], "plots": [], "which_measure": []}
 html_show_sourcelink = False
 html_copy_source = False

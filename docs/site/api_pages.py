@@ -65,7 +65,7 @@ def _own_names(room: Any) -> list[str]:
 def summary(value: object) -> str:
     """First sentence of what an object says about itself."""
     if not (inspect.isclass(value) or inspect.isroutine(value)):
-        return f"A {type(value).__name__}."
+        return "A path." if isinstance(value, Path) else f"A {type(value).__name__}."
     return (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
 
 

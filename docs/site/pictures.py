@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import calibrant as cal
+from calibrant.plots import drawing
 
 KEPT = Path(__file__).parents[2] / "build" / "pictures"
 """Pictures of pages that have not changed since."""
@@ -57,9 +58,10 @@ def draw(page: str, source: str) -> list[str]:
     drawn: list[str] = []
     done = 0
     for number, mark in enumerate(MARK.finditer(source)):
-        run(source[done : mark.start()], page, held)
+        with drawing(from_defaults=True):  # so that figures have the colours of Displays
+            run(source[done : mark.start()], page, held)
         done = mark.end()
-        words = " ".join(mark[4].split())
+        words = " ".join(mark[4].replace("`", "").split())
         drawn.append(svg_of(held[mark[1]], words, f"{page.replace('/', '-')}-{number}", mark))
     return drawn
 
@@ -88,9 +90,10 @@ def run(text: str, page: str, held: dict[str, Any]) -> None:
 
 def _figure(svg: str, words: str) -> str:
     inside = "\n".join(line for line in svg.split("\n") if line.strip())
+    caption = re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(words))
     return (
         "````{raw} html\n"
-        f"<figure class='picture'>\n{inside}\n<figcaption>{escape(words)}</figcaption>\n</figure>\n"
+        f"<figure class='picture'>\n{inside}\n<figcaption>{caption}</figcaption>\n</figure>\n"
         "````"
     )
 
