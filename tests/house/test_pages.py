@@ -7,6 +7,8 @@ import re
 import shlex
 import sys
 import warnings
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +96,39 @@ def test_every_finding_leads_to_its_heading():
     assert f"### {anchor.upper()}" in (ROOT / page).read_text(encoding="utf-8")
 
 
+def test_names_of_the_api_in_pages_are_there():
+    named = re.compile(r"`(?:cal|calibrant)((?:\.[A-Za-z_]\w*)+)(?:\(.*?\))?`")
+    missing, found = [], 0
+    for page in PAGES:
+        for name in named.findall(page.read_text(encoding="utf-8")):
+            at, parts = cal, name[1:].split(".")
+            while parts and hasattr(at, parts[0]):
+                at = getattr(at, parts.pop(0))
+            found += 1
+            if parts and not importable(name):
+                missing.append(f"{page.name}: cal{name}")
+    assert found > 20
+    assert missing == []
+
+
+def importable(name: str) -> bool:
+    """Whether a name that no attribute leads to is a module, or stands in one."""
+    room, _, last = f"calibrant{name}".rpartition(".")
+    try:
+        return hasattr(import_module(room), last) or find_spec(f"{room}.{last}") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def test_the_table_of_questions_leads_to_names_that_are_there():
+    page = (DOCS / "which_measure.md").read_text(encoding="utf-8")
+    names = re.findall(r"\[`([\w.]+)`\]", page)
+    assert len(names) > 8
+    for name in names:
+        room, _, last = name.rpartition(".")
+        assert hasattr(getattr(cal, room) if room else cal, last), name
+
+
 def test_noise_floors_that_are_kept_are_those_of_the_measures():
     from draw_noise_floors import KEPT, ROWS, values
 
@@ -105,6 +140,31 @@ def test_noise_floors_that_are_kept_are_those_of_the_measures():
             drawn = values(measure, ROWS[0], 16)
             error = kept[name]["deviation"][0] * (1 / 16 + 1 / 400) ** 0.5
             assert abs(np.mean(drawn) - kept[name]["mean"][0]) <= 5 * error + 1e-5, name
+
+
+def test_the_table_of_noise_floors_is_that_of_simulations():
+    page = (DOCS / "noise_floor.md").read_text(encoding="utf-8")
+    heads, *lines = [line.strip("| ").split(" | ") for line in page.splitlines() if "| " in line]
+    bins = {"10 bins": 10, "15 bins": 15, "100 bins": 100}
+    shapes = {
+        "uniform": lambda rng, n: rng.random(n),
+        "Beta(0.5, 50), mean 1 %": lambda rng, n: rng.beta(0.5, 50, n),
+        "Beta(8, 2), mean 80 %": lambda rng, n: rng.beta(8, 2, n),
+    }
+    assert len(lines) > 7
+    for predictions, rows, *cells in lines:
+        count, rng = int(rows.replace(" ", "")), np.random.default_rng(0)
+        for head, cell in zip(heads[2:], cells, strict=True):
+            n_bins, strategy = bins.get(head, 10), "uniform" if head in bins else "quantile"
+            drawn = []
+            for _ in range(40):
+                p = shapes[predictions](rng, count)
+                y = rng.random(count) < p
+                drawn.append(cal.binned_calibration_error(y, p, n_bins=n_bins, strategy=strategy))
+            mean, high = (float(one) for one in cell.strip(")").split(" ("))
+            error = np.std(drawn, ddof=1) / 40**0.5
+            assert abs(np.mean(drawn) - mean) <= 5 * error + 0.0006, (predictions, rows, head)
+            assert mean < high < mean + 5 * np.std(drawn) + 0.001
 
 
 def test_measures_have_references_with_links():
