@@ -74,6 +74,7 @@ picture: $(VENV)/developing ## Draw the pictures of README and docs again
 	$(BIN)/python docs/draw_distances.py
 	$(BIN)/python docs/draw_how.py
 	$(BIN)/python docs/draw_measures.py
+	$(BIN)/python docs/draw_noise_floors.py
 
 flights: ## Rebuild the forecasts that ship and compare
 	tools/check_flights.sh $(PYTHON)

@@ -10,14 +10,17 @@ import numpy as np
 from matplotlib.axes import Axes
 
 import calibrant as cal
+from calibrant.plots import PALETTE
 
-INK, BLUE, RED, GREY = "#22272e", "#1f6feb", "#cf222e", "#8c959f"
+INK, BLUE, RED, GREY = PALETTE["ink"], PALETTE["accent"], PALETTE["warning"], PALETTE["muted"]
 LOW, HIGH = 0.375, 0.625
 STEP = 0.09
+BESIDE = 0.012
+"""Rows of two groups that come to the same forecast are drawn side by side."""
 
 
 def stack(axes: Axes, at: float, outcomes: list[int], bottom: float = 0.0) -> None:
-    """One dot per row, filled where it happened."""
+    """One dot per row, filled for outcome 1."""
     height = bottom + STEP * np.arange(len(outcomes))
     face = [BLUE if outcome else "white" for outcome in outcomes]
     axes.scatter(np.full(len(outcomes), at), height, s=70, c=face, edgecolors=BLUE, zorder=3)
@@ -47,7 +50,7 @@ def curve(axes: Axes) -> None:
     axes.plot([0, 0.06], [0, 0.06], color=GREY)
     axes.text(0.035, 0.026, "equal", color=GREY)
     axes.annotate(
-        "two coins: the upper distance is\nabout the root of half the lower",
+        "two forecasts near 1/2, both wrong:\nupper about the root of half the lower",
         (lower[7], upper[7]),
         (0.012, 0.21),
         color=BLUE,
@@ -73,7 +76,7 @@ def main() -> None:
     scene(told, "Forecasts and outcomes", "")
     stack(told, LOW, coins)
     stack(told, HIGH, coins)
-    told.text(0.5, 1.12, "filled: it happened", ha="center", color=BLUE)
+    told.text(0.5, 1.12, "filled: outcome 1", ha="center", color=BLUE)
 
     scene(parted, "Some rows may move alone", f"lower distance {lower:.3f}")
     stack(parted, LOW, [0] * 5 + [1] * 3)
@@ -84,10 +87,10 @@ def main() -> None:
         arrow(parted, LOW, 0.5, (k + 2) * STEP)
 
     scene(together, "Equal forecasts move together", f"upper distance {upper:.3f}")
-    stack(together, 0.5, coins)
-    for k in range(0, 10, 3):
-        arrow(together, LOW, 0.5, k * STEP)
-        arrow(together, HIGH, 0.5, k * STEP)
+    for start, end in ((LOW, 0.5 - BESIDE), (HIGH, 0.5 + BESIDE)):
+        stack(together, end, coins)
+        for k in range(10):
+            arrow(together, start, end, k * STEP)
     curve(both)
     figure.savefig(Path(__file__).with_name("distances.png"), dpi=110)
 

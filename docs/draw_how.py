@@ -11,10 +11,11 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 import calibrant as cal
+from calibrant.plots import PALETTE
 
 Floats = npt.NDArray[np.float64]
 
-INK, BLUE, RED, GREY = "#22272e", "#1f6feb", "#cf222e", "#8c959f"
+INK, BLUE, RED, GREY = PALETTE["ink"], PALETTE["accent"], PALETTE["warning"], PALETTE["muted"]
 STEEP = 5.0
 JOINT = cal.Joint.from_counts(
     [0.08, 0.18, 0.28, 0.36, 0.48, 0.6, 0.7, 0.8, 0.92], [20] * 9, [7, 1, 8, 9, 5, 8, 17, 12, 20]
@@ -72,7 +73,7 @@ def draw_flow(axes: Axes, found: Programme) -> None:
             axes.plot([at, at], [low, high], color=RED, lw=3.5, solid_capstyle="butt")
     axes.text(0.02, 0.052, "S, the running sum of residuals", color=INK)
     axes.text(0.3, 0.006, "G, the flow", color=BLUE)
-    axes.text(0.02, -0.038, "cost: jumps (red)\n+ L x area (grey)", color=RED)
+    axes.text(0.02, -0.038, "cost: jumps (orange)\n+ L x area (grey)", color=RED)
     axes.set(
         xlim=(0, 1), ylim=(-0.045, 0.062), xlabel="prediction", ylabel="sum of mass x residual"
     )

@@ -1,7 +1,11 @@
-"""Draw a picture for every measure: what attains it, and how it falls with more rows."""
+"""Draw a picture for every measure: what it counts, and how it falls with more rows.
+
+Names of measures as arguments draw those alone.
+"""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from pathlib import Path
 
@@ -13,43 +17,78 @@ from matplotlib.axes import Axes
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
-from calibrant.plots.style import ACCENT, GOOD, INK, MUTED, SETTINGS, WARNING
+from calibrant.plots.style import ACCENT, INK, MUTED, QUIET, SETTINGS, WARNING
 
 Floats = npt.NDArray[np.float64]
 
 SIZES = (100, 300, 1000, 3000, 10_000)
 DRAWS = 20
 FORECASTERS = {
-    "forecasts 0.1 too high": (WARNING, lambda truth: truth + 0.1),
-    "log-odds twice too large": (ACCENT, lambda truth: truth**2 / (truth**2 + (1 - truth) ** 2)),
-    "perfect forecasts": (GOOD, lambda truth: truth),
+    "forecasts 0.1 too high": (WARNING, "s", lambda truth: truth + 0.1),
+    "log-odds twice too large": (
+        "#cc79a7",
+        "^",
+        lambda truth: truth**2 / (truth**2 + (1 - truth) ** 2),
+    ),
+    "perfect forecasts": (ACCENT, "o", lambda truth: truth),
 }
 MAPS = ("upper_distance_to_calibration", "interval_calibration_error")
 """Measures that are attained by a map of the predictions, rather than a test."""
-CORRECTIONS = ("post_processing_gap",)
-DECISIONS = ("calibration_decision_loss", "u_calibration_error")
+SHOWN = 0.8
+"""Forecasts of late flights end here."""
 
 
-def draw_witness(axes: Axes, measure: cal.catalogue.Measure, joint: cal.Joint) -> None:
-    """Draw what attains the value on forecasts of late flights with two decimals."""
+def draw_data(axes: Axes, joint: cal.Joint) -> Floats:
+    """Draw the isotonic curve against the diagonal; return its height at every level."""
+    pools = cal.pooling.isotonic(joint)
+    place = np.searchsorted(pools.start, joint.prediction, side="right") - 1
+    rate = np.asarray(pools.joint.outcome[place])
+    axes.plot([0, SHOWN], [0, SHOWN], color=MUTED, lw=1)
+    axes.plot(joint.prediction, rate, drawstyle="steps-mid", color=INK, lw=1.4)
+    return rate
+
+
+def draw_counted(axes: Axes, measure: cal.catalogue.Measure, joint: cal.Joint) -> None:
+    """Draw late flights, and in colour what the measure counts of them."""
     measured = measure.function(joint)
-    at = joint.prediction
-    height = np.asarray(measured.witness(at))
-    axes.plot(at, height, drawstyle="steps-mid", color=INK, lw=1.4)
-    if measure.name in MAPS:
-        axes.plot(at, at, color=MUTED, lw=1)
-        label = "the best map moves them to"
+    rate, at = draw_data(axes, joint), joint.prediction
+    if measure.name == "binned_calibration_error":
+        draw_bins(axes, joint)
+    elif measure.name in MAPS:
+        draw_moves(axes, at, np.asarray(measured.witness(at)))
     else:
-        axes.axhline(0, color=MUTED, lw=1)
-        for side, colour in ((height >= 0, ACCENT), (height <= 0, WARNING)):
-            axes.fill_between(at, 0, height, where=side, step="mid", color=colour, alpha=0.25, lw=0)
-        label = "the test that finds most"
-        if measure.name in CORRECTIONS:
-            label = "the correction that gains most"
-        if measure.name in DECISIONS:
-            label = "what the worst decision\nmaker should have bet"
-    axes.set_title(f"Late flights: {float(measured):.3g}")
-    axes.set(xlabel="forecast, two decimals", ylabel=label)
+        draw_weights(axes, at, rate, np.asarray(measured.witness(at), dtype=float))
+    axes.set(xlim=(0, SHOWN), ylim=(0, SHOWN), xlabel="forecast", ylabel="observed rate")
+    axes.set_title(f"Late flights, forecasts of two decimals: {float(measured):.3g}", fontsize=9)
+
+
+def draw_weights(axes: Axes, at: Floats, rate: Floats, weight: Floats) -> None:
+    """Shade the gap between curve and diagonal, the stronger the more the best test weighs it."""
+    strength = np.abs(weight) / max(np.abs(weight).max(), 1e-12)
+    for place, height, test, alpha in zip(at, rate, weight, strength, strict=True):
+        colour = ACCENT if test > 0 else WARNING
+        axes.bar(place, height - place, 0.0101, place, color=colour, alpha=0.75 * alpha, lw=0)
+    for colour, words, y in ((WARNING, "counted as too high", 0.93), (ACCENT, "as too low", 0.86)):
+        if ((weight < 0) if colour == WARNING else (weight > 0)).any():
+            axes.text(0.03, y, words, color=colour, transform=axes.transAxes, fontsize=8)
+
+
+def draw_bins(axes: Axes, joint: cal.Joint) -> None:
+    """Shade the gap of every bin between its mean forecast and its observed rate."""
+    pools = cal.pooling.uniform_bins(joint, 15).joint
+    axes.bar(
+        pools.prediction, pools.outcome - pools.prediction, 1 / 15, pools.prediction,
+        color=WARNING, alpha=0.5, edgecolor=WARNING,
+    )  # fmt: skip
+    axes.text(0.03, 0.93, "15 bins", color=WARNING, transform=axes.transAxes, fontsize=8)
+
+
+def draw_moves(axes: Axes, at: Floats, moved: Floats) -> None:
+    """Shade how far the best map moves the forecasts."""
+    axes.plot(at, moved, drawstyle="steps-mid", color=WARNING, lw=1.2)
+    axes.fill_between(at, at, moved, step="mid", color=WARNING, alpha=0.4, lw=0)
+    words = "how far the best map\nmoves forecasts"
+    axes.text(0.03, 0.85, words, color=WARNING, transform=axes.transAxes, fontsize=8)
 
 
 def mean_value(measure: cal.catalogue.Measure, size: int, forecast: object) -> float:
@@ -66,17 +105,17 @@ def mean_value(measure: cal.catalogue.Measure, size: int, forecast: object) -> f
 def draw_sizes(axes: Axes, measure: cal.catalogue.Measure) -> None:
     """Draw what three forecasters score on more and more rows."""
     highest = 0.0
-    for words, (colour, forecast) in FORECASTERS.items():
+    for words, (colour, marker, forecast) in FORECASTERS.items():
         values = [mean_value(measure, size, forecast) for size in SIZES]
-        axes.plot(SIZES, values, "o-", color=colour, lw=1.6, ms=4, label=words)
+        axes.plot(SIZES, values, marker=marker, color=colour, lw=1.6, ms=5, label=words)
         highest = max(highest, *values)
     axes.set_xscale("log")
     axes.set_xticks(SIZES, [f"{size:,}".replace(",", "\N{NO-BREAK SPACE}") for size in SIZES])
     axes.minorticks_off()
     axes.set_ylim(0, 1.5 * highest)
-    axes.set_title("Simulated forecasters")
+    axes.set_title("Three simulated forecasters", fontsize=9)
     axes.set(xlabel="rows", ylabel="value, on average")
-    axes.legend(frameon=False, fontsize="small", loc="upper left")
+    axes.legend(frameon=False, fontsize="small", loc="upper left", labelcolor=QUIET)
 
 
 def main() -> None:
@@ -86,8 +125,10 @@ def main() -> None:
     joint = cal.Joint.from_samples(columns["outcome"], np.round(columns["prediction"], 2))
     with mpl.rc_context(SETTINGS):
         for measure in JOINT_MEASURES.values():
-            figure, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3), layout="constrained")
-            draw_witness(left, measure, joint)
+            if sys.argv[1:] and measure.name not in sys.argv[1:]:
+                continue
+            figure, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.4), layout="constrained")
+            draw_counted(left, measure, joint)
             draw_sizes(right, measure)
             path = Path(__file__).with_name("measures") / f"{measure.name}.png"
             figure.savefig(path, dpi=110, metadata={"Software": None})

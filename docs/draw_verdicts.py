@@ -9,9 +9,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import calibrant as cal
+from calibrant.plots import PALETTE
 
 SIZES = (300, 3000, None)
-INK, BLUE, RED, GREY = "#22272e", "#1f6feb", "#cf222e", "#8c959f"
+INK, BLUE, RED, GREY = PALETTE["ink"], PALETTE["accent"], PALETTE["warning"], PALETTE["muted"]
 
 
 def main() -> None:
@@ -24,11 +25,11 @@ def main() -> None:
     for height, size in enumerate(reversed(SIZES)):
         rows = order[:size]
         verdict = cal.verdict(columns["outcome"][rows], columns["prediction"][rows], rng=0)
-        null = verdict.test.null
+        null = verdict.test.headline.null
         shares, edges = np.histogram(null, bins=30)
         bottom = height + 0.08
         hill = bottom + 0.42 * shares / shares.max()
-        axes.stairs(hill, edges, baseline=bottom, fill=True, color="#d0d7de")
+        axes.stairs(hill, edges, baseline=bottom, fill=True, color=PALETTE["band"])
         axes.plot(2 * [verdict.noise_floor], [bottom, bottom + 0.42], color=GREY, lw=1.5)
         interval = verdict.interval
         axes.plot([interval.low, interval.high], 2 * [height], color=BLUE, lw=4, alpha=0.5)
@@ -36,7 +37,7 @@ def main() -> None:
         axes.text(
             0.118,
             height + 0.18,
-            f"{verdict.rows:,} rows\n".replace(",", " ") + verdict.state,
+            f"{verdict.rows:,} rows\n".replace(",", "\N{NO-BREAK SPACE}") + verdict.state,
             ha="right",
             weight="bold",
         )
@@ -44,10 +45,10 @@ def main() -> None:
     axes.annotate("tolerance", (0.02, 2.75), (0.021, 2.78), color=RED)
     top = len(SIZES) - 1
     axes.annotate(
-        "what a perfect forecaster\nwould score on these rows",
+        "what perfect forecasts\nwould show on these rows",
         (0.038, top + 0.2),
         (0.05, top + 0.42),
-        color="#57606a",
+        color=PALETTE["quiet"],
         arrowprops={"arrowstyle": "-", "color": GREY},
     )
     axes.annotate(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import json
+import re
 import subprocess
 import sys
 import zlib
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -19,11 +22,24 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "site"))
 LOOKED_AT = (
     "index",
+    "five_minutes",
+    "reading_the_report",
     "which_measure",
-    "audit",
+    "tutorials/scikit_learn",
+    "plots",
+    "groups",
     "measures/cutoff_calibration_error",
-    "api/calibrant",
+    "commands/audit",
+    "api/calibrant.smooth_calibration_error",
 )
+CUT = """
+    [...document.querySelectorAll("article pre")]
+        .filter(block => block.scrollWidth > block.clientWidth + 1)
+        .map(block => block.textContent.split("\\n").sort((a, b) => b.length - a.length)[0])
+"""
+"""Longest lines of the blocks of code that are wider than their column."""
+SURE_TO_FIT = 85
+"""Characters of a line of code for which every column at 1280 pixels has room."""
 
 
 class Links(HTMLParser):
@@ -58,7 +74,7 @@ def site(tmp_path_factory) -> Path:
 
 
 def test_every_public_name_has_an_entry(site):
-    from generated_pages import ROOMS, public_names
+    from api_pages import ROOMS, public_names
 
     rooms = {name for name in cal.__all__ if inspect.ismodule(getattr(cal, name))}
     assert {f"calibrant.{name}" for name in rooms} | {"calibrant"} == set(ROOMS)
@@ -70,6 +86,7 @@ def test_every_public_name_has_an_entry(site):
     wanted = {f"{module}.{name}" for module in ROOMS for name in public_names(module)}
     short = {entry.rsplit(".", 1)[-1] for entry in entries}
     assert {name for name in wanted if name.rsplit(".", 1)[-1] not in short} == set()
+    assert [name for name in wanted if not (site / "api" / f"{name}.html").exists()] == []
 
 
 def test_every_measure_has_a_page_with_its_picture(site):
@@ -110,15 +127,121 @@ def test_pages_work_from_disk(site, chromium, width):
     page.on("request", lambda request: requests.append(request.url))
     for name in LOOKED_AT:
         page.goto((site / f"{name}.html").as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
     assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
     page.close()
+
+
+def has_long_code(path: Path) -> bool:
+    """Whether a page may hold code too wide for its column: a browser takes its time."""
+    blocks = re.findall(r"<pre>(.*?)</pre>", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    lines = (line for block in blocks for line in re.sub(r"<[^>]*>", "", block).split("\n"))
+    return any(len(unescape(line)) > SURE_TO_FIT for line in lines)
+
+
+@pytest.mark.needs("chromium")
+def test_no_code_is_wider_than_its_column(site, chromium):
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    cut = {}
+    for path in site.rglob("*.html"):
+        if {"_modules", "_static"} & set(path.parts) or not has_long_code(path):
+            continue
+        page.goto(path.as_uri(), wait_until="domcontentloaded")
+        if found := page.evaluate(CUT):
+            cut[path.relative_to(site).as_posix()] = found
+    page.close()
+    assert cut == {}
+
+
+@pytest.mark.needs("chromium")
+def test_copied_code_has_neither_prompts_nor_outputs(site, chromium):
+    page = chromium.new_page()
+    page.goto((site / "index.html").as_uri())
+    copied = page.evaluate("[...document.querySelectorAll('div.highlight pre')].map(runnable)")
+    assert "calibrant audit forecasts.csv --html report.html\n" in copied
+    [session] = [text for text in copied if text.startswith("import calibrant as cal\n")]
+    assert session.endswith("print(verdict.state)\n")
+    assert page.locator("button.copy").count() == len(copied)
+    page.goto((site / "commands" / "audit.html").as_uri())
+    copied = page.evaluate("[...document.querySelectorAll('div.highlight pre')].map(runnable)")
+    [continued] = [text for text in copied if "log.jsonl" in text]
+    assert continued.count("--") == 5
+    page.close()
+
+
+def test_pictures_stand_where_pages_ask_for_them(site):
+    asked = {
+        path.relative_to(ROOT / "docs").with_suffix(""): text.count("<!-- picture: ")
+        for path in (ROOT / "docs").rglob("*.md")
+        if "<!-- picture: " in (text := path.read_text(encoding="utf-8"))
+    }
+    assert len(asked) > 6
+    for page, count in asked.items():
+        html = (site / f"{page}.html").read_text(encoding="utf-8")
+        assert html.count("<figure class='picture'>") == count, page
+        assert "picture: " not in html
+
+
+def test_every_display_is_in_the_gallery():
+    page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
+    displays = [
+        name for name in cal.plots.__all__ if name.removesuffix("Display") not in ("", name)
+    ]
+    assert len(displays) > 6
+    for name in displays:
+        assert f"`{name}`" in page.replace("\n", " ")
+
+
+def test_names_in_guides_lead_to_the_api(site):
+    guide = (site / "repair.html").read_text(encoding="utf-8")
+    assert 'href="api/calibrant.repair.VennAbers.html' in guide
+    entry = (site / "api" / "calibrant.verdict.html").read_text(encoding="utf-8")
+    assert "_modules/calibrant/inference/" in entry
+    assert "Used in: " in entry
+    assert "inference.html" in entry
+
+
+def test_every_option_stands_in_the_reference_of_its_command(site):
+    from command_pages import EXAMPLES, commands
+
+    known = commands()
+    assert set(EXAMPLES) == set(known)
+    for name, command in known.items():
+        page = (site / "commands" / f"{name}.html").read_text(encoding="utf-8")
+        for option in command.params:
+            if option.param_type_name == "option":
+                assert all(spelling in page for spelling in option.opts), option.opts
+
+
+def test_every_field_of_the_json_is_explained():
+    from schema_table import MEANINGS, schema
+
+    assert set(schema()["properties"]) == set(MEANINGS)
+
+
+def test_tutorials_are_notebooks_too(site):
+    for path in (ROOT / "docs" / "tutorials").glob("*.md"):
+        if path.stem == "index":
+            continue
+        cells = json.loads((site / "tutorials" / f"{path.stem}.ipynb").read_text("utf-8"))["cells"]
+        code = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
+        assert len(code) > 4
+        for source in code:
+            compile(source, path.name, "exec")
+        page = (site / "tutorials" / f"{path.stem}.html").read_text(encoding="utf-8")
+        assert f'href="{path.stem}.ipynb"' in page
+
+
+def test_formulas_are_mathml(site):
+    page = (site / "measures" / "smooth_calibration_error.html").read_text(encoding="utf-8")
+    assert "<math" in page
 
 
 def test_spelling():
     done = subprocess.run(
         [sys.executable, "-m", "codespell_lib", "README.md", "CHANGELOG.md", "CONTRIBUTING.md",
-         "docs", "--skip", "docs/api,*.png", "--ignore-words-list", "ans,ot,te,fo,recal"],
+         "docs", "--skip", "docs/api,docs/commands,*.png",
+         "--ignore-words-list", "ans,ot,te,fo,recal"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -1,0 +1,168 @@
+"""The API reference: a page an object, and summary tables that lead to it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import calibrant as cal
+
+DOCS = Path(__file__).parents[1]
+ROOMS = {
+    "calibrant": "Measures, inference, the audit",
+    "calibrant.datasets": "Datasets",
+    "calibrant.decisions": "Decisions and scores",
+    "calibrant.errors": "Exceptions",
+    "calibrant.families": "Families of tests",
+    "calibrant.groups": "Groups",
+    "calibrant.integrations": "Integrations",
+    "calibrant.multiclass": "More than two classes",
+    "calibrant.online": "Online forecasters",
+    "calibrant.plots": "Plots",
+    "calibrant.pooling": "Pooling",
+    "calibrant.repair": "Recalibration",
+}
+"""Public modules, each with a page of its own."""
+SUBJECTS = {
+    "report": "The audit",
+    "measures": "Measures",
+    "inference": "Tests, intervals and verdicts",
+    "decisions": "Decisions and scores",
+    "monitoring": "Monitoring",
+    "joint": "Joint distributions",
+}
+"""Headings of the names of `calibrant` itself, by the folder that defines them."""
+REST = "What measures return, and their catalogue"
+MOST_PAGES = 5
+"""Pages that an object names as explaining it."""
+
+
+def public_names(module: str) -> list[str]:
+    """Names that a module offers, without modules and what `calibrant` itself offers."""
+    room = import_module(module)
+    names = getattr(room, "__all__", None) or _own_names(room)
+    elsewhere = set(cal.__all__) if module != "calibrant" else set()
+    return [
+        name
+        for name in names
+        if name not in elsewhere and not inspect.ismodule(getattr(room, name))
+    ]
+
+
+def _own_names(room: Any) -> list[str]:
+    return [
+        name
+        for name, value in vars(room).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == room.__name__
+    ]
+
+
+def summary(value: object) -> str:
+    """First sentence of what an object says about itself."""
+    if not (inspect.isclass(value) or inspect.isroutine(value)):
+        return "A path." if isinstance(value, Path) else f"A {type(value).__name__}."
+    return (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+
+
+def subject(value: object) -> str:
+    """Heading under which `calibrant` lists an object."""
+    room = getattr(value, "__module__", "").split(".")
+    return SUBJECTS.get(room[1] if len(room) > 1 else "", REST)
+
+
+def summary_table(module: str, names: list[str]) -> list[str]:
+    """One line per object, with a link to its page."""
+    room = import_module(module)
+    lines = ["| name | what it is |", "|---|---|"]
+    return [
+        *lines,
+        *(f"| [`{name}`]({module}.{name}.md) | {summary(getattr(room, name))} |" for name in names),
+        "",
+    ]
+
+
+def room_page(module: str, title: str) -> str:
+    """Summary tables of a module, by subject, and the list of its pages."""
+    names = public_names(module)
+    said = (import_module(module).__doc__ or "").split("\n")[0]
+    lines = [f"# {title}: `{module}`", "", said, ""]
+    parts: dict[str, list[str]] = {heading: [] for heading in (*SUBJECTS.values(), REST)}
+    if module == "calibrant":
+        for name in names:
+            parts[subject(getattr(cal, name))].append(name)
+    else:
+        parts = {"": names}
+    for heading, held in parts.items():
+        if held:
+            lines += [*([f"## {heading}", ""] if heading else []), *summary_table(module, held)]
+    listed = "\n".join(f"{name} <{module}.{name}>" for name in names)
+    lines += ["```{toctree}", ":hidden:", "", listed, "```", ""]
+    return "\n".join(lines)
+
+
+def object_page(module: str, name: str) -> str:
+    """Signature, docstring and source of one object, and the guides that use it."""
+    value = getattr(import_module(module), name)
+    kind = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
+    options = {"class": ["   :members:", "   :inherited-members: float"]}.get(kind, [])
+    if kind == "data":  # its value would fill pages
+        options = ["   :no-value:"]
+    lines = [f"# {name}", "", "```{eval-rst}", f".. auto{kind}:: {module}.{name}", *options]
+    lines += ["```", ""]
+    seen = [f"[{title}](../{page})" for page, title in guides_with(name)]
+    lines += [f"Used in: {', '.join(seen)}.", ""] if seen else []
+    lines += [f"All of [`{module}`]({module}.md)."]
+    return "\n".join(lines)
+
+
+def guides_with(name: str) -> list[tuple[str, str]]:
+    """Pages written by hand whose text holds a name, and their titles; a page of its own first."""
+    used = re.compile(rf"[.`]{name}\b")
+    found = [(page, title) for page, title, text in guides() if used.search(text)]
+    found.sort(key=lambda one: (Path(one[0]).stem != name, one[0].count("/")))
+    return found[:MOST_PAGES]
+
+
+@cache
+def guides() -> list[tuple[str, str, str]]:
+    """Path, title and text of every page that is written by hand."""
+    pages = []
+    for path in sorted(DOCS.rglob("*.md")):
+        name = path.relative_to(DOCS).as_posix()
+        text = path.read_text(encoding="utf-8")
+        title = re.search(r"^# (.+)$", text, flags=re.MULTILINE)
+        if title and not name.startswith(("api/", "commands/", "survey/")):
+            pages.append((name, title[1], text))
+    return pages
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Name and text of every page of the API."""
+    lines = ["# API", "", "Every public name, each on a page of its own.", ""]
+    for module, title in ROOMS.items():
+        names = public_names(module)
+        lines += [f"## [{title}]({module}.md)", "", f"`{module}`", ""]
+        lines += summary_table(module, names) if module != "calibrant" else [_subjects(names)]
+        yield f"api/{module}.md", room_page(module, title)
+        for name in names:
+            yield f"api/{module}.{name}.md", object_page(module, name)
+    listed = "\n".join(f"{title} <{module}>" for module, title in ROOMS.items())
+    lines += ["```{toctree}", ":hidden:", "", listed, "```", ""]
+    yield "api/index.md", "\n".join(lines)
+
+
+def _subjects(names: list[str]) -> str:
+    parts: dict[str, list[str]] = {}
+    for name in names:
+        link = f"[`{name}`](calibrant.{name}.md)"
+        parts.setdefault(subject(getattr(cal, name)), []).append(link)
+    return "\n\n".join(
+        f"**{heading}**: {', '.join(parts[heading])}."
+        for heading in (*SUBJECTS.values(), REST)
+        if heading in parts
+    )

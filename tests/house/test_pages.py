@@ -1,0 +1,184 @@
+"""What pages say: commands that can be typed, links that lead, numbers that are kept true."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.catalogue import JOINT_MEASURES
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+sys.path[:0] = [str(DOCS), str(DOCS / "site")]
+GENERATED = {"api", "commands"}
+PAGES = [
+    ROOT / "README.md",
+    *(path for path in DOCS.rglob("*.md") if path.relative_to(DOCS).parts[0] not in GENERATED),
+]
+
+
+def code_of(text: str) -> list[str]:
+    """Lines of a page that are code: between fences, or indented."""
+    lines, inside = [], False
+    for line in text.split("\n"):
+        if line.startswith("```"):
+            inside = not inside
+        elif inside or line.startswith("    "):
+            lines.append(line)
+    return lines
+
+
+def typed(text: str) -> list[str]:
+    """Every command in the code of a page, on one line each."""
+    code = "\n".join(code_of(text)).replace("\\\n", "")
+    found = re.findall(r"^ *(?:\$ )?(?:\.venv/bin/)?(calibrant [a-z].*)$", code, re.MULTILINE)
+    return [re.split(r" # |\s\|\|?\s|\s>", command)[0].strip() for command in found]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_commands_of_a_page_can_be_typed(page):
+    from command_pages import commands
+
+    known = commands()
+    for command in typed(page.read_text(encoding="utf-8")):
+        _, name, *arguments = shlex.split(command)
+        assert name in known, command
+        known[name].make_context(name, arguments)
+
+
+def test_examples_of_the_reference_can_be_typed():
+    from command_pages import EXAMPLES, commands
+
+    known = commands()
+    for name, examples in EXAMPLES.items():
+        for _, example in examples:
+            _, called, *arguments = shlex.split(example.replace("\\\n", ""))
+            assert called == name
+            known[name].make_context(name, arguments)
+
+
+def test_commands_are_found():
+    text = """Prose:
+```console
+$ calibrant audit a.csv \\
+  --by b
+```
+    calibrant apply m.json c.csv --out d  # so
+"""
+    found = [command.split() for command in typed(text)]
+    assert found == [
+        ["calibrant", "audit", "a.csv", "--by", "b"],
+        ["calibrant", "apply", "m.json", "c.csv", "--out", "d"],
+    ]
+
+
+def test_links_of_the_readme_lead_somewhere():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_finding_leads_to_its_heading():
+    from calibrant.report.findings import Finding
+
+    page, _, anchor = Finding("CAL001", "issue", "").page.partition("#")
+    assert f"### {anchor.upper()}" in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_names_of_the_api_in_pages_are_there():
+    named = re.compile(r"`(?:cal|calibrant)((?:\.[A-Za-z_]\w*)+)(?:\(.*?\))?`")
+    missing, found = [], 0
+    for page in PAGES:
+        for name in named.findall(page.read_text(encoding="utf-8")):
+            at, parts = cal, name[1:].split(".")
+            while parts and hasattr(at, parts[0]):
+                at = getattr(at, parts.pop(0))
+            found += 1
+            if parts and not importable(name):
+                missing.append(f"{page.name}: cal{name}")
+    assert found > 20
+    assert missing == []
+
+
+def importable(name: str) -> bool:
+    """Whether a name that no attribute leads to is a module, or stands in one."""
+    room, _, last = f"calibrant{name}".rpartition(".")
+    try:
+        return hasattr(import_module(room), last) or find_spec(f"{room}.{last}") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def test_the_table_of_questions_leads_to_names_that_are_there():
+    page = (DOCS / "which_measure.md").read_text(encoding="utf-8")
+    names = re.findall(r"\[`([\w.]+)`\]", page)
+    assert len(names) > 8
+    for name in names:
+        room, _, last = name.rpartition(".")
+        assert hasattr(getattr(cal, room) if room else cal, last), name
+
+
+def test_noise_floors_that_are_kept_are_those_of_the_measures():
+    from draw_noise_floors import KEPT, ROWS, values
+
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    assert list(kept) == list(JOINT_MEASURES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cal.errors.CalibrantWarning)
+        for name, measure in JOINT_MEASURES.items():
+            drawn = values(measure, ROWS[0], 16)
+            error = kept[name]["deviation"][0] * (1 / 16 + 1 / 400) ** 0.5
+            assert abs(np.mean(drawn) - kept[name]["mean"][0]) <= 5 * error + 1e-5, name
+
+
+def test_the_table_of_noise_floors_is_that_of_simulations():
+    page = (DOCS / "noise_floor.md").read_text(encoding="utf-8")
+    heads, *lines = [line.strip("| ").split(" | ") for line in page.splitlines() if "| " in line]
+    bins = {"10 bins": 10, "15 bins": 15, "100 bins": 100}
+    shapes = {
+        "uniform": lambda rng, n: rng.random(n),
+        "Beta(0.5, 50), mean 1 %": lambda rng, n: rng.beta(0.5, 50, n),
+        "Beta(8, 2), mean 80 %": lambda rng, n: rng.beta(8, 2, n),
+    }
+    assert len(lines) > 7
+    for predictions, rows, *cells in lines:
+        count, rng = int(rows.replace(" ", "")), np.random.default_rng(0)
+        for head, cell in zip(heads[2:], cells, strict=True):
+            n_bins, strategy = bins.get(head, 10), "uniform" if head in bins else "quantile"
+            drawn = []
+            for _ in range(40):
+                p = shapes[predictions](rng, count)
+                y = rng.random(count) < p
+                drawn.append(cal.binned_calibration_error(y, p, n_bins=n_bins, strategy=strategy))
+            mean, high = (float(one) for one in cell.strip(")").split(" ("))
+            error = np.std(drawn, ddof=1) / 40**0.5
+            assert abs(np.mean(drawn) - mean) <= 5 * error + 0.0006, (predictions, rows, head)
+            assert mean < high < mean + 5 * np.std(drawn) + 0.001
+
+
+def test_measures_have_references_with_links():
+    for path in (DOCS / "measures").glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        if "## References" in text and "20" in text.split("## References")[1]:
+            assert "https://" in text.split("## References")[1], path.name
+
+
+def test_words_that_were_retired_stay_out_of_the_pages():
+    retired = r"perfect forecaster|coins? (of|with) the predicted|worth it|on the safe side|Whoever"
+    found = {
+        page.name: sorted({match[0] for match in re.finditer(retired, page.read_text("utf-8"))})
+        for page in PAGES
+        if page.name not in ("README.md", "promises.md")
+    }
+    assert {name: words for name, words in found.items() if words} == {}
