@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import LinearSVC
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from calibrant import DecisionTask
@@ -14,9 +13,9 @@ from calibrant.models import CalibratedModel, DecisionModel
 
 TASK = DecisionTask.from_threshold(0.5)
 MODELS = {
-    "one model": CalibratedModel(LogisticRegression(), cv=3),
+    "one model": CalibratedModel(LogisticRegression(), cv=2),
     "an ensemble": CalibratedModel(LogisticRegression(), "Temperature", cv=2, ensemble=True),
-    "of scores": CalibratedModel(LinearSVC(), cv=2),
+    "of scores": CalibratedModel(RidgeClassifier(), cv=2),
     "of decisions": DecisionModel(LogisticRegression(), TASK),
 }
 

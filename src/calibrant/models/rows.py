@@ -61,7 +61,10 @@ def content_of(X: Any) -> list[npt.NDArray[Any]]:  # noqa: N803
         return [_sparse_sums(X)]
     columns = None if isinstance(X, np.ndarray | list | tuple) else table_columns(X)
     if columns is not None:
-        return [_key(as_array(values, name)) for name, values in columns.items()]
+        keys = [_key(as_array(values, name)) for name, values in columns.items()]
+        # A frame of numbers is what an array of them is.
+        numbers = all(key.dtype.kind in "biuf" for key in keys)
+        return [np.column_stack(keys)] if numbers and keys else keys
     table = np.asarray(X)
     if table.ndim == 2 and table.dtype.kind in "biuf":
         return [table]

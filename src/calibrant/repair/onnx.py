@@ -62,7 +62,9 @@ def onnx_model(fitted: RecalibrationMap, name: str) -> Any:
         given = graph("Div", given, graph.constant(100.0))
     moved = _form(graph, fitted.form_, graph.clipped(given, 0.0, 1.0))
     graph.nodes.append(helper.make_node("Identity", [moved], [name]))
-    shape = ["n"] if fitted.classes_ is None else ["n", len(fitted.classes_)]
+    shape: list[str | int | None] = ["n"]
+    if fitted.classes_ is not None:
+        shape.append(len(fitted.classes_))
     ends = [helper.make_tensor_value_info(end, TensorProto.DOUBLE, shape) for end in (INPUT, name)]
     made = helper.make_model(
         helper.make_graph(graph.nodes, "recalibrate", ends[:1], ends[1:], graph.constants),
