@@ -51,6 +51,7 @@ from calibrant.repair.patches import (
 from calibrant.repair.quoting import Dialect as Dialect, dialect_of as dialect_of
 from calibrant.repair.registry import CLASS_MAPS, MAPS, load, untaught as untaught
 from calibrant.repair.report_text import choice_text as choice_text
+from calibrant.repair.routing import Routed as Routed
 from calibrant.repair.row_losses import losses as losses, mean_loss as mean_loss
 from calibrant.repair.sql import group_columns as group_columns, output_names as output_names
 
