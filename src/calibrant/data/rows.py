@@ -15,11 +15,14 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.data.input import (
+    are_grids,
     as_array,
     as_floats,
     examples,
     first_rows,
+    flattened,
     one_column,
+    one_hot_positions,
     refuse_missing,
 )
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
@@ -52,6 +55,8 @@ class Given:
         pos_label: object = None,
     ) -> Given:
         """Coerce what the caller holds; values are checked by the pass that uses them."""
+        if are_grids(y_true, y_proba):
+            y_true, y_proba, sample_weight = flattened(y_true, y_proba, sample_weight)
         scores = as_array(y_proba, "y_proba")
         prediction, clip = _as_predictions(scores)
         outcome = _as_outcomes(as_array(y_true, "y_true"), pos_label, prediction)
@@ -165,6 +170,9 @@ def _second_column(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _as_outcomes(labels: npt.NDArray[Any], pos_label: object, prediction: Floats) -> Outcomes:
+    one_hot = one_hot_positions(labels, 2) if pos_label is None else None
+    if one_hot is not None:
+        return one_hot.astype(np.int64)
     labels = one_column(labels, "y_true")
     if pos_label is not None:
         return _matches(labels, pos_label)

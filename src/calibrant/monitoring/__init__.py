@@ -9,6 +9,6 @@ from calibrant.monitoring.log_lines import (
 from calibrant.monitoring.logs import carry_on as carry_on, watch, watch_at_large as watch_at_large
 from calibrant.monitoring.monitor import CalibrationMonitor
 from calibrant.monitoring.watched import Watch, Watched
-from calibrant.monitoring.windows import Window
+from calibrant.monitoring.windows import Window, windows_of as windows_of
 
 __all__ = ["CalibrationMonitor", "Watch", "Watched", "Window", "watch"]

@@ -268,6 +268,27 @@ class RecalibrationMap(Estimator):
         self._require_fitted()
         return select_text(self, column, table, keep, name, dialect)
 
+    def to_onnx(self, *, name: str = "recalibrated") -> Any:
+        """Return the map as an ONNX model; needs the package `onnx`.
+
+        Parameters
+        ----------
+        name : str, default="recalibrated"
+            Name of its output.
+
+        Returns
+        -------
+        onnx.ModelProto
+            It takes "prediction", doubles in the units of `scale_`, of shape (n,), or (n, K) in the
+            order of `classes_`, and returns probabilities of the same shape. What is outside of
+            [0, 1] is moved to its end: a graph cannot refuse it. Steps are looked up by comparing
+            each prediction with each start, which takes memory of their product.
+        """
+        from calibrant.repair.onnx import onnx_model
+
+        self._require_fitted()
+        return onnx_model(self, name)
+
     def _restored(self, data: Stored) -> Self:
         """Take over what was fitted from plain data."""
         if data.has("classes"):

@@ -115,10 +115,11 @@ class Columns:
             names = _names(table.shape[1])
         import narwhals.stable.v2 as nw
 
-        backend: Any = wanted
-        frame = nw.from_numpy(table, schema=names.tolist(), backend=backend).to_native()
+        if wanted == "polars":
+            return nw.from_numpy(table, schema=names.tolist(), backend="polars").to_native()
+        frame = nw.from_numpy(table, schema=names.tolist(), backend="pandas").to_native()
         index = getattr(X, "index", None)
-        return frame if wanted == "polars" or index is None else frame.set_axis(index)
+        return frame if index is None else frame.set_axis(index)
 
     def _container(self) -> str:
         own = getattr(self, "_sklearn_output_config", {}).get("transform")

@@ -164,6 +164,16 @@ class GroupMap(RecalibrationMap):
             **self.patches.as_dict(),
         }
 
+    def to_onnx(self, *, name: str = "recalibrated") -> Any:
+        """Return the map as an ONNX model, if it has no patches for groups."""
+        if self.patches.patches:
+            raise InvalidOptionError(
+                "patches for groups cannot be written as ONNX",
+                self.name,
+                "write SQL, JSON or Python",
+            )
+        return self.base.to_onnx(name=name)
+
     def to_python(self, name: str = "recalibrate") -> str:
         """Return the source of a Python function of a prediction and a dictionary of columns.
 
