@@ -40,9 +40,7 @@ from calibrant.cli.show import next_command, show_screen
 from calibrant.cli.write import check_files, say, write_text
 from calibrant.options import share_from
 
-# Reading, verdict, measures, what to do, costs, distance; classes and sets of them; groups,
-# segments, time and pictures on request.
-STAGES, STAGES_OF_CLASSES = 6, 2
+STAGES = ["reading", "verdict", "every measure", "what to do", "costs", "distance to calibration"]
 
 
 def audit(
@@ -102,9 +100,16 @@ def audit(
     from calibrant.multiclass import MulticlassDecisionTask
     from calibrant.report import Asked, audit_source, verdict_sentence
 
-    further = sum(option is not None for option in (by, time, html)) + find_segments
-    further += STAGES_OF_CLASSES if classes is not None else 0
-    with progress(STAGES + further) as tell:
+    further = {
+        "groups": by,
+        "segments": find_segments or None,
+        "windows of time": time,
+        "classes": classes,
+        "sets of classes": classes,
+        "pictures": html,
+    }
+    asked_for = [stage for stage, option in further.items() if option is not None]
+    with progress([*STAGES, *asked_for]) as tell:
         tell("reading")
         source = read(
             files,

@@ -99,7 +99,7 @@ def compare(
     }
     roles = Roles(columns[1], outcome, weight, cluster)
     measures = list(dict.fromkeys(measure or MEASURES))
-    with progress(1 + len(measures)) as tell:
+    with progress(["reading", *measures]) as tell:
         tell("reading")
         if len(files) == 1:
             pairs = pair_columns(files[0], columns[0], roles, **options)
@@ -107,7 +107,7 @@ def compare(
             pairs = pair_files(files[0], files[1], columns[0], key, roles, **options)
         found = []
         for name in measures:
-            tell(name.replace("_", " "))
+            tell(name)
             found.append(
                 compare_rows(
                     pairs.outcome,
