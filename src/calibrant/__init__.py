@@ -9,6 +9,7 @@ from calibrant.joint import Joint, joints_by
 from calibrant.measurement import Measurement
 from calibrant.measures import *
 from calibrant.parallel import threads
+from calibrant.versions import show_versions
 
 # What is not needed to measure is imported when it is asked for, to keep the import light: rooms
 # by their own name, other names from the rooms below, of which each stands on those before it.
@@ -94,6 +95,7 @@ __all__ = [
     "roc_curve",
     "rows_needed",
     "score_decomposition",
+    "show_versions",
     "smooth_calibration_error",
     "smoothed_curve",
     "surrogate_interval_calibration_error",

@@ -312,9 +312,14 @@ def _baseline(evidence: Evidence, baseline: Baseline, settings: Settings) -> Che
         low, high = new_one.low - old_one.high, new_one.high - old_one.low
         how = "on rows of its own"
     limit = baseline.max_worse
-    state = PASSED if high < limit else FAILED if low > limit else CANNOT_TELL
+    state = state_of_difference(low, high, limit)
     sentence = (
         f"the smooth calibration error changed by {value:+.4f} from the baseline {how} "
         f"(between {low:+.4f} and {high:+.4f}); at most {limit:+.4g} is allowed."
     )
     return Check("not worse than the baseline", state, sentence, value, low, high, limit)
+
+
+def state_of_difference(low: float, high: float, limit: float) -> str:
+    """Say whether a difference is certainly below a limit, certainly above, or neither."""
+    return PASSED if high < limit else FAILED if low > limit else CANNOT_TELL

@@ -274,8 +274,9 @@ def _take_place(draft: Path, target: Path) -> None:
     """Move a complete draft to its place; after a crash there is the old file or the new one."""
     with suppress(FileNotFoundError):
         old = target.stat()
-        with suppress(PermissionError):
-            os.chown(draft, old.st_uid, old.st_gid)
+        if hasattr(os, "chown"):  # Windows has no such owners
+            with suppress(PermissionError):
+                os.chown(draft, old.st_uid, old.st_gid)
         draft.chmod(stat.S_IMODE(old.st_mode))
     _sync(draft)
     draft.replace(target)

@@ -41,9 +41,7 @@ from calibrant.cli.show import next_command, show_screen
 from calibrant.cli.write import check_files, say, write_text
 from calibrant.options import share_from
 
-# Reading, verdict, measures, what to do, costs; classes and sets of them; groups, segments, time,
-# distance and pictures on request.
-STAGES, STAGES_OF_CLASSES = 5, 2
+STAGES = ["reading", "verdict", "every measure", "what to do", "costs"]
 
 
 def audit(
@@ -105,9 +103,17 @@ def audit(
     from calibrant.report import Asked, audit_source, verdict_sentence
 
     all_numbers = full or html is not None or json is not None
-    further = sum(option is not None for option in (by, time, html)) + find_segments + all_numbers
-    further += STAGES_OF_CLASSES if classes is not None else 0
-    with progress(STAGES + further) as tell:
+    further = {
+        "groups": by,
+        "segments": find_segments or None,
+        "windows of time": time,
+        "classes": classes,
+        "sets of classes": classes,
+        "distance to calibration": all_numbers or None,
+        "pictures": html,
+    }
+    asked_for = [stage for stage, option in further.items() if option is not None]
+    with progress([*STAGES, *asked_for]) as tell:
         tell("reading")
         source = read(
             files,

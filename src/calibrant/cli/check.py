@@ -124,7 +124,9 @@ def check(
         "percent": scale is Scale.PERCENT,
         "drop_missing": na is Missing.DROP,
     }
-    stages = 2 + sum(option is not None for option in (by, baseline, classes)) - only_difference
+    wanted = {"groups": by, "baseline": baseline, "classes": classes}
+    stages = ["reading", *(stage for stage, option in wanted.items() if option is not None)]
+    stages += [] if only_difference else ["measures"]
     with progress(stages) as tell, settled(files) as found:
         tell("reading")
         source = read(found, None, roles, **options)

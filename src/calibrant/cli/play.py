@@ -106,10 +106,10 @@ def _unavoidable(rounds: int) -> str:
 
 def _kind(picture: str) -> str:
     """Kind of a picture by the end of its name."""
-    from matplotlib.backend_bases import FigureCanvasBase
+    from calibrant.plots import picture_kinds
 
     kind = Path(picture).suffix[1:].lower() or "png"
-    known = FigureCanvasBase.get_supported_filetypes()
+    known = picture_kinds()
     if kind not in known:
         raise InvalidOptionError(
             f"--picture must be a file of a known kind: {', '.join(known)}", picture

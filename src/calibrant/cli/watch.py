@@ -111,7 +111,7 @@ def watch(
         all_grouped=True,
     )
     labels = Labels.of(pos_label, neg_label, na_label)
-    with progress(2 + (html is not None)) as tell, _held(state):
+    with progress(["reading", "watching", *(["pictures"] if html else [])]) as tell, _held(state):
         tell("reading")
         source = read(
             files,

@@ -14,6 +14,7 @@ from calibrant.plots.style import (
     SERIES as SERIES,
     detached_figure as detached_figure,
     drawing as drawing,
+    picture_kinds as picture_kinds,
 )
 from calibrant.plots.svg import figure_svg, kept_vertices as kept_vertices
 from calibrant.plots.witnesses import WitnessDisplay
