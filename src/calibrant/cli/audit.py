@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,6 +38,10 @@ from calibrant.cli.progress import progress
 from calibrant.cli.show import next_command, show_screen
 from calibrant.cli.write import check_files, say, write_text
 from calibrant.errors import InvalidOptionError
+
+if TYPE_CHECKING:
+    from calibrant.decisions import DecisionTask
+    from calibrant.multiclass import MulticlassDecisionTask
 
 # Reading, verdict, measures, what to do, costs; classes and sets of them; groups, segments, time,
 # distance and pictures on request.
@@ -94,10 +98,8 @@ def audit(
         raise InvalidOptionError("--full and --quiet exclude each other", "both", "choose one")
     check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task])
     from calibrant.data.labels import Labels
-    from calibrant.decisions import DecisionTask
     from calibrant.inference import Settings
     from calibrant.inputs import Roles, read
-    from calibrant.multiclass import MulticlassDecisionTask
     from calibrant.report import Asked, audit_source, verdict_sentence
 
     all_numbers = full or html is not None or json is not None
@@ -128,9 +130,8 @@ def audit(
         )
         command = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
         source = replace(source, described=source.described | command)
-        kind = DecisionTask if classes is None else MulticlassDecisionTask
         asked = Asked(
-            None if task is None else kind.from_file(task),
+            None if task is None else _task_from(task, of_classes=classes is not None),
             share_of(oe_tolerance, "--oe-tolerance"),
             find_segments,
             all_numbers,
@@ -158,3 +159,11 @@ def audit(
             say(f"\nreport: {html}")
     else:
         show_screen(result, next_command(context, result), report=html)
+
+
+def _task_from(file: str, *, of_classes: bool) -> DecisionTask | MulticlassDecisionTask:
+    from calibrant.decisions import DecisionTask
+    from calibrant.multiclass import MulticlassDecisionTask
+
+    kind = MulticlassDecisionTask if of_classes else DecisionTask
+    return kind.from_file(file)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.catalogue import CATALOGUE
-from calibrant.groups import Groups
-from calibrant.inference import CALIBRATED
+from calibrant.inference import CALIBRATED, Groups
 from calibrant.report.findings import ISSUE, NOTE, REPAIR, TRUSTED, UNTOLD, VERDICT
 from calibrant.report.sentences import (
     SEGMENTS,
