@@ -2,12 +2,16 @@
 #include "calibrant/intervals.hpp"
 #include "calibrant/isotonic.hpp"
 #include "calibrant/laplace.hpp"
+#include "calibrant/logistic.hpp"
 #include "calibrant/moments.hpp"
+#include "calibrant/nodes.hpp"
 #include "calibrant/smooth.hpp"
 #include "calibrant/two_bins.hpp"
 #include "register.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 namespace calibrant::bindings {
 
@@ -190,6 +194,49 @@ OutputTable isotonic_curves(Input<double> prediction, Input<double> weight, Tabl
     return hand_over(std::move(curves), charge.shape(0), count);
 }
 
+// Charge of the nodes 0 .. nodes.
+Output share_out(Input<double> mass, Input<double> place, std::size_t nodes) {
+    same_length(mass.size(), place.size());
+    if (nodes == 0) throw std::invalid_argument("at least one step between nodes");
+    Buffer<double> charge = allocate<double>(nodes + 1);
+    std::fill_n(charge.get(), nodes + 1, 0.0);
+    {
+        const nb::gil_scoped_release unlocked;
+        calibrant::share_out(mass.data(), place.data(), mass.size(), nodes, charge.get());
+    }
+    return hand_over(std::move(charge), nodes + 1);
+}
+
+// Slope and curvature, one row after the other; None is the constant term.
+std::tuple<Output, Output> logistic_moments(Input<double> weight, Input<double> ones,
+                                            Input<double> score,
+                                            const std::vector<Weights>& terms) {
+    constexpr std::size_t most = LogisticMoments::most_terms;
+    const std::size_t size = terms.size();
+    if (size == 0 || size > most) throw std::invalid_argument("one to three terms");
+    same_length(weight.size(), ones.size());
+    same_length(weight.size(), score.size());
+    LogisticMoments::Terms term{};
+    for (std::size_t k = 0; k < size; ++k) {
+        if (!terms[k]) continue;
+        same_length(weight.size(), terms[k]->size());
+        term[k] = terms[k]->data();
+    }
+    LogisticMoments found;
+    {
+        const nb::gil_scoped_release unlocked;
+        found = calibrant::logistic_moments(weight.data(), ones.data(), score.data(),
+                                            weight.size(), term, size);
+    }
+    std::vector<double> curvature;
+    for (std::size_t k = 0; k < size; ++k)
+        curvature.insert(curvature.end(), found.curvature[k].begin(),
+                         found.curvature[k].begin() + static_cast<std::ptrdiff_t>(size));
+    const std::vector<double> slope(found.slope.begin(),
+                                    found.slope.begin() + static_cast<std::ptrdiff_t>(size));
+    return {hand_over(slope), hand_over(curvature)};
+}
+
 void register_laws(nb::module_& m) {
     m.def("smooth_error", &smooth_error, "prediction"_a.noconvert(), "weight"_a.noconvert(),
           "positives"_a.noconvert(), "lipschitz"_a.noconvert());
@@ -220,6 +267,10 @@ void register_laws(nb::module_& m) {
           "weight"_a.noconvert(), "charge"_a.noconvert());
     m.def("isotonic_curves", &isotonic_curves, "prediction"_a.noconvert(),
           "weight"_a.noconvert(), "charge"_a.noconvert());
+    m.def("share_out", &share_out, "mass"_a.noconvert(), "place"_a.noconvert(),
+          "nodes"_a.noconvert());
+    m.def("logistic_moments", &logistic_moments, "weight"_a.noconvert(), "ones"_a.noconvert(),
+          "score"_a.noconvert(), "terms"_a);
     m.def("cumulative_residuals", &cumulative_residuals, "prediction"_a.noconvert(),
           "weight"_a.noconvert(), "positives"_a.noconvert());
 }

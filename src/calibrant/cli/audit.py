@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -40,6 +40,10 @@ from calibrant.cli.progress import progress
 from calibrant.cli.show import next_command, show_screen
 from calibrant.cli.write import check_files, say, write_text
 from calibrant.options import share_from
+
+if TYPE_CHECKING:
+    from calibrant.decisions import DecisionTask
+    from calibrant.multiclass import MulticlassDecisionTask
 
 STAGES = ["reading", "verdict", "every measure", "what to do", "costs"]
 
@@ -96,10 +100,8 @@ def audit(
     refuse_both(context, "prediction_sum", "prediction")
     check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task])
     from calibrant.data.labels import Labels
-    from calibrant.decisions import DecisionTask
     from calibrant.inference import Settings
     from calibrant.inputs import Roles, read
-    from calibrant.multiclass import MulticlassDecisionTask
     from calibrant.report import Asked, audit_source, verdict_sentence
 
     all_numbers = full or html is not None or json is not None
@@ -139,9 +141,8 @@ def audit(
         )
         command = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
         source = replace(source, described=source.described | command)
-        kind = DecisionTask if classes is None else MulticlassDecisionTask
         asked = Asked(
-            None if task is None else kind.from_file(task),
+            None if task is None else _task_from(task, of_classes=classes is not None),
             None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance),
             None if risk is None else share_from("risk", risk),
             find_segments,
@@ -170,3 +171,11 @@ def audit(
             say(f"\nreport: {html}")
     else:
         show_screen(result, next_command(context, result), report=html)
+
+
+def _task_from(file: str, *, of_classes: bool) -> DecisionTask | MulticlassDecisionTask:
+    from calibrant.decisions import DecisionTask
+    from calibrant.multiclass import MulticlassDecisionTask
+
+    kind = MulticlassDecisionTask if of_classes else DecisionTask
+    return kind.from_file(file)

@@ -76,9 +76,13 @@ class Joint:
         resolution: int | None = None,
         inherited_rounding: float = 0.0,
     ) -> None:
-        with np.errstate(over="ignore"):
-            total = float(levels.weight.sum())
-            squares = float(levels.weight_squares.sum())
+        plain = levels.weight_squares is levels.weight and levels.rows is levels.weight
+        if plain:
+            total = squares = float(levels.weight.sum())
+        else:
+            with np.errstate(over="ignore"):
+                total = float(levels.weight.sum())
+                squares = float(levels.weight_squares.sum())
         if not 0 < total < np.inf:
             raise InvalidForecastsError(
                 "the weights must have a positive, finite sum, so they cannot all be zero",
@@ -90,9 +94,10 @@ class Joint:
                 f"weights from {levels.weight.min():g} to {levels.weight.max():g}",
                 "divide the weights by their mean",
             )
-        if levels.rows.sum() > MOST_ROWS:
+        rows = total if plain else float(levels.rows.sum())
+        if rows > MOST_ROWS:
             raise InvalidForecastsError(
-                "there must be at most 2**53 rows", f"counts that add up to {levels.rows.sum():g}"
+                "there must be at most 2**53 rows", f"counts that add up to {rows:g}"
             )
         for name, column in levels.with_ends().columns().items():
             column.setflags(write=False)

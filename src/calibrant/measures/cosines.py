@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+import calibrant._kernels as kernels
 from calibrant.arrays import Floats
 
 # The first cosines of few masses are summed one by one, which takes less than a transform of all
@@ -26,10 +27,7 @@ INVISIBLE = 1e-16
 
 def shared_out(mass: Floats, place: Floats, nodes: int) -> Floats:
     """Give each mass to the two nodes around its place, the nearer the more."""
-    below = np.minimum(place.astype(np.intp), nodes - 1)
-    share = place - below
-    charge = np.bincount(below, mass * (1 - share), nodes + 1)
-    return np.asarray(charge + np.bincount(below + 1, mass * share, nodes + 1))
+    return kernels.share_out(mass, place, nodes)
 
 
 def cosines_of(charge: Floats) -> Floats:

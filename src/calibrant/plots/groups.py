@@ -164,7 +164,7 @@ class TimeDisplay(Display):
         **options
             `pos_label`, as for all Displays.
         """
-        windows = data[0] if len(data) == 1 else _cut(*data, time, **options)
+        windows = data[0] if len(data) == 1 else _cut(*data, time=time, **options)
 
         def column(name: str) -> Any:
             values = (getattr(window, name) for window in windows)
@@ -201,7 +201,7 @@ class TimeDisplay(Display):
         ax.fill_between(at, low, high, color=ACCENT, alpha=0.15, lw=0, label="chance alone")
         ax.plot(at, self.mean_prediction, color=ACCENT, label="mean forecast")
         ax.plot(at, self.base_rate, color=INK, lw=1.2, marker=".", label="observed rate")
-        top = np.nanmax(np.append(high, self.base_rate), initial=0.01)
+        top = float(np.nanmax(np.append(high, self.base_rate), initial=0.0)) or 1.0
         ax.set(ylim=(0, 1.2 * top), ylabel="probability")
         panel.bar(at, self.smooth_error, color=MUTED)
         panel.set(ylabel="smooth error")
@@ -219,8 +219,8 @@ def short_name(name: str, most: int = LONGEST_NAME) -> str:
 def _cut(
     y_true: object,
     y_proba: object,
-    time: object,
     *,
+    time: object,
     sample_weight: object = None,
     pos_label: object = None,
 ) -> Sequence[Any]:
@@ -239,4 +239,4 @@ def _cut(
     length = float(numbers[-1] - numbers[0]) / WINDOWS or None
     if length is not None and moments.dtype.kind == "M":
         length = float(max(1, round(length)))
-    return windows_of(moments, rows.prediction, np.asarray(rows.outcome), length)
+    return windows_of(moments, rows.prediction, np.asarray(rows.outcome), length).shown

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant.data.labels import Labels
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
-from calibrant.groups import Groups, Segment
 from calibrant.inference import Settings, Verdict
 from calibrant.inputs import Roles, Source, read
 from calibrant.measurement import Measurement
-from calibrant.multiclass import MulticlassDecisionTask
 from calibrant.options import share_from
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
@@ -26,6 +24,10 @@ from calibrant.report.summary import Asked, Summary, summarise
 from calibrant.report.text import render_text
 from calibrant.stages import Tell, silent
 from calibrant.writing import write_whole
+
+if TYPE_CHECKING:
+    from calibrant.groups import Groups, Segment
+    from calibrant.multiclass import MulticlassDecisionTask
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from calibrant.data.groupings import AND
-from calibrant.groups import Groups
 from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, RARE, range_text
-from calibrant.repair import Choice
-from calibrant.report.sections import ClassSection
 from calibrant.report.sentences import row_sentence, set_sentence, verdict_sentence
 from calibrant.words import agreeing, capital, comparable_texts, count_text, interval_texts
 
 if TYPE_CHECKING:
+    from calibrant.groups import Groups
+    from calibrant.repair import Choice
+    from calibrant.report.sections import ClassSection
     from calibrant.report.summary import Summary
 
 ISSUE, NOTE, PASSED = "issue", "note", "passed"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.decisions import DecisionTask
-from calibrant.groups import Groups
+from calibrant.inference import Groups
 from calibrant.report import sentences, tables
 from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded

@@ -7,12 +7,11 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.groups import Groups, Segment
 from calibrant.inference import (
     CalibrationTest,
     CertifiedThreshold,
@@ -27,9 +26,12 @@ from calibrant.inference import (
     Verdict,
 )
 from calibrant.report.findings import Finding
-from calibrant.report.sections import ClassSection
 from calibrant.report.sentences import set_sentence
 from calibrant.report.summary import Summary
+
+if TYPE_CHECKING:
+    from calibrant.groups import Groups, Segment
+    from calibrant.report.sections import ClassSection
 
 SCHEMA = 3
 # Numbers and nulls between brackets, spread over lines.

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.groups import Group, Groups
+from calibrant.inference import Group, Groups
 from calibrant.plots import (
     DecisionLossDisplay,
     GroupsDisplay,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant.groups import Groups
 from calibrant.joint import Joint
 from calibrant.joint.ranking import area_under_curve
 from calibrant.pooling import quantile_bins
@@ -33,6 +33,9 @@ from calibrant.words import (
     typeset,
     visible,
 )
+
+if TYPE_CHECKING:
+    from calibrant.groups import Groups
 
 # A screen: so many lines and columns, and so many groups.
 LINES, COLUMNS, MOST_GROUPS = 24, 100, 5

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrant.data.groupings import gathered_name
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
-from calibrant.groups import DEPTH, SEGMENTS, WIDTH, Division, Groups, Segment, search_segments
 from calibrant.inference import (
     CertifiedThreshold,
     Costs,
@@ -21,17 +20,6 @@ from calibrant.inference import (
 )
 from calibrant.inputs import Source
 from calibrant.joint.classes import ClassForecasts
-from calibrant.monitoring import Watched, watch_at_large
-from calibrant.multiclass import (
-    ClassJudgement,
-    MulticlassDecisionTask,
-    SetsAndRows,
-    class_wise,
-    find_class_costs,
-    judge,
-    judge_classes,
-    judge_sets_and_rows,
-)
 from calibrant.options import Tolerance
 from calibrant.stages import Tell
 from calibrant.words import count_text, thousands_text
@@ -40,6 +28,11 @@ from calibrant.words import count_text, thousands_text
 RELATIVE = "tolerance relative to the rarer outcome"
 # The group of labels that are too rare to have one each.
 GATHERED = re.compile(re.escape(gathered_name(0)).replace("0", r"(\d+)"))
+
+if TYPE_CHECKING:
+    from calibrant.groups import Division, Groups, Segment
+    from calibrant.monitoring import Watched
+    from calibrant.multiclass import ClassJudgement, SetsAndRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +104,8 @@ def judge_each_class(
     forecasts: ClassForecasts, clusters: object, settings: Settings, tell: Tell
 ) -> ClassSection:
     """Judge every class, the worst set of classes and whole rows."""
+    from calibrant.multiclass import class_wise, judge, judge_classes, judge_sets_and_rows
+
     tell("classes")
     errors = class_wise(forecasts)
     by_class = judge_classes(forecasts, clusters, settings, errors.values.tolist())
@@ -124,6 +119,8 @@ def look_for_segments(
     divided: Division | Evidences | None, settings: Settings
 ) -> tuple[Segment, ...]:
     """Look for the worst combinations of columns on one half of the rows; judge on the other."""
+    from calibrant.groups import DEPTH, SEGMENTS, WIDTH, Division, search_segments
+
     if not isinstance(divided, Division):
         raise InvalidOptionError(
             "find_segments looks at combinations of columns", "no columns", "name them with by=..."
@@ -145,6 +142,8 @@ def watch_source(source: Source, tolerance: Tolerance | None) -> Watched | None:
     """Describe windows of time, and what a monitor says; None without times."""
     if source.times is None or source.rows is None:
         return None
+    from calibrant.monitoring import watch_at_large
+
     return watch_at_large(source.rows, source.times, tolerance, source.clusters)
 
 
@@ -159,10 +158,14 @@ def answer_from(
 
 def cost_of_trust(source: Source, evidence: Evidence, task: object, settings: Settings) -> Costs:
     """Find what trusting the forecasts costs, in general and in the reader's own task."""
+    if source.classes is None and task is None:
+        return find_costs(evidence, settings)
+    from calibrant.multiclass import MulticlassDecisionTask, find_class_costs
+
     if source.classes is None:
         if isinstance(task, MulticlassDecisionTask):
             raise InvalidOptionError("task must be a DecisionTask", "a task for classes")
-        assert task is None or isinstance(task, DecisionTask)  # noqa: S101  # types say so
+        assert isinstance(task, DecisionTask)  # noqa: S101  # types say so
         return find_costs(evidence, settings, task)
     if isinstance(task, DecisionTask):
         raise InvalidOptionError(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from calibrant.groups import Segment
 from calibrant.inference import DETECTABLE, CalibrationTest, Costs
-from calibrant.report.sections import RELATIVE, ClassSection
+from calibrant.report.sections import RELATIVE
 from calibrant.words import (
     capital,
     chance_text,
@@ -20,6 +19,8 @@ from calibrant.words import (
 )
 
 if TYPE_CHECKING:
+    from calibrant.groups import Segment
+    from calibrant.report.sections import ClassSection
     from calibrant.report.summary import Summary
 
 SEGMENTS = "Segments found on one half of the rows and judged on the other:"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from calibrant.decisions import DecisionTask
-from calibrant.groups import Groups, Segment, groups_of, judge_groups
 from calibrant.inference import (
     DETECTABLE,
     DRAWS_FOR_ICI,
@@ -27,12 +27,8 @@ from calibrant.inputs import Source
 from calibrant.joint import Joint
 from calibrant.measures import DistanceBracket
 from calibrant.measures.conventions import Convention, conventions
-from calibrant.monitoring import Watched
-from calibrant.multiclass import MulticlassDecisionTask
 from calibrant.notebook import brief
 from calibrant.options import ShareOfRarer, enough_draws
-from calibrant.plots import ReliabilityDisplay
-from calibrant.repair import Choice
 from calibrant.report.advice import advise
 from calibrant.report.distances import find_distances
 from calibrant.report.findings import Finding, findings
@@ -49,6 +45,13 @@ from calibrant.report.sections import (
     watch_source,
 )
 from calibrant.stages import Tell, silent
+
+if TYPE_CHECKING:
+    from calibrant.groups import Groups, Segment
+    from calibrant.monitoring import Watched
+    from calibrant.multiclass import MulticlassDecisionTask
+    from calibrant.plots import ReliabilityDisplay
+    from calibrant.repair import Choice
 
 # The measure of the verdict.
 HEADLINE = "smooth_calibration_error"
@@ -135,6 +138,8 @@ class Summary:
     @cached_property
     def diagram(self) -> ReliabilityDisplay:
         """The reliability diagram, which points where the words do; found when it is asked for."""
+        from calibrant.plots import ReliabilityDisplay
+
         verdict = self.verdict
         unseen = verdict.gap is not None and verdict.test.headline.pvalue > DETECTABLE
         return ReliabilityDisplay.of_evidence(
@@ -191,7 +196,11 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     )
     classical = find_classical(evidence, few)
     # Groups draw as often as there are groups: what comes before does not depend on them.
-    groups, divided = None, groups_of(source)
+    groups, divided = None, None
+    if source.by or source.groups:
+        from calibrant.groups import groups_of, judge_groups
+
+        divided = groups_of(source)
     if divided is not None:
         tell("groups")
         groups = judge_groups(divided, headline, settings.within(verdict.tolerance))

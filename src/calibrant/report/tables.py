@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from calibrant.catalogue import CATALOGUE
-from calibrant.groups import Groups, Segment
 from calibrant.inference import Measured, Ratio, RatioJudgement, events_text
 from calibrant.report.sentences import segment_verdict
 from calibrant.words import (
@@ -19,6 +19,9 @@ from calibrant.words import (
     thousands_text,
     visible,
 )
+
+if TYPE_CHECKING:
+    from calibrant.groups import Groups, Segment
 
 # Columns of words; all others hold numbers.
 WORDS = {"group", "class", "segment", "measure", "verdict", "settings", "what it asks"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.catalogue import CATALOGUE
-from calibrant.groups import Groups
+from calibrant.inference import Groups
 from calibrant.report.findings import NOTE, UNTOLD, actions
 from calibrant.report.sentences import (
     SEGMENTS,
