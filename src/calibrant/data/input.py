@@ -102,7 +102,7 @@ def one_hot_positions(labels: npt.NDArray[Any], count: int) -> npt.NDArray[np.in
         return None
     if not np.isin(labels, (0, 1)).all() or not (labels.sum(axis=1) == 1).all():
         return None
-    return labels.argmax(axis=1).astype(np.intp)
+    return np.asarray(labels.argmax(axis=1), dtype=np.intp)
 
 
 def refuse_unhashable(labels: npt.NDArray[Any], name: str) -> None:

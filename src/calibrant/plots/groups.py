@@ -164,7 +164,7 @@ class TimeDisplay(Display):
         **options
             `pos_label`, as for all Displays.
         """
-        windows = data[0] if len(data) == 1 else _cut(*data, time, **options)
+        windows = data[0] if len(data) == 1 else _cut(*data, time=time, **options)
 
         def column(name: str) -> Any:
             values = (getattr(window, name) for window in windows)
@@ -219,8 +219,8 @@ def short_name(name: str, most: int = LONGEST_NAME) -> str:
 def _cut(
     y_true: object,
     y_proba: object,
-    time: object,
     *,
+    time: object,
     sample_weight: object = None,
     pos_label: object = None,
 ) -> Sequence[Any]:
