@@ -18,7 +18,7 @@ CONTAINERS = ("default", "pandas", "polars")
 MOST_SHOWN = 5
 
 
-class Columns:
+class Tabular:
     """Remembers the columns that it was fitted to, and returns what was asked for."""
 
     n_features_in_: int
