@@ -64,8 +64,8 @@ BOTH_KINDS = {"choose"}
 BESIDE = ((), ("sample_weight",), ("clusters",), ("time",))
 # A field that holds the rows, in their order.
 THE_ROWS = {"forecasts"}
-# A base, and a map whose patches others look for.
-BASES = {"RecalibrationMap", "GroupMap"}
+# A base, a map whose patches others look for, and models around models: tests/models.
+BASES = {"RecalibrationMap", "GroupMap", "CalibratedModel", "DecisionModel"}
 
 
 def _rows():

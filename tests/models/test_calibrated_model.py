@@ -52,7 +52,6 @@ class Recorder(LogisticRegression):
 
 def test_it_is_found_where_repairs_are():
     assert cal.repair.CalibratedModel is CalibratedModel
-    assert cal.models.CalibratedModel is CalibratedModel
     assert {"CalibratedModel", "DecisionModel"} <= set(dir(cal.repair))
     with pytest.raises(AttributeError, match="no attribute"):
         _ = cal.repair.CalibratedModels

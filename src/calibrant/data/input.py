@@ -171,7 +171,7 @@ def as_floats(values: npt.NDArray[Any]) -> Floats:
     # numpy would drop the imaginary part, or count the days
     if values.dtype.kind == "c" or _holds_complex(values):
         raise InvalidForecastsError(
-            "predictions and weights must be real numbers",
+            "predictions and weights must be numbers",
             f"type {values.dtype}",
             "Complex data not supported",
         )

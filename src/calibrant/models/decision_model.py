@@ -48,10 +48,10 @@ class DecisionModel(ModelWrapper):
     >>> X, y = make_classification(500, random_state=0)
     >>> task = DecisionTask.from_costs(false_positive=1, false_negative=9)
     >>> model = DecisionModel(LogisticRegression(), task).fit(X, y)
-    >>> model.thresholds_, model.predict(X[:3])
-    (array([0.1]), array([1, 1, 0]))
-    >>> model.decide(X[:3])
-    array(['act', 'act', 'wait'], dtype='<U4')
+    >>> model.thresholds_, model.predict(X[4:7])
+    (array([0.1]), array([1, 0, 1]))
+    >>> model.decide(X[4:7])
+    array(['act', 'wait', 'act'], dtype='<U4')
     """
 
     estimator_: Any

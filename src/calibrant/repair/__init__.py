@@ -69,6 +69,7 @@ __all__ = [
     "Identity",
     "Isotonic",
     "Judgement",
+    "ModelReport",
     "Platt",
     "PriorShift",
     "RecalibrationMap",
@@ -81,7 +82,7 @@ __all__ = [
 ]
 
 # Models stand on groups, and so above this room, but whoever repairs looks for them here.
-_MODELS = ("CalibratedModel", "DecisionModel")
+_MODELS = ("CalibratedModel", "DecisionModel", "ModelReport")
 
 
 def __getattr__(name: str) -> _Any:

@@ -161,6 +161,8 @@ class RecalibrationMap(Estimator):
         self._require_fitted()
         if is_number(X):
             return float(self._moved(np.array([X]).reshape(1))[0])
+        if isinstance(X, ClassForecasts):
+            return self._moved(X)
         self._check_columns(X, TWO_OUTCOMES if self.classes_ is None else ())
         return self._contained(self._moved(self._as_probabilities(X)), X)
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
+from calibrant.data.input import as_array
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidTypeError
 from calibrant.options import refuse_unknown
 
@@ -17,7 +18,7 @@ CONTAINERS = ("default", "pandas", "polars")
 MOST_SHOWN = 5
 
 
-class Columns:
+class Tabular:
     """Remembers the columns that it was fitted to, and returns what was asked for."""
 
     n_features_in_: int
@@ -151,7 +152,7 @@ def shape_of(X: Any) -> tuple[int, ...]:  # noqa: N803
     refuse_sparse(X)
     if hasattr(X, "shape"):
         return tuple(X.shape)
-    return np.shape(X) if isinstance(X, list | tuple) else np.asarray(X).shape
+    return as_array(X, "predictions").shape
 
 
 def refuse_sparse(X: object) -> None:  # noqa: N803

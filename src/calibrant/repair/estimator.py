@@ -12,11 +12,11 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 from calibrant.errors import InvalidOptionError, NotFittedError
-from calibrant.repair.columns import Columns
+from calibrant.repair.columns import Tabular
 from calibrant.repair.routing import Routed
 
 
-class Estimator(Columns, Routed):
+class Estimator(Tabular, Routed):
     """Parameters are kept under the names of the arguments of the constructor."""
 
     fitted_by: ClassVar[str]
