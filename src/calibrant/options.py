@@ -110,7 +110,7 @@ def tolerance_from(name: str, given: object) -> Tolerance:
     if percent:
         if not 0 < number <= 1:
             raise InvalidOptionError(
-                f"{name} in per cent of the rarer outcome must be above 0 and at most 100 %",
+                f"{name} must be above 0 % and at most 100 % of the rarer outcome",
                 shown(given),
             )
         return ShareOfRarer(number)
