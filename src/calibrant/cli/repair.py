@@ -145,6 +145,8 @@ def repair(
         say(choice_text(choice))
         for note in reading_notes(found, told, dropped):
             say(f"note: {note}")
+        if out is not None and choice.map.name != "Identity":
+            say(f"note: the rows of {out} taught the map: an audit of them flatters it")
     # All texts come first: a map that cannot be written must not leave some files behind.
     fitted = choice.map.with_scale(scale.value)
 
