@@ -72,5 +72,6 @@ def test_a_whole_number_may_have_been_meant_in_per_cent():
     with pytest.raises(InvalidOptionError, match="write 5% for per cent of the rarer outcome"):
         tolerance_from("tolerance", "5")
     with pytest.raises(InvalidOptionError, match="write 10% or 1000%"):
-        share_from("oe_tolerance", 10)
+        share_from("oe_tolerance", "10")
     assert share_from("oe_tolerance", "10%") == share_from("oe_tolerance", 0.1) == 0.1
+    assert share_from("oe_tolerance", 2.5) == share_from("oe_tolerance", "250%") == 2.5

@@ -110,7 +110,7 @@ def tolerance_from(name: str, given: object) -> Tolerance:
     if percent:
         if not 0 < number <= 1:
             raise InvalidOptionError(
-                f"{name} in per cent of the rarer outcome must be above 0 and at most 100 %",
+                f"{name} must be above 0 % and at most 100 % of the rarer outcome",
                 shown(given),
             )
         return ShareOfRarer(number)
@@ -124,7 +124,8 @@ def share_from(name: str, given: object) -> float:
     """Read a positive share, as a number or in per cent: 0.1 or "10%"."""
     share, percent = number_or_percent(name, given)
     check_positive(name, share)
-    if share > 1 and not percent:  # 10 may mean 10 %, which 1000 % would let pass
+    # Who types 10 may mean 10 %, which 1000 % would let pass.
+    if share > 1 and not percent and isinstance(given, str):
         raise InvalidOptionError(
             f"{name} beyond 1 must be in per cent",
             shown(given),

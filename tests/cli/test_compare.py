@@ -144,6 +144,24 @@ def test_what_cannot_be_compared_is_refused(folder, make, arguments, message):
     assert message in done.stderr, done.stderr
 
 
+def test_large_keys_are_not_rounded(folder):
+    """As doubles, 2**53 and 2**53 + 1 would be one key."""
+    keys = 2**53 + np.arange(2)
+    NEW.head(2).assign(id=keys).to_parquet("whole.parquet")
+    OLD.head(1).assign(id=[float(2**53)]).to_parquet("doubles.parquet")
+    done = run("compare", "doubles.parquet", "whole.parquet", "--key", "id")
+    assert done.returncode == 2
+    assert "keys must be whole numbers or text in both files" in done.stderr
+
+
+def test_outcomes_that_are_missing_are_called_so(folder):
+    NEW.assign(outcome=np.where(np.arange(N) == 5, np.nan, Y)).to_csv("odd.csv", index=False)
+    done = run("compare", "old.csv", "odd.csv", "--key", "id")
+    assert done.returncode == 2
+    assert "must have an outcome, got 1 without one. Hint: --na drop leaves them out" in done.stderr
+    assert compared("old.csv", "odd.csv", "--key", "id", "--na", "drop")["rows"] == N - 1
+
+
 def test_keys_of_numbers_and_of_text_are_joined(folder):
     """A file that writes keys as text, and one that writes them as numbers."""
     NEW.assign(id=np.arange(N)).to_parquet("numbers.parquet")

@@ -46,6 +46,7 @@ def test_repair_judges_and_writes_everything(frame, file, tmp_path):
     assert "helps: on rows that took no part in the choice" in done.stdout
     for heading in ("before", "after", "smooth error", "AUC", "tied pairs", "worst group"):
         assert heading in done.stdout
+    assert f"the rows of {out} taught the map: an audit of them flatters it" in done.stdout
     fitted = load(map_file)
     expected = fitted.transform(frame["prediction"].to_numpy())
     fixed = pd.read_parquet(out)

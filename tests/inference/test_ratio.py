@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
-from calibrant.cli.options import share_of
 from calibrant.errors import InvalidOptionError
 from calibrant.gate import read_limits, run_gate
 from calibrant.inference import Ratio, RatioVerdict, Settings
 from calibrant.inputs import Roles, read
 from calibrant.integrations import assert_calibrated
+from calibrant.options import share_from
 from calibrant.words import THIN
 from commands import run
 
@@ -103,11 +103,11 @@ def test_the_gate_fails_undecided_and_passes(tmp_path):
 
 
 def test_shares_are_read_in_per_cent_too():
-    assert share_of("10%", "--oe-tolerance") == share_of(" 0.1", "--oe-tolerance") == 0.1
-    assert share_of("250%", "--oe-tolerance") == 2.5
+    assert share_from("--oe-tolerance", "10%") == share_from("--oe-tolerance", " 0.1") == 0.1
+    assert share_from("--oe-tolerance", "250%") == 2.5
     for text in ("much", "-1", "%", "nan", "10", "1.5"):
         with pytest.raises(InvalidOptionError, match=r"--oe-tolerance (must|beyond 1 must) be"):
-            share_of(text, "--oe-tolerance")
+            share_from("--oe-tolerance", text)
 
 
 def test_a_test_of_a_model_takes_it_too():

@@ -104,6 +104,21 @@ def test_a_monitor_allows_so_much_of_every_forecast():
     assert cal.CalibrationMonitor("100%").update(1, 0.0) is False
 
 
+def test_streams_within_a_relative_tolerance_hardly_ever_alarm():
+    """Events as frequent as the tolerance allows: at most one stream in twenty may alarm."""
+    source = np.random.default_rng(3)
+    alarms = 0
+    for stream in range(120):
+        p = source.beta(1, 9, 1500) / 2
+        off = 1.2 if stream % 2 else 0.8
+        monitor = cal.CalibrationMonitor("20%")
+        alarms += monitor.update_many(source.random(1500) < off * p, p)
+    assert alarms <= 12  # beyond by chance once in 100 if the bound were attained
+    beyond = cal.CalibrationMonitor("20%")
+    p = source.beta(1, 9, 20000) / 2
+    assert beyond.update_many(source.random(20000) < 1.6 * p, p)
+
+
 @pytest.fixture
 def rows(tmp_path):
     path = tmp_path / "rows.csv"

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from calibrant.monitoring import watch
+from calibrant.monitoring import log_text, watch
 from calibrant.report import render_watch
 from calibrant.words import typeset
 from commands import run
@@ -83,3 +83,10 @@ def test_the_command_writes_it_and_prints_groups_first(tmp_path):
     full = run("watch", str(path), "--time", "t", "--by", "site", "--full").stdout
     assert "south: 800 rows" in full
     assert "noise floor" in full
+
+
+def test_very_many_groups_fit_on_a_screen():
+    seen = watch(Y, P, WHEN, by=np.array([f"g{i % 60}" for i in range(N)]))
+    text = str(seen)
+    assert "(30 more groups; --full shows all)" in text
+    assert len(log_text(seen, full=True).splitlines()) > 60

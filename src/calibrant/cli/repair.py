@@ -143,7 +143,7 @@ def repair(
     choice, told, dropped = chosen
     if "-" not in written.values():
         say(choice_text(choice))
-        for note in reading_notes(found, told, dropped):
+        for note in (*reading_notes(found, told, dropped), *_taught(choice, out)):
             say(f"note: {note}")
     # All texts come first: a map that cannot be written must not leave some files behind.
     fitted = choice.map.with_scale(scale.value)
@@ -166,6 +166,13 @@ def repair(
             apply_to_files(fitted, found, draft, prediction=prediction, column=column)
     for text, path in written_texts:
         write_text(text, path)
+
+
+def _taught(choice: Choice | GroupRepair, out: str | None) -> list[str]:
+    """Warn of a file that will look better than fresh rows."""
+    if out is None or choice.map.name == "Identity":
+        return []
+    return [f"the rows of {out} taught the map: an audit of them flatters it"]
 
 
 def _of_two(

@@ -16,6 +16,9 @@ from calibrant.inputs.roles import Roles
 from calibrant.inputs.source import Forecasts, dropped_notes, prepare, reading_notes
 from calibrant.words import count_text
 
+# Whole numbers beyond this are not exact in doubles.
+LARGEST_EXACT = 2**53
+
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
@@ -226,8 +229,15 @@ def _paired(
 def _refuse_other_outcomes(old: Any, new: Any, which: str, hint: str = "") -> None:
     then: Any = np.ma.asarray(old, dtype=float)
     now: Any = np.ma.asarray(new, dtype=float)
-    differ = np.ma.getmaskarray(then) | np.ma.getmaskarray(now)
-    differ |= np.ma.getdata(then) != np.ma.getdata(now)
+    missing = np.ma.getmaskarray(then) | np.ma.getmaskarray(now)
+    missing |= np.isnan(np.ma.getdata(then)) | np.isnan(np.ma.getdata(now))
+    if missing.any():
+        raise InvalidForecastsError(
+            f"{which} must have an outcome",
+            f"{missing.sum()} without one",
+            "--na drop leaves them out",
+        )
+    differ = np.ma.getdata(then) != np.ma.getdata(now)
     if differ.any():
         raise InvalidForecastsError(
             f"{which} must have the same outcome", f"{differ.sum()} that differ", hint
@@ -238,5 +248,14 @@ def _common(old: Any, new: Any) -> tuple[Any, Any]:
     """Find the places of keys that are in both, which are compared as text if one of them is."""
     if "O" in {old.dtype.kind, new.dtype.kind}:
         old, new = old.astype(str), new.astype(str)
+    largest = 0.0
+    if {old.dtype.kind, new.dtype.kind} in ({"i", "f"}, {"u", "f"}):
+        largest = max(float(np.abs(keys.astype(float)).max()) for keys in (old, new))
+    # Doubles would round large whole numbers, and join keys that differ.
+    if largest >= LARGEST_EXACT:
+        raise InvalidForecastsError(
+            "keys must be whole numbers or text in both files",
+            f"doubles beside whole numbers beyond {LARGEST_EXACT}",
+        )
     _, first, second = np.intersect1d(old, new, return_indices=True)
     return first, second

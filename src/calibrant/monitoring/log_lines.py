@@ -11,6 +11,8 @@ from calibrant.words import comparable_texts, count_text, distinct_texts, shorte
 
 # Windows of a group, groups whose windows are shown, and letters of the name of a group.
 WINDOWS_IN_TEXT, GROUPS_IN_TEXT, LABEL = 12, 3, 40
+# Lines of the table of groups.
+MOST_GROUPS = 30
 NOTHING = "-"
 
 
@@ -19,7 +21,8 @@ def log_text(watch: Watch, *, full: bool = False) -> str:
     groups: Sequence[Watched] = watch.groups
     blocks = []
     if len(groups) > 1:
-        blocks.append("\n".join([watch.sentence, "", *group_lines(watch)]))
+        most = None if full else MOST_GROUPS
+        blocks.append("\n".join([watch.sentence, "", *group_lines(watch, most)]))
         if not full:
             groups = watch.alarming[:GROUPS_IN_TEXT]
     blocks += ["\n".join(_lines(group)) for group in groups]
@@ -54,9 +57,11 @@ def group_table(watch: Watch) -> list[tuple[str, ...]]:
     return lines
 
 
-def group_lines(watch: Watch) -> list[str]:
+def group_lines(watch: Watch, most: int | None = None) -> list[str]:
     """Align the table of groups: names and alarms on the left, numbers on the right."""
     table = group_table(watch)
+    hidden = 0 if most is None else max(0, len(table) - 1 - most)
+    table = table[: len(table) - hidden]
     needed = f"{1 / watch.groups[0].monitor.alpha:.3g}"
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     last = len(widths) - 1
@@ -67,6 +72,8 @@ def group_lines(watch: Watch) -> list[str]:
         ).rstrip()
         for row in table
     ]
+    if hidden:
+        lines.append(f"({count_text(hidden, 'more group')}; --full shows all)")
     return [*lines, f"An alarm of a group needs evidence of {needed}."]
 
 
