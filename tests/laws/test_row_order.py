@@ -56,6 +56,8 @@ ROW_BY_ROW = {
     "absolute_loss": "one answer for each row, in their order",
     "squared_loss": "one answer for each row, in their order",
     "row_losses": "one answer for each row, in their order",
+    "hardcore_measure": "one weight for each row, in their order",
+    "dense_model": "one weight for each row, in their order",
     "CalibrationMonitor": "a stream: its rows come one after the other",
 }
 # Functions that take two outcomes and classes, told by the shape.
@@ -63,8 +65,8 @@ BOTH_KINDS = {"choose"}
 BESIDE = ((), ("sample_weight",), ("clusters",), ("time",))
 # A field that holds the rows, in their order.
 THE_ROWS = {"forecasts"}
-# A base, and a map whose patches others look for.
-BASES = {"RecalibrationMap", "GroupMap"}
+# A base, a map whose patches others look for, and one of tests, see tests/groups.
+BASES = {"RecalibrationMap", "GroupMap", "OutcomeIndistinguishable"}
 
 
 def _rows():
