@@ -112,6 +112,8 @@ def arguments(parameter, rows, classes):
         "features": lambda: np.column_stack([rows["age"], rows["weight"]]),
         "family": _tree,
         "weights": lambda: rows["weight"],
+        "odds": lambda: rows["weight"],
+        "target_proba": lambda: rows["q"],
         "distinguisher": lambda: lambda features, y, p: np.asarray(y * p),
         "losses": lambda: {"squared": cal.groups.squared_loss},
         "comparators": lambda: {"flat": np.full(SIZE, 0.3)},
@@ -166,6 +168,8 @@ def called(room, name, beside, rows, classes):
             continue  # is for two outcomes
         if optional and parameter in {"by", "features", "tasks", "task"} and "y_proba" not in given:
             continue
+        if name == "target_mean" and parameter == "features":
+            continue  # odds are given
         if value is not None and (parameter != "score" or not optional):
             given[parameter] = value
     sources = {"sample_weight": "weight", "clusters": "cluster", "time": "time"}

@@ -1,5 +1,6 @@
 """Calibrated for whom: groups audited simultaneously, multicalibration, omniprediction."""
 
+from calibrant.groups.adaptation import Estimate, TargetMean, target_mean
 from calibrant.groups.audit import audit_groups, judge_groups
 from calibrant.groups.complexity import (
     DenseModel,
@@ -50,6 +51,7 @@ from calibrant.inference import Group, Groups
 __all__ = [
     "Advantage",
     "DenseModel",
+    "Estimate",
     "Fit",
     "Group",
     "GroupRepair",
@@ -63,6 +65,7 @@ __all__ = [
     "OutcomeIndistinguishable",
     "OutcomeUpdate",
     "Segment",
+    "TargetMean",
     "TestAdvantage",
     "TransferBias",
     "absolute_loss",
@@ -82,5 +85,6 @@ __all__ = [
     "quantile_loss",
     "repair_by_group",
     "squared_loss",
+    "target_mean",
     "transfer_bias",
 ]

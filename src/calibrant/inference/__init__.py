@@ -42,6 +42,7 @@ from calibrant.inference.ratio_verdicts import (
     RatioJudgement as RatioJudgement,
     RatioVerdict as RatioVerdict,
 )
+from calibrant.inference.scores import mean_and_reach as mean_and_reach
 from calibrant.inference.settings import Settings as Settings
 from calibrant.inference.simultaneous_verdicts import (
     DRAWS_FOR_A_FLOOR as DRAWS_FOR_A_FLOOR,
