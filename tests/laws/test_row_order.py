@@ -57,6 +57,8 @@ ROW_BY_ROW = {
     "absolute_loss": "one answer for each row, in their order",
     "squared_loss": "one answer for each row, in their order",
     "row_losses": "one answer for each row, in their order",
+    "hardcore_measure": "one weight for each row, in their order",
+    "dense_model": "one weight for each row, in their order",
     "CalibrationMonitor": "a stream: its rows come one after the other",
 }
 # Functions that take two outcomes and classes, told by the shape.
@@ -64,8 +66,15 @@ BOTH_KINDS = {"choose"}
 BESIDE = ((), ("sample_weight",), ("clusters",), ("time",))
 # A field that holds the rows, in their order.
 THE_ROWS = {"forecasts"}
-# A base, a map whose patches others look for, and models around models: tests/models.
-BASES = {"RecalibrationMap", "GroupMap", "CalibratedModel", "DecisionModel"}
+# A base, a map whose patches others look for, one of tests (tests/groups), and models around models
+# (tests/models).
+BASES = {
+    "RecalibrationMap",
+    "GroupMap",
+    "OutcomeIndistinguishable",
+    "CalibratedModel",
+    "DecisionModel",
+}
 
 
 def _rows():
@@ -111,6 +120,8 @@ def arguments(parameter, rows, classes):
         "features": lambda: np.column_stack([rows["age"], rows["weight"]]),
         "family": _tree,
         "weights": lambda: rows["weight"],
+        "odds": lambda: rows["weight"],
+        "target_proba": lambda: rows["q"],
         "distinguisher": lambda: lambda features, y, p: np.asarray(y * p),
         "losses": lambda: {"squared": cal.groups.squared_loss},
         "comparators": lambda: {"flat": np.full(SIZE, 0.3)},
@@ -165,6 +176,8 @@ def called(room, name, beside, rows, classes):
             continue  # is for two outcomes
         if optional and parameter in {"by", "features", "tasks", "task"} and "y_proba" not in given:
             continue
+        if name == "target_mean" and parameter == "features":
+            continue  # odds are given
         if value is not None and (parameter != "score" or not optional):
             given[parameter] = value
     sources = {"sample_weight": "weight", "clusters": "cluster", "time": "time"}

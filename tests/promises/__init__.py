@@ -18,6 +18,7 @@ from promises import (
     regressions,
     rows,
     selective,
+    transfers,
     verdicts,
 )
 from promises.core import Observed, Promise, table
@@ -36,5 +37,6 @@ SUBJECTS = {
     "costs": list(costs.promises()),
     "curves": list(curves.promises()),
     "selective": list(selective.promises()),
+    "transfers": list(transfers.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

@@ -1,6 +1,13 @@
 """Calibrated for whom: groups audited simultaneously, multicalibration, omniprediction."""
 
+from calibrant.groups.adaptation import Estimate, TargetMean, target_mean
 from calibrant.groups.audit import audit_groups, judge_groups
+from calibrant.groups.complexity import (
+    DenseModel,
+    HardcoreMeasure,
+    dense_model,
+    hardcore_measure,
+)
 from calibrant.groups.division import Division as Division, groups_of as groups_of
 from calibrant.groups.fits import Fit
 from calibrant.groups.group_repair import GroupRepair
@@ -24,6 +31,11 @@ from calibrant.groups.omniprediction import (
     squared_loss,
     transfer_bias,
 )
+from calibrant.groups.outcome_learner import (
+    OutcomeIndistinguishable,
+    OutcomeUpdate,
+    TestAdvantage,
+)
 from calibrant.groups.repair import repair_by_group
 from calibrant.groups.segments import (
     DEPTH as DEPTH,
@@ -38,22 +50,31 @@ from calibrant.inference import Group, Groups
 
 __all__ = [
     "Advantage",
+    "DenseModel",
+    "Estimate",
     "Fit",
     "Group",
     "GroupRepair",
     "GroupWitness",
     "Groups",
+    "HardcoreMeasure",
     "LearnedAdvantage",
     "Multicalibrator",
     "OmniCertificate",
     "OmniGap",
+    "OutcomeIndistinguishable",
+    "OutcomeUpdate",
     "Segment",
+    "TargetMean",
+    "TestAdvantage",
     "TransferBias",
     "absolute_loss",
     "asymmetric_loss",
     "audit_groups",
+    "dense_model",
     "distinguisher_advantage",
     "find_segments",
+    "hardcore_measure",
     "judge_groups",
     "learned_advantage",
     "low_degree_multicalibration_error",
@@ -64,5 +85,6 @@ __all__ = [
     "quantile_loss",
     "repair_by_group",
     "squared_loss",
+    "target_mean",
     "transfer_bias",
 ]

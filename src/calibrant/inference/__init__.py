@@ -48,6 +48,7 @@ from calibrant.inference.ratio_verdicts import (
     RatioJudgement as RatioJudgement,
     RatioVerdict as RatioVerdict,
 )
+from calibrant.inference.scores import mean_and_reach as mean_and_reach
 from calibrant.inference.settings import (
     LARGEST_TOLERANCE as LARGEST_TOLERANCE,
     TOLERATED_SHARE as TOLERATED_SHARE,
