@@ -35,6 +35,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CATALOGUE",
     "Audit",
+    "CalibrationIndex",
     "CalibrationMonitor",
     "CalibrationTest",
     "CertifiedThreshold",
@@ -51,6 +52,7 @@ __all__ = [
     "averaged_two_bin_error",
     "binned_calibration_error",
     "calibration_decision_loss",
+    "calibration_index",
     "calibration_test",
     "certified_threshold",
     "classical_numbers",

@@ -8,6 +8,7 @@ from calibrant.inference.bands import (
     find_consistency_band as find_consistency_band,
     isotonic_curve as isotonic_curve,
 )
+from calibrant.inference.calibration_index import CalibrationIndex, calibration_index
 from calibrant.inference.cases import LEAST_FREEDOM as LEAST_FREEDOM, Cases as Cases
 from calibrant.inference.certified import (
     CertifiedThreshold,
@@ -79,6 +80,7 @@ from calibrant.inference.verdicts import (
 
 __all__ = [
     "Band",
+    "CalibrationIndex",
     "CalibrationTest",
     "CertifiedThreshold",
     "ClassicalNumbers",
@@ -90,6 +92,7 @@ __all__ = [
     "ScoreTest",
     "Verdict",
     "auc",
+    "calibration_index",
     "calibration_test",
     "certified_threshold",
     "classical_numbers",
