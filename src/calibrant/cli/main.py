@@ -14,6 +14,7 @@ from calibrant.cli.apply import apply
 from calibrant.cli.audit import audit
 from calibrant.cli.check import check
 from calibrant.cli.demo import demo
+from calibrant.cli.explain import explain
 from calibrant.cli.measures import measures
 from calibrant.cli.play import play
 from calibrant.cli.process import flush, listening, open_streams
@@ -45,6 +46,7 @@ app.command(epilog=EXIT_CODES)(check)
 app.command(epilog=EXIT_CODES)(watch)
 app.command()(repair)
 app.command()(apply)
+app.command()(explain)
 app.command()(measures)
 app.command()(play)
 
