@@ -37,6 +37,7 @@ from calibrant.inference.interval import (
     confidence_interval,
     find_interval as find_interval,
 )
+from calibrant.inference.mean_scores import brier_score, log_score
 from calibrant.inference.measured import Measured as Measured, measure_all as measure_all
 from calibrant.inference.monte_carlo import CalibrationTest, calibration_test, noise_floors
 from calibrant.inference.power import RowsNeeded, rows_needed, verdict_chances
@@ -92,6 +93,7 @@ __all__ = [
     "ScoreTest",
     "Verdict",
     "auc",
+    "brier_score",
     "calibration_index",
     "calibration_test",
     "certified_threshold",
@@ -101,6 +103,7 @@ __all__ = [
     "confidence_interval",
     "consistency_band",
     "default_tolerance",
+    "log_score",
     "noise_floors",
     "rows_needed",
     "typical_gap",
