@@ -71,6 +71,7 @@ def folder(tmp_path, monkeypatch) -> Path:
                             "--measure", "cutoff_calibration_error=0.1"]),
         ("watch", ["watch", "rows.csv", "--time", "day"]),
         ("measures", ["measures"]),
+        ("explain", ["explain", "rows.csv"]),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("folder")

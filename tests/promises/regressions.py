@@ -25,6 +25,12 @@ def regression_misses(number, events, beside, rng):
     return number_misses(number, sample(rng, expit(odds), beside).rows, SOUND[number])
 
 
+def likelihood_ratio_rejects(size, base, rng):
+    p = expit(logit(base) + rng.normal(0, 1, size))
+    found = classical_numbers(rng.random(size) < p, p, draws=19, rng=0).likelihood_ratio
+    return bool(found.pvalue <= 0.05)  # no number does not reject
+
+
 def flat_slope_is_missed(rng):
     odds = rng.normal(-0.4, 1, 1000)
     return number_misses("slope", sample(rng, expit(odds), fault="slope 0.7").rows, 0.7)
@@ -50,5 +56,12 @@ def promises():
                 )
         yield Promise(
             promise, "30 very unequal clusters", partial(unequal_clusters_miss, number), 300
+        )
+    for size, base in ((50, 0.4), (200, 0.4), (1000, 0.01), (2000, 0.02)):
+        yield Promise(
+            "likelihood ratio of slope and intercept at level 0.05",
+            f"{size} rows, odds of {base:g}",
+            partial(likelihood_ratio_rejects, size, base),
+            1000,
         )
     yield Promise("interval of slope", "common, true slope 0.7", flat_slope_is_missed, 300)

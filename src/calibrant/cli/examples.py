@@ -45,6 +45,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "With a limit, the exit code says whether the second is worse.",
         ),
     ),
+    "explain": (
+        ("calibrant explain forecasts.csv", "What other programs call the calibration error."),
+    ),
     "watch": (
         ("calibrant watch log.parquet --time due", "An alarm with a bound on false alarms."),
         (

@@ -22,6 +22,7 @@ from calibrant.cli.compare import compare
 from calibrant.cli.config import COMMANDS, Config, find_config
 from calibrant.cli.demo import demo
 from calibrant.cli.examples import examples_of
+from calibrant.cli.explain import explain
 from calibrant.cli.measures import measures
 from calibrant.cli.play import play
 from calibrant.cli.process import flush, listening, open_streams
@@ -70,7 +71,8 @@ app = typer.Typer(
 )
 # Commands that judge end with a code that says how.
 for command in (
-    demo, audit, check, compare, watch, repair, apply, measures, play, show_versions, completion
+    demo, audit, check, compare, watch, explain, repair, apply, measures, play, show_versions,
+    completion,
 ):  # fmt: skip
     judging = command in {check, compare, watch}
     epilogue = examples_of(command.__name__) + (f"\n\n{EXIT_CODES}" if judging else "")

@@ -8,6 +8,7 @@ from calibrant.inference.bands import (
     find_consistency_band as find_consistency_band,
     isotonic_curve as isotonic_curve,
 )
+from calibrant.inference.calibration_index import CalibrationIndex, calibration_index
 from calibrant.inference.cases import LEAST_FREEDOM as LEAST_FREEDOM, Cases as Cases
 from calibrant.inference.certified import (
     CertifiedThreshold,
@@ -36,6 +37,7 @@ from calibrant.inference.interval import (
     confidence_interval,
     find_interval as find_interval,
 )
+from calibrant.inference.mean_scores import brier_score, log_score
 from calibrant.inference.measured import Measured as Measured, measure_all as measure_all
 from calibrant.inference.monte_carlo import CalibrationTest, calibration_test, noise_floors
 from calibrant.inference.power import RowsNeeded, rows_needed, verdict_chances
@@ -82,6 +84,7 @@ from calibrant.inference.verdicts import (
 
 __all__ = [
     "Band",
+    "CalibrationIndex",
     "CalibrationTest",
     "CertifiedThreshold",
     "ClassicalNumbers",
@@ -93,6 +96,8 @@ __all__ = [
     "ScoreTest",
     "Verdict",
     "auc",
+    "brier_score",
+    "calibration_index",
     "calibration_test",
     "certified_threshold",
     "classical_numbers",
@@ -101,6 +106,7 @@ __all__ = [
     "confidence_interval",
     "consistency_band",
     "default_tolerance",
+    "log_score",
     "noise_floors",
     "rows_needed",
     "typical_gap",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.arrays import NUMBERS_IN_CACHE, Floats
-from calibrant.errors import ConvergenceError
+from calibrant.errors import ConvergenceError, InferenceRefusedError
+from calibrant.inference.calibration_index import CalibrationIndex, find_index
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
@@ -29,6 +30,8 @@ from calibrant.regression import Model, Solver, log_odds, one_class, separated
 GROUPS = 10
 # Bins of values among which a quantile is looked for.
 BINS = 2**12
+# With fewer of one outcome the likelihood ratio is far from chi-squared.
+FEWEST_EVENTS = 10
 # So many multipliers show the noise of a mean of many distances.
 DRAWS_FOR_ICI = 199
 SHIFT = Model(("one",), (0.0,), (-np.inf,), (np.inf,), "log_odds")
@@ -72,15 +75,21 @@ class ClassicalNumbers:
     """Intercept of that same regression, fitted together with the slope."""
     in_the_large: Estimate
     """Calibration in the large: the intercept when the slope is held at 1; 0 is right."""
+    likelihood_ratio: ScoreTest
+    """Likelihood-ratio test of intercept 0 and slope 1 together, two degrees of freedom (the
+    unreliability test of `val.prob`)."""
     spiegelhalter: ScoreTest
     """Spiegelhalter's z, two-sided: is the Brier score what the forecasts themselves expect?"""
     hosmer_lemeshow: ScoreTest
     """Chi-squared over ten groups of equal size. Discouraged: it depends on the groups, has
     little power for few rows and rejects everything for many, and does not say where or how
     much. It is here because it is asked for."""
+    loess: CalibrationIndex | None
+    """ICI, E50, E90 and Emax as published, by R's loess; on 4096 cells where forecasts have more
+    levels; None with weights, or too few different forecasts."""
     ici: Estimate
-    """Integrated calibration index: mean distance of forecasts from the smoothed frequency. Its
-    interval is for the index of the population, smoothed alike; noise lifts the value itself."""
+    """Mean distance of forecasts from the frequency smoothed by the kernel of smECE. Its interval
+    is for the index of the population, smoothed alike; noise lifts the value itself."""
     e50: float
     """Median of that distance."""
     e90: float
@@ -138,7 +147,8 @@ def classical_numbers(
     -----
     Intervals of slope and intercepts are normal with the sandwich variance, robust to clusters, or
     with that of the fitted coins where it is larger; few clusters widen them as Student's t does.
-    ICI, E50 and E90 use the Gaussian smoother of smECE at its fixed point, not a loess. The
+    `loess` holds ICI, E50, E90 and Emax as published; `ici`, `e50` and `e90` use the Gaussian
+    smoother of smECE at its fixed point instead, which has an interval. The
     interval of ICI is for the population's index under the same smoother: from the value less what
     noise alone can show, to the value plus its spread. Waves that are narrower than the smoother
     are not seen.
@@ -182,8 +192,10 @@ def find_classical(evidence: Evidence, settings: Settings) -> ClassicalNumbers:
         slope=slope,
         intercept=intercept,
         in_the_large=in_the_large,
+        likelihood_ratio=_likelihood_ratio(evidence, slope, intercept),
         spiegelhalter=_spiegelhalter(cases),
         hosmer_lemeshow=_hosmer_lemeshow(evidence),
+        loess=_published_index(evidence),
         ici=_around_ici(evidence, ici, width, settings),
         e50=e50,
         e90=e90,
@@ -276,6 +288,34 @@ def _squares(odds: Floats, weight: Floats, terms: int) -> Floats:
     leaning = weight * odds
     first = leaning.sum()
     return np.array([[weight.sum(), first], [first, leaning @ odds]])
+
+
+def _likelihood_ratio(evidence: Evidence, slope: Estimate, intercept: Estimate) -> ScoreTest:
+    """Twice the log-likelihood that fitted log-odds gain over those forecast."""
+    from scipy.special import chdtrc, expit
+
+    joint = evidence.given
+    if slope.reason:
+        return ScoreTest(np.nan, np.nan, slope.reason)
+    if evidence.clusters is not None or not joint.unweighted:
+        return ScoreTest(np.nan, np.nan, "not defined with weights or clusters")
+    inside = (joint.prediction > 0) & (joint.prediction < 1)
+    ones, zeros = joint.positives[inside], (joint.weight - joint.positives)[inside]
+    fewest = int(min(ones.sum(), zeros.sum()))
+    if fewest < FEWEST_EVENTS:
+        return ScoreTest(np.nan, np.nan, f"fewer than {FEWEST_EVENTS} of one outcome")
+    odds = log_odds(joint.prediction[inside])
+    fitted = intercept.value + slope.value * odds
+    gains = [np.log(expit(sign * fitted) / expit(sign * odds)) for sign in (1, -1)]
+    statistic = max(0.0, 2 * float(ones @ gains[0] + zeros @ gains[1]))
+    return ScoreTest(statistic, float(chdtrc(2, statistic)))
+
+
+def _published_index(evidence: Evidence) -> CalibrationIndex | None:
+    try:
+        return find_index(evidence.joint, "loess")
+    except InferenceRefusedError:  # weights, or too few different forecasts: said at the field
+        return None
 
 
 def _spiegelhalter(cases: Cases) -> ScoreTest:

@@ -2,6 +2,7 @@
 
 from calibrant.measures.binned import binned_calibration_error
 from calibrant.measures.bracket import DistanceBracket, distance_bracket
+from calibrant.measures.conventions import Convention, conventions
 from calibrant.measures.cutoff import cutoff_calibration_error
 from calibrant.measures.expected import expected_calibration_error
 from calibrant.measures.interval_error import interval_calibration_error
@@ -20,9 +21,11 @@ from calibrant.measures.upper_distance import upper_distance_to_calibration
 from calibrant.measures.weighted import weighted_calibration_error
 
 __all__ = [
+    "Convention",
     "DistanceBracket",
     "averaged_two_bin_error",
     "binned_calibration_error",
+    "conventions",
     "cutoff_calibration_error",
     "distance_bracket",
     "distance_to_calibration",

@@ -124,11 +124,13 @@ def distance_bracket(
     Notes
     -----
     Every inequality of the chain is checked; one that does not hold would be a defect of this
-    library and is raised as an error.
+    library and is raised as an error. A bracket is what one can ask for: to find the distance of
+    given individuals exactly is NP-hard, though it can be approximated (arXiv:2603.18391).
 
     References
     ----------
-    Gopalan, Hu (2025), Calibration through the lens of indistinguishability, section 6.
+    Gopalan, Hu (2025), Calibration through the lens of indistinguishability, section 6. On the
+    complexity of the distance to calibration: arXiv:2603.18391 (2026).
 
     Examples
     --------

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.inference import (
+    CalibrationIndex,
     CalibrationTest,
     CertifiedThreshold,
     Costs,
@@ -255,7 +256,7 @@ def _classical(summary: Summary) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in numbers.__dataclass_fields__:
         value = getattr(numbers, name)
-        composed = isinstance(value, Estimate | ScoreTest | Ratio)
+        composed = isinstance(value, CalibrationIndex | Estimate | ScoreTest | Ratio)
         found[name] = asdict(value) if composed else value
     return found
 
