@@ -118,6 +118,22 @@ def importable(name: str) -> bool:
         return False
 
 
+@pytest.mark.parametrize("name", ["risk_score", "stream"])
+def test_notebooks_run(name):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from notebooks import notebook
+
+    text = (DOCS / "tutorials" / f"{name}.md").read_text(encoding="utf-8")
+    cells = [cell for cell in json.loads(notebook(text))["cells"] if cell["cell_type"] == "code"]
+    held: dict[str, object] = {}
+    with mpl.rc_context({"backend": "Agg"}):
+        for cell in cells:
+            exec(compile(cell["source"], name, "exec"), held)  # noqa: S102
+        assert plt.get_fignums()
+        plt.close("all")
+
+
 def test_the_table_of_questions_leads_to_names_that_are_there():
     page = (DOCS / "which_measure.md").read_text(encoding="utf-8")
     names = re.findall(r"\[`([\w.]+)`\]", page)
