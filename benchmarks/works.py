@@ -45,6 +45,10 @@ def smooth_in_cells(y: Floats, p: Floats) -> float:
     return cal.smooth_calibration_error(cal.Joint.from_samples(y, p, resolution=2**16))
 
 
+def two_bins_in_cells(y: Floats, p: Floats) -> cal.Measurement:
+    return cal.averaged_two_bin_error(cal.Joint.from_samples(y, p, resolution=2**16))
+
+
 def attains(value: cal.Measurement, y: Floats, p: Floats, lipschitz: float) -> None:
     """Primal and dual agree: the witness is feasible and gains the value on the rows."""
     witness = value.witness
@@ -69,6 +73,21 @@ def check_cells(y: Floats, p: Floats, value: cal.Measurement) -> None:
     assert high - low <= 2**-16
 
 
+def check_two_bins(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    """Assert that the witness gains the value, and that thresholds on a grid come near it."""
+    assert abs(float(np.mean(value.witness(p) * (y - p))) - value) <= 1e-12
+    index = np.minimum((p * 4096).astype(int), 4095)
+    below = np.concatenate([[0.0], np.cumsum(np.bincount(index, y - p, 4096))]) / y.size
+    grid = np.mean(below**2 + (below[-1] - below) ** 2)
+    assert abs(grid - value) <= 1e-3
+
+
+def check_two_bin_cells(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    low, high = value.bounds
+    assert low <= cal.averaged_two_bin_error(y, p) <= high
+    assert high - low <= 2**-16
+
+
 def check_binned(y: Floats, p: Floats, value: float) -> None:
     edges = np.arange(16) / 15
     index = np.minimum(np.searchsorted(edges, p, side="right") - 1, 14)
@@ -86,6 +105,15 @@ def check_cutoff(y: Floats, p: Floats, value: float) -> None:
     _, index = np.unique(p, return_inverse=True)
     walk = np.concatenate([[0.0], np.cumsum(np.bincount(index, y - p))]) / y.size
     assert abs(value - (walk.max() - walk.min())) <= 1e-10
+
+
+def check_certified(y: Floats, p: Floats, value: cal.CertifiedThreshold) -> None:
+    """Assert that what is certified was counted, and has no more errors than the limit expects."""
+    if value.threshold is None:
+        return
+    answered = p >= value.threshold
+    assert (value.answered, value.errors) == (answered.sum(), (y[answered] == 0).sum())
+    assert value.errors <= value.risk * value.answered
 
 
 def check_smoothed(y: Floats, p: Floats, value: cal.Measurement) -> None:
@@ -248,7 +276,10 @@ WORKS = (
     Work("smECE, certified", 0.1, cal.kernel_smoothed_calibration_error, check_smoothed),
     Work("expected error, exact", 0.5, quietly(cal.expected_calibration_error), check_ece),
     Work("Laplace kernel error, exact", 0.5, cal.kernel_calibration_error, check_kernel),
+    Work("averaged two-bin error, exact", 0.35, cal.averaged_two_bin_error, check_two_bins),
+    Work("averaged two-bin error, 2^16 cells", 0.1, two_bins_in_cells, check_two_bin_cells),
     Work("cutoff error, exact", 0.5, cal.cutoff_calibration_error, check_cutoff),
+    Work("certified threshold", 0.5, cal.certified_threshold, check_certified),
     Work("decision loss", 0.9, quietly(cal.calibration_decision_loss), check_worst_loss),
     # Three arrays of the Joint, and three of the curve.
     Work("decision loss curve", 0.9, quietly(cal.decision_loss_curve), check_curve, 6.5),

@@ -40,7 +40,10 @@ def _stream(body: bytes) -> bytes:
     found = STREAM.search(body)
     if found is None:
         return b""
-    return zlib.decompress(found.group(1)) if b"/FlateDecode" in body else found.group(1)
+    if b"/FlateDecode" not in body:
+        return found.group(1)
+    # The last byte may have looked like the end of a line: only a checksum is then cut short.
+    return zlib.decompressobj().decompress(found.group(1))
 
 
 def _letters(cmap: bytes) -> dict[int, str]:

@@ -93,6 +93,7 @@ def test_law_kernels_refuse_empty_and_ragged_laws():
         lambda *law: kernels.smooth_error(*law, 1.0),
         lambda *law: kernels.smooth_witness(*law, 1.0),
         kernels.cumulative_residuals,
+        lambda *law: kernels.two_bin_error(*law, True),
     ):
         with pytest.raises(ValueError, match="at least one level"):
             kernel(P[:0], W[:0], W[:0])

@@ -8,6 +8,7 @@ import pytest
 import calibrant as cal
 from calibrant import online, repair
 from calibrant.errors import InvalidOptionError
+from calibrant.options import ShareOfRarer, share_from, tolerance_from
 
 Y, P = [0, 1, 0, 1], [0.1, 0.4, 0.6, 0.8]
 TOO_MUCH = {
@@ -41,3 +42,35 @@ def test_every_size_has_a_maximum(call):
 def test_a_seed_is_a_whole_number_or_a_generator(rng):
     with pytest.raises(InvalidOptionError, match="rng must be a seed"):
         cal.calibration_test(Y, P, draws=9, rng=rng)
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (0.02, 0.02),
+        ("0.02", 0.02),
+        (" 5% ", ShareOfRarer(0.05)),
+        ("2.5 %", ShareOfRarer(0.025)),
+        ("100%", ShareOfRarer(1.0)),
+    ],
+    ids=["number", "text", "per cent", "with a blank", "all"],
+)
+def test_a_tolerance_is_a_number_or_relative(given, read):
+    assert tolerance_from("tolerance", given) == read
+    assert tolerance_from("tolerance", str(given)) == read
+
+
+@pytest.mark.parametrize(
+    "given", ["0%", "-5%", "101%", "%", "five", "", "nan", "inf%", 0, 1, True, None]
+)
+def test_other_tolerances_are_refused(given):
+    with pytest.raises(InvalidOptionError, match="tolerance"):
+        tolerance_from("tolerance", given)
+
+
+def test_a_whole_number_may_have_been_meant_in_per_cent():
+    with pytest.raises(InvalidOptionError, match="write 5% for per cent of the rarer outcome"):
+        tolerance_from("tolerance", "5")
+    with pytest.raises(InvalidOptionError, match="write 10% or 1000%"):
+        share_from("oe_tolerance", 10)
+    assert share_from("oe_tolerance", "10%") == share_from("oe_tolerance", 0.1) == 0.1

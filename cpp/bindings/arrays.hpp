@@ -26,12 +26,19 @@ using Weights = std::optional<Input<double>>;
 template <class T>
 using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 using Output = Array<double>;
+using OutputTable = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
 template <class T>
 Array<T> hand_over(Buffer<T> values, std::size_t count) {
     T* memory = values.release();
     const nb::capsule owner(memory, [](void* held) noexcept { Free{}(held); });
     return Array<T>(memory, {count}, owner);
+}
+
+inline OutputTable hand_over(Buffer<double> values, std::size_t rows, std::size_t columns) {
+    double* memory = values.release();
+    const nb::capsule owner(memory, [](void* held) noexcept { Free{}(held); });
+    return OutputTable(memory, {rows, columns}, owner);
 }
 
 template <class T>

@@ -1,3 +1,4 @@
+#include "calibrant/binomials.hpp"
 #include "calibrant/bins.hpp"
 #include "calibrant/levels.hpp"
 #include "register.hpp"
@@ -91,6 +92,20 @@ std::tuple<Output, std::size_t, bool> node_charges(Input<double> prediction,
     return {hand_over(result.charge), result.bad_rows, result.binary};
 }
 
+// One row of uniform numbers for each distribution becomes one row for each draw.
+OutputTable binomials(Table uniform, Input<std::int64_t> count, Input<double> chance) {
+    const std::size_t size = count.size();
+    same_length(size, chance.size());
+    same_length(size, uniform.shape(0));
+    const std::size_t draws = uniform.shape(1);
+    Buffer<double> drawn = allocate<double>(size * draws);
+    {
+        const nb::gil_scoped_release unlocked;
+        draw_binomials(uniform.data(), count.data(), chance.data(), size, draws, drawn.get());
+    }
+    return hand_over(std::move(drawn), draws, size);
+}
+
 template <class Outcome>
 void register_outcome(nb::module_& m) {
     m.def("levels", &levels<Outcome>, "prediction"_a.noconvert(), "outcome"_a.noconvert(),
@@ -107,6 +122,8 @@ void register_rows(nb::module_& m) {
     register_outcome<std::uint8_t>(m);
     register_outcome<std::int64_t>(m);
     register_outcome<double>(m);
+    m.def("binomials", &binomials, "uniform"_a.noconvert(), "count"_a.noconvert(),
+          "chance"_a.noconvert());
 }
 
 }  // namespace calibrant::bindings

@@ -90,9 +90,19 @@ private:
         ceiling_ = allocate<std::uint32_t>(capacity_);
     }
 
-    // Visits S_0 = 0, S_1, ..., S_{m-1} and returns S_m.
+    // Visits S_0 = 0, S_1, ..., S_{m-1}. Sums of few levels are kept; those of many are found
+    // again, which takes less than to fetch them from memory.
     template <class Visit>
-    double each_prefix_sum(Visit visit) const {
+    void each_prefix_sum(Visit visit) const {
+        if (sums_.empty()) {
+            walk(visit);
+            return;
+        }
+        for (std::size_t i = 0; i < law_.count; ++i) visit(i, sums_[i]);
+    }
+
+    template <class Visit>
+    double walk(Visit visit) const {
         Sum sum;
         for (std::size_t i = 0; i < law_.count; ++i) {
             visit(i, sum.value());
@@ -107,11 +117,13 @@ private:
         const std::size_t m = law_.count;
         double lowest = 0.0;
         double highest = 0.0;
-        each_prefix_sum([&](std::size_t, double s) {
+        sums_.resize(m <= most_kept ? m : 0);
+        end_ = walk([&](std::size_t i, double s) {
+            if (!sums_.empty()) sums_[i] = s;
             lowest = std::min(lowest, s);
             highest = std::max(highest, s);
         });
-        const std::size_t buckets = m / 4 + 1;
+        const std::size_t buckets = (sums_.empty() ? m / 4 : m) + 1;
         const double scale = highest > lowest
                                  ? static_cast<double>(buckets) / (highest - lowest)
                                  : 0.0;
@@ -208,7 +220,7 @@ private:
     // stands for "not clipped yet".
     void sweep_backward() {
         const std::size_t m = law_.count;
-        end_ = each_prefix_sum([&](std::size_t i, double s) { real_[i] = s; });
+        each_prefix_sum([&](std::size_t i, double s) { real_[i] = s; });
         double flow = end_;
         std::uint32_t index = not_clipped;
         for (std::size_t i = m; i-- > 0;) {
@@ -222,6 +234,7 @@ private:
     }
 
     static constexpr std::uint32_t not_clipped = 0xFFFFFFFFU;
+    static constexpr std::size_t most_kept = std::size_t{1} << 16;
 
     // G_i for i = 0 .. m
     double flow_potential(std::size_t i) const {
@@ -253,6 +266,7 @@ private:
     Buffer<std::uint32_t> order_;    // index by rank
     Buffer<std::uint32_t> rank_;     // rank by index, then floor by index
     Buffer<std::uint32_t> ceiling_;  // ceiling by index, then the index whose sum G takes
+    std::vector<double> sums_;       // sums by index, if they are few
     std::vector<std::uint32_t> starts_;
     std::vector<std::pair<double, std::uint32_t>> crowd_;
     RankSet kinks_;

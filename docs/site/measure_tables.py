@@ -16,7 +16,8 @@ FAMILIES = {
         "What is the largest bias that a gentle test of the forecasts can find? No bins.",
         (
             "smooth_calibration_error", "kernel_smoothed_calibration_error",
-            "kernel_calibration_error", "earth_mover_distance", "low_degree_calibration_error",
+            "kernel_calibration_error", "averaged_two_bin_error", "earth_mover_distance",
+            "low_degree_calibration_error",
             "weighted_calibration_error",
         ),
     ),
@@ -69,7 +70,7 @@ def _asks(name: str) -> str:
 def measure_table() -> str:
     """Render the catalogue: the survey's wishes as columns."""
     heads = (
-        "measure", "continuous", "faithful", "interval", "a small value promises",
+        "measure", "continuous", "faithful", "truthful", "interval", "a small value promises",
         "noise floor", "cost", "many classes",
     )  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
@@ -77,7 +78,10 @@ def measure_table() -> str:
     for measure in JOINT_MEASURES.values():
         cells = (
             f"[{measure.title}](measures/{measure.name}.md): {measure.asks}",
-            *(_mark(flag) for flag in (measure.continuous, measure.faithful, measure.interval)),
+            _mark(measure.continuous),
+            _mark(measure.faithful),
+            _flags(measure) or _mark(measure.truthful is not None),
+            _mark(measure.interval),
             measure.decisions,
             ", then ".join(f"{mean:.4f}" for mean in floors[measure.name]["mean"]),
             measure.cost,
@@ -120,6 +124,7 @@ def glance(measure: Measure) -> str:
             measure.continuous, "a small change of the predictions changes it little"
         ),
         "faithful": _yes(measure.faithful, "zero only for calibrated forecasts"),
+        "truthful": _truthful(measure),
         "confidence interval": _yes(measure.interval, "offered"),
         "a small value promises": measure.decisions,
         "cost": measure.cost,
@@ -144,6 +149,16 @@ def glance(measure: Measure) -> str:
 def _many_classes(measure: Measure) -> str:
     by_class = "class by class"
     return f"{by_class}; `{measure.multiclass}`" if measure.multiclass else by_class
+
+
+def _flags(measure: Measure) -> str:
+    return ", ".join(f"`{flag}=True`" for flag in measure.truthful or ())
+
+
+def _truthful(measure: Measure) -> str:
+    meaning = "no forecast has a smaller expected value than the chances of the outcomes"
+    with_flags = f"with {_flags(measure)}" if measure.truthful else "yes"
+    return f"{'no' if measure.truthful is None else with_flags} ({meaning})"
 
 
 def _mark(flag: object) -> str:

@@ -8,6 +8,8 @@ from calibrant import datasets, errors, pooling
 from calibrant.joint import Joint, joints_by
 from calibrant.measurement import Measurement
 from calibrant.measures import *
+from calibrant.parallel import threads
+from calibrant.versions import show_versions
 
 # What is not needed to measure is imported when it is asked for, to keep the import light: rooms
 # by their own name, other names from the rooms below, of which each stands on those before it.
@@ -19,6 +21,7 @@ if _TYPE_CHECKING:
         families,
         groups,
         integrations,
+        models,
         multiclass,
         online,
         plots,
@@ -37,6 +40,7 @@ __all__ = [
     "Audit",
     "CalibrationMonitor",
     "CalibrationTest",
+    "CertifiedThreshold",
     "ClassicalNumbers",
     "Comparison",
     "ConfidenceInterval",
@@ -45,10 +49,13 @@ __all__ = [
     "Joint",
     "Measurement",
     "Verdict",
+    "auc",
     "audit",
+    "averaged_two_bin_error",
     "binned_calibration_error",
     "calibration_decision_loss",
     "calibration_test",
+    "certified_threshold",
     "classical_numbers",
     "compare",
     "confidence_band",
@@ -73,6 +80,7 @@ __all__ = [
     "kernel_smoothed_calibration_error",
     "low_degree_calibration_error",
     "lower_distance_to_calibration",
+    "models",
     "multiclass",
     "murphy_curve",
     "net_benefit",
@@ -83,11 +91,15 @@ __all__ = [
     "promised_and_received",
     "randomised_response",
     "repair",
+    "risk_coverage_curve",
+    "roc_curve",
     "rows_needed",
     "score_decomposition",
+    "show_versions",
     "smooth_calibration_error",
     "smoothed_curve",
     "surrogate_interval_calibration_error",
+    "threads",
     "typical_gap",
     "u_calibration_error",
     "upper_distance_to_calibration",

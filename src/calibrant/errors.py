@@ -35,8 +35,19 @@ class InvalidForecastsError(CalibrantError, ValueError):
     """Predictions, outcomes or weights that cannot be what they claim to be."""
 
 
+class InvalidTypeError(InvalidForecastsError, TypeError):
+    """Values of a type that cannot be read as numbers."""
+
+
 class InvalidOptionError(CalibrantError, ValueError):
     """An option outside what a function understands."""
+
+
+class NotFittedError(InvalidOptionError, AttributeError):
+    """An estimator that was asked before it was fitted.
+
+    Where scikit-learn is loaded, what is raised is an error of its `NotFittedError` as well.
+    """
 
 
 class InvalidStateError(InvalidForecastsError, InvalidOptionError):

@@ -24,10 +24,10 @@ class ExitCode(IntEnum):
 
 
 MEANINGS = {
-    ExitCode.PASSED: "done; for check: calibrated, for watch: no alarm",
-    ExitCode.FAILED: "check: miscalibrated, watch: an alarm; nothing else",
+    ExitCode.PASSED: "done; check: calibrated, watch: no alarm, compare: not worse",
+    ExitCode.FAILED: "check: miscalibrated, watch: an alarm, compare: worse; nothing else",
     ExitCode.WRONG_INPUT: "the command or the data is wrong",
-    ExitCode.CANNOT_TELL: "check: the rows cannot tell",
+    ExitCode.CANNOT_TELL: "check, compare: the rows cannot tell",
     ExitCode.FAULT: "a fault of calibrant itself",
     ExitCode.INPUT_OUTPUT: "reading or writing failed, such as on a full disk",
     ExitCode.INTERRUPTED: "interrupted (Ctrl-C)",

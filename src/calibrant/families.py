@@ -37,6 +37,7 @@ __all__ = [
     "KernelBall",
     "LearnedFamily",
     "Lipschitz",
+    "Monotone",
     "Polynomials",
     "Thresholds",
 ]
@@ -67,6 +68,17 @@ class Thresholds:
     def best_test(self, joint: Joint) -> tuple[float, Witness]:
         """Take the largest cumulative residual."""
         return _measured(cutoff_calibration_error(joint, sets="thresholds"))
+
+
+@dataclass(frozen=True, slots=True)
+class Monotone:
+    """Monotone functions between -1 and 1: what proper calibration asks for."""
+
+    interval: ClassVar[bool] = True
+
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
+        """Take the best step from -1 to 1 or back."""
+        return _measured(cutoff_calibration_error(joint, sets="monotone"))
 
 
 @dataclass(frozen=True, slots=True)

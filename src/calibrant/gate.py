@@ -21,7 +21,6 @@ from calibrant.inference import (
     Settings,
     Statistic,
     compare,
-    default_tolerance,
     find_interval,
     find_ratio,
     find_verdict,
@@ -29,7 +28,7 @@ from calibrant.inference import (
 from calibrant.inputs import Pairs, Source
 from calibrant.joint.classes import ClassForecasts
 from calibrant.multiclass import judge_classes
-from calibrant.options import check_share
+from calibrant.options import Tolerance, check_share, share_from, tolerance_from
 from calibrant.stages import Tell, silent
 from calibrant.words import capital, count_text, escaped, markdown_table
 
@@ -145,12 +144,12 @@ class Baseline:
 
 def run_gate(
     source: Source,
-    limits: Mapping[str, float | None],
+    limits: Mapping[str, Tolerance | None],
     settings: Settings,
     baseline: Baseline | None = None,
     tell: Tell = silent,
     *,
-    oe_tolerance: float | None = None,
+    oe_tolerance: float | str | None = None,
 ) -> Gate:
     """Check forecasts against a tolerance for each measure, their groups, and a baseline.
 
@@ -175,34 +174,28 @@ def run_gate(
             groups = _groups(source, divided, limits, settings)
             checks.append(_judged(groups))
         if oe_tolerance is not None:
-            checks += _ratios(evidence, groups, oe_tolerance, settings, about)
+            share = share_from("oe_tolerance", oe_tolerance)
+            checks += _ratios(evidence, groups, share, settings, about)
     if baseline is not None:
         tell("baseline")
         checks.append(_baseline(evidence, baseline, settings))
     return Gate(source.title, source.joint.row_count, tuple(checks), source.all_notes)
 
 
-def read_limits(measures: list[str], tolerance: float | None) -> dict[str, float | None]:
+def read_limits(measures: list[str], tolerance: float | str | None) -> dict[str, Tolerance | None]:
     """Read `name` or `name=tolerance`; without a tolerance of its own the common one holds."""
-    limits: dict[str, float | None] = {}
+    common = None if tolerance is None else tolerance_from("tolerance", tolerance)
+    limits: dict[str, Tolerance | None] = {}
     for text in measures or [HEADLINE]:
         name, _, own = text.partition("=")
         if name.strip() in limits:
             raise InvalidOptionError("a measure must be named once", repr(name.strip()))
-        try:
-            limits[name.strip()] = float(own) if own else tolerance
-        except ValueError as error:
-            raise InvalidOptionError(
-                "a measure must be a name, or name=tolerance", repr(text)
-            ) from error
-    for limit in limits.values():
-        if limit is not None:
-            check_share("tolerance", limit)
+        limits[name.strip()] = tolerance_from(f"the tolerance of {name}", own) if own else common
     return limits
 
 
 def _measures(
-    evidence: Evidence, limits: Mapping[str, float | None], settings: Settings, about: str
+    evidence: Evidence, limits: Mapping[str, Tolerance | None], settings: Settings, about: str
 ) -> Iterator[Check]:
     for name, limit in limits.items():
         own = replace(settings, tolerance=limit)
@@ -232,11 +225,11 @@ def _measures(
 def _groups(
     source: Source,
     divided: Division | Evidences,
-    limits: Mapping[str, float | None],
+    limits: Mapping[str, Tolerance | None],
     settings: Settings,
 ) -> Groups:
     name, limit = next(iter(limits.items()))
-    tolerance = default_tolerance(source.joint) if limit is None else limit
+    tolerance = replace(settings, tolerance=limit).allowed(source.joint)
     return judge_groups(divided, Statistic.of(name), settings.within(tolerance))
 
 
@@ -264,7 +257,7 @@ def _ratio(name: str, verdict: RatioVerdict, state: str, sentence: str) -> Check
 def _classes(
     forecasts: ClassForecasts,
     clusters: object,
-    limits: Mapping[str, float | None],
+    limits: Mapping[str, Tolerance | None],
     settings: Settings,
 ) -> Check:
     """Check the smooth error of every class, by intervals that hold at once."""
@@ -319,9 +312,14 @@ def _baseline(evidence: Evidence, baseline: Baseline, settings: Settings) -> Che
         low, high = new_one.low - old_one.high, new_one.high - old_one.low
         how = "on rows of its own"
     limit = baseline.max_worse
-    state = PASSED if high < limit else FAILED if low > limit else CANNOT_TELL
+    state = state_of_difference(low, high, limit)
     sentence = (
         f"the smooth calibration error changed by {value:+.4f} from the baseline {how} "
         f"(between {low:+.4f} and {high:+.4f}); at most {limit:+.4g} is allowed."
     )
     return Check("not worse than the baseline", state, sentence, value, low, high, limit)
+
+
+def state_of_difference(low: float, high: float, limit: float) -> str:
+    """Say whether a difference is certainly below a limit, certainly above, or neither."""
+    return PASSED if high < limit else FAILED if low > limit else CANNOT_TELL

@@ -16,6 +16,8 @@ from calibrant.notebook import card
 from calibrant.witness import Witness
 from calibrant.words import percent_text
 
+Table = dict[str, Floats]
+
 
 class Measurement(float):
     """The value of a measure on a sample.
@@ -31,7 +33,7 @@ class Measurement(float):
     """Numerical certificate for the exact value on this sample; not a confidence interval."""
     _find_witness: Callable[[], Witness]
     _witness: Witness | None
-    _table: dict[str, Floats] | None
+    _table: Table | Callable[[], Table] | None
 
     def _repr_html_(self) -> str:
         return card(str(self))
@@ -44,7 +46,7 @@ class Measurement(float):
         find_witness: Callable[[], Witness],
         *,
         bounds: tuple[float, float] | None = None,
-        table: dict[str, Floats] | None = None,
+        table: Table | Callable[[], Table] | None = None,
     ) -> Self:
         """Keep the value and all that belongs beside it."""
         self = super().__new__(cls, value)
@@ -85,10 +87,12 @@ class Measurement(float):
         return self._witness
 
     @property
-    def table(self) -> dict[str, Floats]:
-        """The bins behind a binned value, as columns."""
+    def table(self) -> Table:
+        """The bins behind a binned value, as columns, found when first asked for."""
         if self._table is None:
             raise AttributeError(f"{self.name} is not made of bins and has no table")
+        if callable(self._table):
+            self._table = self._table()
         return self._table
 
 
@@ -98,7 +102,7 @@ def _restored(
     settings: dict[str, Any],
     find_witness: Callable[[], Witness],
     bounds: tuple[float, float],
-    table: dict[str, Floats] | None,
+    table: Table | Callable[[], Table] | None,
 ) -> Measurement:
     return Measurement(value, name, settings, find_witness, bounds=bounds, table=table)
 

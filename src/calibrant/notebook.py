@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.errors import MissingPackageError
 from calibrant.words import shortened
 
 # Characters of one field, and of a whole result.
@@ -46,5 +47,8 @@ def card(sentence: str, display: str = "", *data: object, height: float = 2.8) -
     if display:
         plots = import_module("calibrant.plots")
         drawn = getattr(plots, display).of(*data)
-        picture = drawn.to_svg(width=7.0, height=height, name=display)
+        try:
+            picture = drawn.to_svg(width=7.0, height=height, name=display)
+        except MissingPackageError as error:  # the words are what matters
+            picture = f"<p><small>{escape(str(error))}</small></p>"
     return f'<div class="calibrant"><p><strong>{escape(sentence)}</strong></p>{picture}</div>'

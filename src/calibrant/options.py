@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ LONGEST = 80
 
 def shown(value: object) -> str:
     """Write what was given, however long it is and whatever its `repr` does."""
+    if isinstance(value, np.bool_ | np.number):
+        value = value.item()  # 2 rather than np.int64(2)
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001  # integers of many digits refuse to be written, others may too
@@ -78,6 +81,71 @@ def check_share(name: str, value: float) -> None:
     """Refuse a confidence, level or tolerance outside (0, 1)."""
     if not 0 < real(name, value) < 1:
         raise InvalidOptionError(f"{name} must lie between 0 and 1", shown(value))
+
+
+@dataclass(frozen=True, slots=True)
+class ShareOfRarer:
+    """A tolerance that is relative: so much of the share of the rarer outcome."""
+
+    share: float
+
+    def __str__(self) -> str:
+        return f"{100 * self.share:.12g}%"
+
+
+Tolerance = float | ShareOfRarer
+
+
+def tolerance_from(name: str, given: object) -> Tolerance:
+    """Read a tolerance: a number in (0, 1), or in per cent of the rarer outcome's share.
+
+    Examples
+    --------
+    >>> tolerance_from("tolerance", 0.02), tolerance_from("tolerance", "5%")
+    (0.02, ShareOfRarer(share=0.05))
+    """
+    if isinstance(given, ShareOfRarer):
+        return given
+    number, percent = number_or_percent(name, given)
+    if percent:
+        if not 0 < number <= 1:
+            raise InvalidOptionError(
+                f"{name} in per cent of the rarer outcome must be above 0 and at most 100 %",
+                shown(given),
+            )
+        return ShareOfRarer(number)
+    if not 0 < number < 1:
+        hint = f"write {number:g}% for per cent of the rarer outcome" if number >= 1 else ""
+        raise InvalidOptionError(f"{name} must lie between 0 and 1", shown(given), hint)
+    return number
+
+
+def share_from(name: str, given: object) -> float:
+    """Read a positive share, as a number or in per cent: 0.1 or "10%"."""
+    share, percent = number_or_percent(name, given)
+    check_positive(name, share)
+    if share > 1 and not percent:  # 10 may mean 10 %, which 1000 % would let pass
+        raise InvalidOptionError(
+            f"{name} beyond 1 must be in per cent",
+            shown(given),
+            f"write {share:g}% or {share:.0%}",
+        )
+    return share
+
+
+def number_or_percent(name: str, given: object) -> tuple[float, bool]:
+    """Return a number that may be written as text, and whether it was in per cent."""
+    if not isinstance(given, str):
+        return real(name, given), False
+    text = given.strip()
+    percent = text.endswith("%")
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InvalidOptionError(f"{name} must be a number, or per cent such as 5%", shown(given))
+    return (number / 100 if percent else number), percent
 
 
 def check_flag(name: str, value: object) -> bool:

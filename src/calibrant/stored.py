@@ -140,11 +140,16 @@ def load_json(source: str | Path | Mapping[str, Any], what: str) -> Stored:
         return Stored(source, what)
     if isinstance(source, str) and source.lstrip().startswith("{"):
         return parse(source, what)
+    return parse(load_text(source, what), what)
+
+
+def load_text(source: str | Path, what: str) -> str:
+    """Read a file of JSON, not too large."""
     try:
         path = Path(source)
         if path.stat().st_size > MOST_CHARACTERS:
             raise InvalidStateError(f"{what} must be JSON of at most 2**28 characters", str(source))
-        return parse(path.read_text(encoding="utf-8"), what)
+        return path.read_text(encoding="utf-8")
     except (OSError, TypeError) as error:
         if isinstance(error, OSError) and reading_failed(error):
             raise ReadingError(f"{what} must be readable", str(error)) from error

@@ -88,6 +88,29 @@ def rate_texts(*rates: float) -> tuple[str, ...]:
     return write(rates, 2)
 
 
+def range_texts(low: float, high: float) -> tuple[str, str]:
+    """Write the ends of a range of rates for laymen: each with the digits that it needs.
+
+    Examples
+    --------
+    >>> range_texts(0.4019, 0.9943), range_texts(0.00011, 0.0678), range_texts(0.311, 0.312)
+    (('40 %', '99.4 %'), ('0.01 %', '6.8 %'), ('31.1 %', '31.2 %'))
+    """
+    if 0 < high < RARE:
+        return rate_texts(low, high)[0], rate_texts(low, high)[1]
+    texts = ("", "")
+    for further in range(4):
+        texts = _end_text(low, further), _end_text(high, further)
+        if texts[0] != texts[1] or low == high:
+            break
+    return texts
+
+
+def _end_text(rate: float, further: int) -> str:
+    digits = 2 if 0.01 <= rate <= 0.99 else 1
+    return _per_cent((rate,), digits + further)[0]
+
+
 def _one_in(rates: Sequence[float], digits: int) -> tuple[str, ...]:
     return tuple(
         "0" if rate <= 0 else f"1 in {thousands_text(float(f'{1 / rate:.{digits}g}'))}"

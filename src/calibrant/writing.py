@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidOptionError, ReadingError
 
 # Drafts lie in hidden folders of this name beside the file that they will become.
 DRAFT = ".calibrant-draft-"
@@ -76,6 +76,77 @@ def write_whole(path: str | Path, text: str) -> None:
     """
     with drafted(path) as draft:
         draft.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+@contextmanager
+def locked(path: str | Path, name: str = "path") -> Iterator[None]:
+    """Let one process at a time read a file and write it again; others are refused at once.
+
+    The lock is a hidden file beside it. It ends with the process, however that ends.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, which need not be there.
+    name : str
+        What the reader calls it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, locked(f"{folder}/state.json"):
+    ...     write_whole(f"{folder}/state.json", "{}")
+    """
+    check_writable(path, name)
+    if _is_special(path):
+        raise InvalidOptionError(f"{name} must name a file", f"the device {str(path)!r}")
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name}.lock")
+    handle = _lock(beside)
+    try:
+        yield
+    finally:
+        # It has no name while nobody holds it: what is opened by its name is not an old one.
+        with suppress(OSError):
+            beside.unlink()
+        os.close(handle)
+
+
+def _lock(beside: Path) -> int:
+    """Open and lock a file that still has its name when it is locked."""
+    while True:
+        handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _take(handle)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(handle), beside.stat()):
+                    return handle
+        except BlockingIOError as error:
+            os.close(handle)
+            raise ReadingError(
+                "only one process at a time may use a file of state",
+                f"{beside.name!r}, which another one holds",
+                "try again when it has ended",
+            ) from error
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+
+
+def _take(handle: int) -> None:
+    """Lock an open file, or raise BlockingIOError."""
+    if os.name == "nt":
+        import msvcrt
+
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+        except PermissionError as error:
+            raise BlockingIOError(str(error)) from error
+        return
+    import fcntl
+
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def check_writable(path: str | Path, name: str = "path") -> None:
@@ -203,8 +274,9 @@ def _take_place(draft: Path, target: Path) -> None:
     """Move a complete draft to its place; after a crash there is the old file or the new one."""
     with suppress(FileNotFoundError):
         old = target.stat()
-        with suppress(PermissionError):
-            os.chown(draft, old.st_uid, old.st_gid)
+        if hasattr(os, "chown"):  # Windows has no such owners
+            with suppress(PermissionError):
+                os.chown(draft, old.st_uid, old.st_gid)
         draft.chmod(stat.S_IMODE(old.st_mode))
     _sync(draft)
     draft.replace(target)

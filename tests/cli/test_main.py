@@ -217,8 +217,9 @@ def test_the_same_rows_give_the_same_words(frame, tmp_path):
 
 def test_the_readme_shows_what_the_demo_prints():
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    printed = run("demo").stdout
-    assert printed in readme
+    conclusion, _, _ = run("demo").stdout.partition("\n\n")
+    assert conclusion.count("\n") == 6
+    assert f"```\n{conclusion}\n```" in readme
 
 
 def test_audit_judges_pairs_and_looks_for_segments(tmp_path):

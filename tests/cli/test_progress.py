@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import calibrant.cli.progress as progress_bar
 from commands import run
 
 CURSOR_HIDDEN = "\x1b[?25l"
@@ -54,13 +55,15 @@ def on_a_terminal(patience: float, *arguments: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "stages"),
     [
-        (["audit", "--by", "side", "--time", "day"],
+        (["audit", "--by", "side", "--time", "day", "--full"],
          ["reading", "verdict", "every measure", "what to do", "costs", "groups", "windows of time",
           "distance to calibration"]),
         (["check", "--by", "side", "--tolerance", "0.5"], ["reading", "measures", "groups"]),
         (["watch", "--time", "day"], ["reading", "watching"]),
+        (["repair", "--folds", "2"], ["reading", "choosing a map"]),
+        (["repair", "--cluster", "side"], ["reading", "choosing a map"]),
     ],
-    ids=["audit", "check", "watch"],
+    ids=["audit", "check", "watch", "repair", "repair by cluster"],
 )  # fmt: skip
 def test_a_terminal_sees_every_stage(rows, arguments, stages):
     command, *options = arguments
@@ -71,6 +74,38 @@ def test_a_terminal_sees_every_stage(rows, arguments, stages):
 
 def test_a_game_counts_its_rounds():
     assert "rounds" in on_a_terminal(0, "play", "foster", "coins", "--rounds", "300")
+
+
+def test_time_left_follows_from_the_part_that_is_done(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress_bar, "monotonic", lambda: now[0])
+    outlook = progress_bar.Outlook(10.0)
+    assert outlook.sentence == ""
+    now[0] = 4.0
+    outlook.advance(1.0)  # a tenth took 4 seconds
+    assert outlook.sentence == "about 36 s left"
+    now[0] = 14.0
+    assert outlook.sentence == "about 26 s left"
+    now[0] = 60.0
+    assert outlook.sentence == "longer than expected"
+    outlook.advance(1.0)  # a fifth took a minute
+    assert outlook.sentence == "about 4 min left"
+    outlook.advance(8.0)
+    assert outlook.sentence == "nearly done"
+
+
+def test_a_terminal_sees_the_time_that_is_left(rows):
+    shown = on_a_terminal(0, "audit", str(rows), "--by", "side")
+    assert "left" in shown or "nearly done" in shown or "longer than expected" in shown
+
+
+def test_what_is_printed_goes_where_it_is_sent(rows, tmp_path):
+    """A bar on the terminal of standard error keeps its hands off standard output."""
+    kept = tmp_path / "kept.txt"
+    sent = f"import os; os.dup2(os.open({str(kept)!r}, os.O_WRONLY | os.O_CREAT), 1); main()"
+    program = PROGRAM.format(0).replace("\nmain()", f"\n{sent}")
+    pty.spawn([sys.executable, "-c", program, "repair", str(rows)], lambda fd: os.read(fd, 1 << 16))
+    assert "log score" in kept.read_text() or "leave" in kept.read_text().lower()
 
 
 def test_short_work_shows_no_bar(rows):

@@ -29,6 +29,8 @@ try:
     main()
 finally:
     unwanted = {"matplotlib", "pandas", "pyarrow", "jinja2", "numpy.f2py.crackfortran"}
+    unwanted |= {"scipy.optimize", "scipy.sparse", "scipy.fft"}
+    unwanted |= {f"calibrant.{room}" for room in ("groups", "multiclass", "monitoring", "plots")}
     assert not unwanted & set(sys.modules), unwanted & set(sys.modules)
 """
 

@@ -64,8 +64,8 @@ def test_json_has_a_stable_shape(broken, tmp_path):
     assert done.stdout.startswith("600 rows")
     result = json.loads(path.read_text())
     assert list(result) == [
-        "schema", "alarm", "rows", "tolerance", "alpha", "window", "cluster_forecast",
-        "groups", "dropped", "notes",
+        "schema", "alarm", "sentence", "rows", "new_rows", "tolerance", "alpha", "window",
+        "cluster_forecast", "groups", "dropped", "notes",
     ]  # fmt: skip
     (group,) = result["groups"]
     assert list(group) == [
@@ -73,11 +73,12 @@ def test_json_has_a_stable_shape(broken, tmp_path):
         "evidence", "kind", "parts", "pvalue", "change", "change_row", "change_time", "run_length",
         "sentence", "windows",
     ]  # fmt: skip
-    assert result["schema"] == 1
+    assert result["schema"] == 2
     assert result["window"] == "7d"
     assert group["alarm_row"] > 300
     assert list(group["windows"][0]) == [
         "start", "end", "rows", "mean_prediction", "base_rate", "smooth_error", "noise",
+        "noise_floor",
     ]  # fmt: skip
     printed = run("watch", broken, "--time", "t", "--json", "-")
     assert json.loads(printed.stdout) == result

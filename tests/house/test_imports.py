@@ -94,3 +94,25 @@ def test_every_public_name_is_offered_before_its_first_use():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == []
+
+
+BESIDE_NUMPY = """
+import time
+start = time.process_time()
+import numpy
+middle = time.process_time()
+import calibrant
+print(middle - start, time.process_time() - middle)
+"""
+
+
+def test_importing_takes_about_as_long_as_numpy_does():
+    """The bar in seconds stands in the benchmarks; a ratio holds on a busy machine too."""
+    ratios = []
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", BESIDE_NUMPY], capture_output=True, text=True, check=True
+        )
+        numpy, ours = map(float, done.stdout.split())
+        ratios.append(ours / numpy)
+    assert min(ratios) < 1.5, ratios

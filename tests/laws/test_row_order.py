@@ -38,6 +38,7 @@ ROOMS = (
 SIZE = 600
 # What is not asked, and why.
 NO_ROWS = {
+    "show_versions": "takes nothing",
     "rows_needed": "plans from predictions alone",
     "verdict_chances": "plans from predictions alone",
     "default_tolerance": "takes a Joint",

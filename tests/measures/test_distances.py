@@ -111,7 +111,7 @@ def test_a_bracket_holds_the_chain_and_prints_it():
         "upper distance",
         "pooling neighbours only",
         "interval error",
-        "four roots of the lower distance",
+        "4 sqrt(lower distance)",
     ]
     values = list(bracket.chain.values())
     assert values == sorted(values)

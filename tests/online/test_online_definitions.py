@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 import calibrant.online as on
+from calibrant.online.decision import _largest_harm
 from calibrant.online.laplace_tree import LaplaceTree
 from oracles import online as by_definition
 from oracles.strategies import predictions, rows, universal
@@ -199,3 +200,38 @@ def test_laplace_tree_finds_a_zero(terms):
     assert 0 <= at <= 1
     value = math.fsum(c * math.exp(-abs(at - p)) for p, c in terms.items())
     assert abs(value) <= 1e-13 * len(terms) or at == (0 if value < 0 else 1)
+
+
+@pytest.mark.parametrize(("grid", "visits"), [(5, 40), (6, 1000), (9, 300)])
+def test_the_bound_of_the_decision_forecaster_is_the_largest_harm_there_can_be(grid, visits):
+    """Against a general optimiser, and above any way to divide the visits."""
+    from scipy.optimize import LinearConstraint, minimize
+
+    spread = 3.7
+    distance = np.repeat(np.arange(grid), 2)[: grid + 1] / grid
+
+    def harm(n):
+        n = np.maximum(n, 0)
+        return float((n / (2 * grid) + spread * np.sqrt(n) - n * distance).sum())
+
+    found = _largest_harm(grid, spread, visits)
+    start = np.full(grid + 1, visits / (grid + 1))
+    best = minimize(
+        lambda n: -harm(n),
+        start,
+        bounds=[(1e-6, visits)] * (grid + 1),
+        constraints=LinearConstraint(np.ones(grid + 1), visits, visits),
+        options={"maxiter": 500, "ftol": 1e-13},
+    )
+    assert found == pytest.approx(-best.fun, rel=1e-5)
+    rng = np.random.default_rng(0)
+    for share in rng.dirichlet(np.ones(grid + 1) * 0.5, 200):
+        assert harm(visits * share) <= found + 1e-9
+
+
+def test_the_bound_of_the_decision_forecaster_says_something_from_six_thousand_rounds():
+    bounds = {
+        rounds: on.DecisionForecaster(rounds).bound(rounds) / rounds for rounds in (5000, 7000)
+    }
+    assert bounds[5000] == 1 > bounds[7000]
+    assert on.DecisionForecaster(10**5).bound(10**5) < 0.35 * 10**5

@@ -164,6 +164,48 @@ def cutoff_over_thresholds(v, m, r) -> float:
     return max(below, above)
 
 
+def cutoff_over_lower_sets(v, m, r) -> float:
+    """The statistic of Kolmogorov and Smirnov: the largest |E[(y - p) 1(p <= t)]|."""
+    residual = m * (r - v)
+    return max(abs(math.fsum(residual[:j])) for j in range(len(v) + 1))
+
+
+def cutoff_over_monotone_weights(v, m, r) -> float:
+    """The largest E[w(p)(y - p)] over monotone w with values in [-1, 1], as a linear program."""
+    size = len(v)
+    best = 0.0
+    for direction in (1.0, -1.0):
+        steps = np.zeros((max(size - 1, 0), size))
+        for i in range(size - 1):
+            steps[i, i], steps[i, i + 1] = direction, -direction
+        found = linprog(
+            -(m * (r - v)), steps if size > 1 else None, np.zeros(size - 1) if size > 1 else None,
+            bounds=(-1, 1), method="highs",
+        )  # fmt: skip
+        best = max(best, -found.fun)
+    return best
+
+
+def averaged_two_bin_error(v, m, r, order: int = 2) -> float:
+    """The mean over thresholds q of |bias below q|^order + |bias from q on|^order.
+
+    All thresholds between two levels part the rows alike, so one of each gap is tried.
+    """
+    residual = m * (r - v)
+    ends = [0.0, *(float(level) for level in v), 1.0]
+    terms = []
+    for low, high in itertools.pairwise(ends):
+        q = (low + high) / 2 if low < high else high
+        below, above = math.fsum(residual[v < q]), math.fsum(residual[v >= q])
+        terms.append((high - low) * (abs(below) ** order + abs(above) ** order))
+    return math.fsum(terms)
+
+
+def same_bin_kernel(u, v):
+    """The chance that a uniform threshold leaves two predictions in one bin."""
+    return 1 - np.abs(u - v)
+
+
 def uniform_edges(n_bins: int) -> list[float]:
     """The doubles nearest to j / n_bins, which are not those of ``np.linspace``."""
     return [j / n_bins for j in range(n_bins + 1)]

@@ -36,6 +36,7 @@ NATURES: dict[str, Callable[[], object]] = {
     "breaker": on.DeterministicBreaker,
     "reinforcer": on.BiasReinforcer,
     "early stopping": on.EarlyStopping,
+    "signs": on.SignNature,
 }
 
 

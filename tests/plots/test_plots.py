@@ -32,6 +32,8 @@ FROM_FORECASTS = [
     plots.DecisionLossDisplay,
     plots.MurphyDisplay,
     plots.NullDisplay,
+    plots.RiskCoverageDisplay,
+    plots.DecompositionDisplay,
 ]
 ODD = {
     "one row": ([1], [0.5]),
@@ -116,6 +118,23 @@ def test_other_displays_show_the_librarys_numbers():
     two = plots.MurphyDisplay.from_predictions(y, {"one": p, "two": p**2})
     assert set(two.frame()["forecaster"]) == {"one", "two"}
     assert [text.get_text() for text in two.ax_.get_legend().get_texts()] == ["one", "two"]
+
+
+def test_displays_of_the_order_show_the_librarys_numbers():
+    y, p = sample()
+    roc = plots.RocDisplay.from_predictions(y, {"one": p, "two": 1 - p})
+    assert "one 0." in roc.sentence
+    assert roc.curves["one"].auc == pytest.approx(cal.auc(y, p).value)
+    assert roc.curves["two"].auc == pytest.approx(1 - cal.auc(y, p).value)
+    assert plots.RocDisplay.of(y, p).to_svg().startswith("<svg")
+    marked = plots.RiskCoverageDisplay.of(y, p, risk=0.4)
+    assert marked.sentence == cal.certified_threshold(y, p, risk=0.4).sentence
+    assert marked.frame()["risk"][-1] == pytest.approx(1 - y.mean())
+    parts = plots.DecompositionDisplay.of(y, {"one": p, "flat": np.full(600, 0.5)})
+    assert parts.frame()["miscalibration"][0] == cal.score_decomposition(y, p).miscalibration
+    assert parts.sentence.startswith("The best brier score is that of one")
+    with pytest.raises(cal.errors.InvalidForecastsError):
+        plots.RocDisplay.of(y, {})
 
 
 def test_the_diagram_is_square_and_its_legend_hides_nothing():

@@ -17,6 +17,7 @@ from promises import (
     monitors,
     regressions,
     rows,
+    selective,
     verdicts,
 )
 from promises.core import Observed, Promise, table
@@ -34,5 +35,6 @@ SUBJECTS = {
     "monitors": list(monitors.promises()),
     "costs": list(costs.promises()),
     "curves": list(curves.promises()),
+    "selective": list(selective.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

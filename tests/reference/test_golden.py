@@ -23,6 +23,8 @@ MEASURES = {
     "EMD": cal.earth_mover_distance,
     "thresholds": lambda joint: cal.cutoff_calibration_error(joint, sets="thresholds"),
     "intervals": lambda joint: cal.cutoff_calibration_error(joint, sets="intervals"),
+    "ATB": cal.averaged_two_bin_error,
+    "ATB_1": lambda joint: cal.averaged_two_bin_error(joint, order=1),
 }
 
 GOLDEN = {
@@ -42,6 +44,9 @@ GOLDEN = {
     "EMD": [0.3, 0.08, 0.07, 0.03125, 0.1, 0.001168, 0.04, 49 / 150],
     "thresholds": [0.3, 0.2, 0.05, 0.0625, 0.1, 0.0196, 0.05, 0.3],
     "intervals": [0.3, 0.2, 0.05, 0.0625, 0.1, 0.0196, 0.05, 0.3],
+    # Sums of gaps times both biases, for instance D3: 0.7 (0.05^2 + 0.05^2).
+    "ATB": [0.09, 0.016, 0.0035, 1 / 512, 0.01, 1.52128e-5, 0.002, 371 / 4500],
+    "ATB_1": [0.3, 0.08, 0.07, 0.03125, 0.1, 0.001168, 0.04, 49 / 150],
 }
 
 CASES = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -88,3 +90,21 @@ def test_one_row_is_enough():
     assert text.startswith(
         "1 forecast with 1 different value: mean forecast 0.50, observed rate 1."
     )
+
+
+def test_a_risk_certifies_from_which_forecast_on_to_act():
+    rng = np.random.default_rng(3)
+    p = rng.beta(6, 1, 2000)
+    y = rng.random(2000) < p
+    result = cal.audit(y, p, risk=0.1, draws=99)
+    found = cal.certified_threshold(y, p, risk=0.1)
+    assert found.sentence in result.to_text()
+    assert found.sentence in result.to_markdown().replace("\\", "")
+    assert found.sentence.split(";")[0] in " ".join(str(result).split())
+    assert 'id="certified"' in result.to_html()
+    stored = json.loads(result.to_json())
+    assert stored["certified"]["threshold"] == found.threshold
+    assert stored["settings"]["risk"] == 0.1
+    assert json.loads(cal.audit(y, p, draws=99).to_json())["certified"] is None
+    with pytest.raises(cal.errors.InferenceRefusedError, match="one row of each cluster"):
+        cal.audit(y, p, risk=0.1, clusters=np.arange(2000) // 2, draws=99)

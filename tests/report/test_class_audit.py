@@ -16,6 +16,7 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference import Evidence, Settings, find_costs
 from calibrant.multiclass import ClassForecasts
 from calibrant.multiclass.costs import find_class_costs
+from calibrant.words import typeset
 from commands import run
 from oracles.class_definitions import draw_labels
 
@@ -77,7 +78,7 @@ def test_json_and_page_hold_what_the_text_says(off, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert len(page) < 1e6
     assert "Animals" in page
-    assert off.by_class.sentence in page
+    assert typeset(off.by_class.sentence) in page
 
 
 @pytest.mark.parametrize(
@@ -319,7 +320,7 @@ def test_no_finding_of_classes_advises_what_is_for_two_outcomes():
     by = {"site": np.array(["north", "south"])[np.arange(900) % 2]}
     audit = cal.audit(label, table, classes=NAMES, by=by, draws=19)
     (advice,) = (finding.advice for finding in audit.findings if finding.code == "CAL040")
-    assert advice == "give the model the column"
+    assert advice == "give the model the column site"
 
 
 def test_sections_of_classes_look_at_confidence(full):

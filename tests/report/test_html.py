@@ -14,6 +14,7 @@ import calibrant as cal
 from calibrant.inference.verdicts import state_of
 from calibrant.report.conclusion import conclusion
 from calibrant.report.pictures import pictures
+from calibrant.words import typeset
 from pdf import pdf_text, squeezed
 
 NASTY = "<script>alert('x')</script>\"'&${7*7}{{7*7}}"
@@ -76,7 +77,7 @@ def test_the_page_parses_and_asks_for_nothing(page):
 
 def test_the_page_says_what_the_audit_says(audit, page):
     for sentence in (audit.verdict.sentence, audit.groups.groups[0].state, audit.summary.where):
-        assert sentence in page
+        assert typeset(sentence) in page
     for finding in audit.findings:
         assert finding.code in page
     assert audit.summary.data.fingerprint in page
@@ -336,7 +337,7 @@ def test_without_javascript_on_a_phone_and_on_paper(chromium, file, audit):
     )
     tab = context.new_page()
     tab.goto(file)
-    assert conclusion(audit.summary) in tab.locator(".verdict").inner_text()
+    assert typeset(conclusion(audit.summary)) in tab.locator(".verdict").inner_text()
     for control in ("#threshold", "#tolerance", ".tools", "#copy", "#tip"):
         assert not tab.locator(control).first.is_visible()
     assert tab.locator("#picture-reliability title").count() > 10
@@ -349,7 +350,7 @@ def test_without_javascript_on_a_phone_and_on_paper(chromium, file, audit):
     for words in (*folded, summary.data.fingerprint, summary.conventions[-1].program):
         assert squeezed(words) in printed
     for finding in audit.findings:
-        assert squeezed(finding.text) in printed
+        assert squeezed(typeset(finding.text)) in printed
 
 
 @pytest.mark.needs("chromium")

@@ -35,6 +35,10 @@ class Batch:
         return self.function(joint, charges, **options)
 
 
+def _first(**_: Any) -> int:
+    return 1
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """The entry of a measure; its flags are the exceptions that the laws make for it."""
@@ -65,6 +69,9 @@ class Measure:
     their order does not matter."""
     multiclass: str = ""
     """The entry for many classes at once; all measures of a Joint work class by class."""
+    truthful: tuple[str, ...] | None = None
+    """Flags with which nobody lowers its expected value by forecasting anything but the chances of
+    the outcomes; () if it is so by default, None if it never is."""
     interval: bool = False
     """Whether a confidence interval is offered."""
     range: tuple[float, float] = (0.0, 1.0)
@@ -75,6 +82,10 @@ class Measure:
     """Its least value, if faithful, when a test of slope one finds so large a bias."""
     audited: bool = False
     """Whether an audit reports it; not where its default repeats another or says little."""
+    power: Callable[..., int] = _first
+    """Of its options: the power of a norm of the charges that it is; intervals work on the norm."""
+    known_floor: Callable[..., float | None] | None = None
+    """Of a Joint and its options: its mean for a perfect forecaster, where that has a formula."""
     batch: Batch | None = None
     """What null draws and intervals evaluate; without it they measure draw by draw."""
 

@@ -8,10 +8,11 @@ from calibrant.catalogue.measure import Batch, Measure
 from calibrant.measures.binned import binned_batch
 from calibrant.measures.cutoff import cutoff_batch
 from calibrant.measures.expected import expected_batch
-from calibrant.measures.kernel import kernel_batch
+from calibrant.measures.kernel import kernel_batch, kernel_floor
 from calibrant.measures.kernel_smoothed import kernel_smoothed_batch
 from calibrant.measures.low_degree import low_degree_batch
 from calibrant.measures.smooth import mover_batch, smooth_batch
+from calibrant.measures.two_bins import SLOPE, two_bin_batch, two_bin_floor
 from calibrant.measures.weighted import weighted_batch
 
 
@@ -62,8 +63,33 @@ MEASURES_OF_A_JOINT = (
         decisions="as the smooth error, up to the root of two",
         cost="n log n",
         interval=True,
-        batch=Batch(kernel_batch, ("kernel", "bandwidth", "degree"), one_by_one=("unbiased",)),
+        truthful=("squared",),
+        power=lambda squared=False, **_: 2 if squared else 1,
+        known_floor=kernel_floor,
+        batch=Batch(
+            kernel_batch, ("kernel", "bandwidth", "degree", "squared"), one_by_one=("unbiased",)
+        ),
         multiclass="multiclass.canonical_calibration_error",
+        audited=True,
+    ),
+    Measure(
+        "averaged_two_bin_error",
+        asks="How large are the squared biases below and above a threshold drawn at random?",
+        flaw="on the scale of a squared error, so that small values are not small biases",
+        source="Hartline, Hu, Wu (2026), A perfectly truthful calibration measure",
+        modulus=lambda moved: 2 * SLOPE * moved,
+        faithful=True,
+        symmetric=True,
+        truthful=(),
+        decisions="as the smooth error, with a root",
+        cost="n log n",
+        interval=True,
+        alone=lambda forecast: forecast**2,
+        # A smooth test gains at most 3/2 of the error of order 1, whose square is at most twice it.
+        floor=lambda bias: bias**2 / 4.5,
+        power=lambda order=2, **_: order,
+        known_floor=two_bin_floor,
+        batch=Batch(two_bin_batch, ("order",), one_by_one=("unbiased",)),
         audited=True,
     ),
     Measure(

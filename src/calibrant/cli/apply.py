@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from calibrant.cli.options import FilesArgument, PredictionOption, Scale
+from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say
 
 OutOption = Annotated[
@@ -39,7 +40,8 @@ def apply(
     check_files({"--out": out}, [map_file, *files], force=force)
     check_output(out)
     fitted = load(map_file)
-    with settled(files) as found, drafted(out) as draft:
+    with progress(["recalibrating"]) as tell, settled(files) as found, drafted(out) as draft:
+        tell("recalibrating")
         done = apply_to_files(
             fitted,
             found,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,23 +25,27 @@ from calibrant.cli.options import (
     PositivesOption,
     PosLabelOption,
     PredictionOption,
+    PredictionSumOption,
     RatioToleranceOption,
+    RiskOption,
     Scale,
     ScaleOption,
     SeedOption,
     ToleranceOption,
     WeightOption,
     names_of,
-    share_of,
+    refuse_both,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.show import next_command, show_screen
 from calibrant.cli.write import check_files, say, write_text
-from calibrant.errors import InvalidOptionError
+from calibrant.options import share_from
 
-# Reading, verdict, measures, what to do, costs, distance; classes and sets of them; groups,
-# segments, time and pictures on request.
-STAGES, STAGES_OF_CLASSES = 6, 2
+if TYPE_CHECKING:
+    from calibrant.decisions import DecisionTask
+    from calibrant.multiclass import MulticlassDecisionTask
+
+STAGES = ["reading", "verdict", "every measure", "what to do", "costs"]
 
 
 def audit(
@@ -52,6 +56,7 @@ def audit(
     weight: WeightOption = None,
     count: CountOption = None,
     positives: PositivesOption = None,
+    prediction_sum: PredictionSumOption = None,
     by: ByOption = None,
     pairs: Annotated[  # noqa: FBT002
         bool, typer.Option("--pairs", help="Judge pairs of the columns of --by as well.")
@@ -66,6 +71,7 @@ def audit(
     tolerance: ToleranceOption = None,
     gap_tolerance: GapToleranceOption = None,
     oe_tolerance: RatioToleranceOption = None,
+    risk: RiskOption = None,
     confidence: ConfidenceOption = 0.95,
     time: Annotated[str | None, typer.Option(help="Column of times, for windows.")] = None,
     task: Annotated[
@@ -90,19 +96,26 @@ def audit(
     ] = False,
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
-    if full and quiet:
-        raise InvalidOptionError("--full and --quiet exclude each other", "both", "choose one")
+    refuse_both(context, "full", "quiet")
+    refuse_both(context, "prediction_sum", "prediction")
     check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task])
     from calibrant.data.labels import Labels
-    from calibrant.decisions import DecisionTask
     from calibrant.inference import Settings
     from calibrant.inputs import Roles, read
-    from calibrant.multiclass import MulticlassDecisionTask
     from calibrant.report import Asked, audit_source, verdict_sentence
 
-    further = sum(option is not None for option in (by, time, html)) + find_segments
-    further += STAGES_OF_CLASSES if classes is not None else 0
-    with progress(STAGES + further) as tell:
+    all_numbers = full or html is not None or json is not None
+    further = {
+        "groups": by,
+        "segments": find_segments or None,
+        "windows of time": time,
+        "classes": classes,
+        "sets of classes": classes,
+        "distance to calibration": all_numbers or None,
+        "pictures": html,
+    }
+    asked_for = [stage for stage, option in further.items() if option is not None]
+    with progress([*STAGES, *asked_for]) as tell:
         tell("reading")
         source = read(
             files,
@@ -119,6 +132,7 @@ def audit(
                 pairs,
                 find_segments,
                 classes=names_of(classes, "--classes"),
+                prediction_sum=prediction_sum,
             ),
             labels=Labels.of(pos_label, neg_label, na_label),
             percent=scale is Scale.PERCENT,
@@ -127,11 +141,12 @@ def audit(
         )
         command = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
         source = replace(source, described=source.described | command)
-        kind = DecisionTask if classes is None else MulticlassDecisionTask
         asked = Asked(
-            None if task is None else kind.from_file(task),
-            share_of(oe_tolerance, "--oe-tolerance"),
+            None if task is None else _task_from(task, of_classes=classes is not None),
+            None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance),
+            None if risk is None else share_from("risk", risk),
             find_segments,
+            all_numbers,
         )
         settings = Settings.read(
             confidence=confidence, tolerance=tolerance, gap_tolerance=gap_tolerance, rng=seed
@@ -156,3 +171,11 @@ def audit(
             say(f"\nreport: {html}")
     else:
         show_screen(result, next_command(context, result), report=html)
+
+
+def _task_from(file: str, *, of_classes: bool) -> DecisionTask | MulticlassDecisionTask:
+    from calibrant.decisions import DecisionTask
+    from calibrant.multiclass import MulticlassDecisionTask
+
+    kind = MulticlassDecisionTask if of_classes else DecisionTask
+    return kind.from_file(file)

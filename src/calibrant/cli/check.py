@@ -24,6 +24,7 @@ from calibrant.cli.options import (
     PositivesOption,
     PosLabelOption,
     PredictionOption,
+    PredictionSumOption,
     RatioToleranceOption,
     Scale,
     ScaleOption,
@@ -31,7 +32,7 @@ from calibrant.cli.options import (
     ToleranceOption,
     WeightOption,
     names_of,
-    share_of,
+    refuse_both,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
@@ -39,6 +40,7 @@ from calibrant.errors import InvalidOptionError
 
 
 def check(
+    context: typer.Context,
     files: FilesArgument,
     tolerance: ToleranceOption = None,
     gap_tolerance: GapToleranceOption = None,
@@ -65,6 +67,7 @@ def check(
     weight: WeightOption = None,
     count: CountOption = None,
     positives: PositivesOption = None,
+    prediction_sum: PredictionSumOption = None,
     by: ByOption = None,
     cluster: ClusterOption = None,
     confidence: ConfidenceOption = 0.95,
@@ -92,6 +95,7 @@ def check(
     from calibrant.inference import Settings
     from calibrant.inputs import Roles, join_pairs, read
 
+    refuse_both(context, "prediction_sum", "prediction")
     check_files({"--json": json_path, "--markdown": markdown}, [*files, baseline])
     if key is not None and baseline is None:
         raise InvalidOptionError("--key needs --baseline", repr(key))
@@ -112,6 +116,7 @@ def check(
         count=count,
         positives=positives,
         classes=named,
+        prediction_sum=prediction_sum,
     )
     roles = replace(plain, by=names_of(by, "--by"))
     options: dict[str, Any] = {
@@ -119,7 +124,9 @@ def check(
         "percent": scale is Scale.PERCENT,
         "drop_missing": na is Missing.DROP,
     }
-    stages = 2 + sum(option is not None for option in (by, baseline, classes)) - only_difference
+    wanted = {"groups": by, "baseline": baseline, "classes": classes}
+    stages = ["reading", *(stage for stage, option in wanted.items() if option is not None)]
+    stages += [] if only_difference else ["measures"]
     with progress(stages) as tell, settled(files) as found:
         tell("reading")
         source = read(found, None, roles, **options)
@@ -132,8 +139,7 @@ def check(
             earlier = Baseline(max_worse, source=old, alone=only_difference)
         limits = read_limits(measure or [], tolerance)
         settings = Settings.read(confidence=confidence, gap_tolerance=gap_tolerance, rng=seed)
-        ratio = share_of(oe_tolerance, "--oe-tolerance")
-        gate = run_gate(source, limits, settings, earlier, tell, oe_tolerance=ratio)
+        gate = run_gate(source, limits, settings, earlier, tell, oe_tolerance=oe_tolerance)
     if json_path is not None:
         write_text(json.dumps(gate.as_dict(), allow_nan=False), json_path)
     if markdown is not None:

@@ -28,10 +28,10 @@ def demo(
     check_files({"--html": html}, [])
     columns = flights()
     by = {name: columns[name] for name in ("carrier", "month")}
-    with progress(STAGES + 2) as tell:
+    with progress([*STAGES, "groups", "distance to calibration", "pictures"]) as tell:
         tell("reading")
         source = read(columns["outcome"], columns["prediction"], Roles(by=by), title=TITLE)
-        result = audit_source(source, Settings.read(rng=0), Asked(), tell)
+        result = audit_source(source, Settings.read(rng=0), Asked(distances=True), tell)
         tell("pictures")
         page = result.to_html()
     write_text(page, html)

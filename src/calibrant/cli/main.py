@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
+from calibrant.cli.about import COMPLETE, complete, completion, show_versions
 from calibrant.cli.apply import apply
 from calibrant.cli.audit import audit
 from calibrant.cli.check import check
+from calibrant.cli.compare import compare
+from calibrant.cli.config import COMMANDS, Config, find_config
 from calibrant.cli.demo import demo
+from calibrant.cli.examples import examples_of
 from calibrant.cli.measures import measures
 from calibrant.cli.play import play
 from calibrant.cli.process import flush, listening, open_streams
@@ -22,14 +30,35 @@ from calibrant.cli.start import start_quickly
 from calibrant.cli.watch import watch
 from calibrant.cli.wording import on_the_command_line
 from calibrant.cli.write import complain
-from calibrant.errors import CalibrantError, InvalidOptionError
+from calibrant.errors import CalibrantError, CalibrantWarning, InvalidOptionError
 from calibrant.exit_codes import ExitCode
 from calibrant.writing import discard_drafts
 
+# Two blanks keep the lines of an epilogue apart.
 CODES = "  \n".join(f"{code.value}: {code.meaning}" for code in ExitCode)
 EXIT_CODES = f"Exit codes:\n\n{CODES}"
 # click's error of usage: typer brings click along or has it inside, depending on its version.
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+DEFAULT_WARNING = warnings.showwarning
+# Words for no in the environment.
+NO = {"", "0", "false", "no", "off"}
+
+
+class ToldCommand(typer.core.TyperCommand):
+    """A command that says which of its options came from the project."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Tell, then run."""
+        config, used = ctx.find_root().obj, {}
+        for name, value in ctx.params.items():
+            found = ctx.get_parameter_source(name)
+            if found is not None and found.name == "DEFAULT_MAP":
+                used[name] = value
+        if used and isinstance(config, Config):
+            complain(config.note(used))
+        return super().invoke(ctx)
+
 
 app = typer.Typer(
     name="calibrant",
@@ -39,18 +68,37 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(demo)
-app.command()(audit)
-app.command(epilog=EXIT_CODES)(check)
-app.command(epilog=EXIT_CODES)(watch)
-app.command()(repair)
-app.command()(apply)
-app.command()(measures)
-app.command()(play)
+# Commands that judge end with a code that says how.
+for command in (
+    demo, audit, check, compare, watch, repair, apply, measures, play, show_versions, completion
+):  # fmt: skip
+    judging = command in {check, compare, watch}
+    epilogue = examples_of(command.__name__) + (f"\n\n{EXIT_CODES}" if judging else "")
+    app.command(cls=ToldCommand, epilog=epilogue)(command)
+
+
+def _tell_version(asked: bool) -> None:  # noqa: FBT001  # typer gives it by position
+    if asked:
+        from calibrant import __version__
+
+        typer.echo(f"calibrant {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
 def settings(
+    _version: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option("--version", help="Print the version.", is_eager=True, callback=_tell_version),
+    ] = False,
+    _no_config: Annotated[  # noqa: FBT002
+        bool,
+        typer.Option(
+            "--no-config",
+            envvar="CALIBRANT_NO_CONFIG",
+            help="Ignore [tool.calibrant] of the nearest pyproject.toml.",
+        ),
+    ] = False,
     debug: Annotated[  # noqa: FBT002
         bool,
         typer.Option("--debug", envvar="CALIBRANT_DEBUG", help="Show where an error was raised."),
@@ -64,7 +112,7 @@ def app_for(arguments: list[str]) -> typer.Typer:
     asked = [
         info
         for info in app.registered_commands
-        if arguments and info.callback is not None and info.callback.__name__ == arguments[0]
+        if arguments and info.callback is not None and _called(info.callback) == arguments[0]
     ]
     if not asked:
         return app
@@ -73,17 +121,37 @@ def app_for(arguments: list[str]) -> typer.Typer:
     return alone
 
 
+def _called(command: Callable[..., object]) -> str:
+    """Name a command as typer does."""
+    return command.__name__.replace("_", "-")
+
+
+def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Print our warnings like our errors; those of others as Python does."""
+    if issubclass(category, CalibrantWarning):
+        complain(f"warning: {message}")
+    else:
+        DEFAULT_WARNING(message, category, *where, **more)
+
+
 def main() -> None:
     """Run the command line; whatever happens ends with an exit code of its own."""
     start_quickly()
+    warnings.showwarning = _warn
+    if COMPLETE in os.environ:
+        complete(app)
     command = typer.main.get_command(app_for(sys.argv[1:]))
     chosen: dict[str, object] = {}
     with listening() as signals:
         try:
             open_streams()
             refuse_unreadable(sys.argv[1:])
-            with command.make_context("calibrant", sys.argv[1:]) as context:
+            config = _config(sys.argv[1:])
+            with command.make_context(
+                "calibrant", sys.argv[1:], default_map=config.default_map()
+            ) as context:
                 chosen = context.params
+                context.obj = config
                 command.invoke(context)
             flush(sys.stdout)
             code = int(ExitCode.PASSED)
@@ -93,6 +161,14 @@ def main() -> None:
         # Libraries turn what a signal raises into errors of their own, or lose it.
         code = signals.exit_code or code
     sys.exit(code)
+
+
+def _config(arguments: list[str]) -> Config:
+    """Read the defaults of the project, unless a word before the command says not to."""
+    first = next((word for word in arguments if not word.startswith("-")), "")
+    before = arguments[: arguments.index(first)] if first else arguments
+    ignored = "--no-config" in before or os.environ.get("CALIBRANT_NO_CONFIG", "") not in NO
+    return Config() if ignored or first not in COMMANDS else find_config()
 
 
 def refuse_unreadable(arguments: list[str]) -> None:

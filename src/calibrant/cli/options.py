@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from calibrant.errors import InvalidOptionError
-from calibrant.options import check_positive
 
 
 class Scale(StrEnum):
@@ -58,6 +57,12 @@ CountOption = Annotated[
 PositivesOption = Annotated[
     str | None, typer.Option(help="Column of how many of them had outcome 1.")
 ]
+PredictionSumOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prediction-sum", help="Column of the sum of their predictions, instead of --prediction."
+    ),
+]
 ClusterOption = Annotated[
     str | None, typer.Option(help="Column that names rows which depend on each other.")
 ]
@@ -73,13 +78,14 @@ ClassesOption = Annotated[
     ),
 ]
 ToleranceOption = Annotated[
-    float | None,
+    str | None,
     typer.Option(
-        help="Largest acceptable smooth error; by default 0.02, or a tenth of the rarer outcome."
+        help="Largest acceptable smooth error: 0.01, or 5% of the rarer outcome's share; "
+        "by default 0.02, or 10% if that is less."
     ),
 ]
 GapToleranceOption = Annotated[
-    float | None,
+    str | None,
     typer.Option(
         help="Largest acceptable typical gap between forecast and observed rate; "
         "twice the tolerance if not given, 1 to leave it out."
@@ -92,25 +98,25 @@ RatioToleranceOption = Annotated[
         help="How far observed over expected events may be from 1, as 10% or 0.1.",
     ),
 ]
+RiskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--risk", help="Wrong answers to allow, as 5%: certifies from which forecast on to act."
+    ),
+]
 ConfidenceOption = Annotated[float, typer.Option(help="Confidence of the verdict.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of the simulations.")]
 
 
-def share_of(given: str | None, option: str) -> float | None:
-    """Read a share, as a number or in per cent."""
-    if given is None:
-        return None
-    text, percent = given.strip(), given.strip().endswith("%")
-    try:
-        share = float(text.rstrip("% ")) / (100 if percent else 1)
-    except ValueError as error:
-        raise InvalidOptionError(f"{option} must be a number, or per cent", repr(given)) from error
-    check_positive(option, share)
-    if share > 1 and not percent:  # 10 may mean 10 %, which 1000 % would let pass
-        raise InvalidOptionError(
-            f"{option} beyond 1 must be in per cent", repr(given), f"write {text}% or {share:.0%}"
-        )
-    return share
+def refuse_both(context: typer.Context, *names: str) -> None:
+    """Refuse options that exclude each other, where more than one was given."""
+    given = []
+    for name in names:
+        found = context.get_parameter_source(name)
+        if found is not None and found.name == "COMMANDLINE":
+            given.append(f"--{name.replace('_', '-')}")
+    if len(given) > 1:
+        raise InvalidOptionError(f"{' and '.join(given)} exclude each other", "both", "choose one")
 
 
 def names_of(given: str | list[str] | None, option: str) -> list[str] | None:

@@ -51,6 +51,7 @@ def play(
         game = play_game(make(length), opponent, length, seed, progress=advance)
     say(f"{game}\n")
     Console().print(_table(game))
+    say(f"\n{_unavoidable(length)}")
     if picture is not None and kind is not None:
         _draw(game, picture, kind)
         say(f"\nThe errors over time are drawn in {picture}")
@@ -85,16 +86,30 @@ def _table(game: Game) -> Table:
     if promise is not None:
         bound = game.forecaster.bound(game.rounds)
         about = f"promise for the {promise.measure.replace('_', ' ')}"
+        if bound >= game.rounds:
+            about += " (says nothing yet)"
         table.add_row(about, f"{bound:.2f}", f"{bound / game.rounds:.5f}")
     return table
 
 
+def _unavoidable(rounds: int) -> str:
+    """Say what every forecaster must expect."""
+    from calibrant.online import least_error
+
+    loss = least_error("calibration_decision_loss", rounds)
+    error = least_error("expected_calibration_error", rounds)
+    return (
+        "On fair independent outcomes no forecaster can expect a T x calibration decision loss "
+        f"below {loss:.2f}, nor a T x expected calibration error below {error:.2f}."
+    )
+
+
 def _kind(picture: str) -> str:
     """Kind of a picture by the end of its name."""
-    from matplotlib.backend_bases import FigureCanvasBase
+    from calibrant.plots import picture_kinds
 
     kind = Path(picture).suffix[1:].lower() or "png"
-    known = FigureCanvasBase.get_supported_filetypes()
+    known = picture_kinds()
     if kind not in known:
         raise InvalidOptionError(
             f"--picture must be a file of a known kind: {', '.join(known)}", picture

@@ -29,6 +29,7 @@ from calibrant.cli.options import (
     WeightOption,
     names_of,
 )
+from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
 from calibrant.errors import InvalidOptionError
 
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from calibrant.groups import GroupRepair
     from calibrant.inputs import Roles
     from calibrant.repair import Choice, Dialect, RecalibrationMap
+    from calibrant.stages import Tell
+
+STAGES = ["reading", "choosing a map"]
 
 
 def repair(
@@ -127,12 +131,15 @@ def repair(
                 raise InvalidOptionError(
                     f"{option} is for forecasts of two outcomes", "--classes", "leave one out"
                 )
-        chosen = _of_classes(found, replace(roles, by=None, classes=named), reading, options)
+        roles = replace(roles, by=None, classes=named)
+        with progress(STAGES) as tell:
+            chosen = _of_classes(found, roles, reading, options, tell)
     else:
         decision = None if task is None else DecisionTask.from_file(task)
         labels = Labels.of(pos_label, neg_label, na_label)
         options |= {"task": decision, "pairs": pairs}
-        chosen = _of_two(found, roles, labels, reading, options)
+        with progress(STAGES) as tell:
+            chosen = _of_two(found, roles, labels, reading, options, tell)
     choice, told, dropped = chosen
     if "-" not in written.values():
         say(choice_text(choice))
@@ -154,14 +161,20 @@ def repair(
     ]
     written_texts = [(text(), path) for path, text in texts if path is not None]
     if out is not None:
-        with drafted(out) as draft:
+        with progress(["writing"]) as tell, drafted(out) as draft:
+            tell("writing")
             apply_to_files(fitted, found, draft, prediction=prediction, column=column)
     for text, path in written_texts:
         write_text(text, path)
 
 
 def _of_two(
-    files: Files, roles: Roles, labels: Labels, reading: dict[str, bool], options: dict[str, Any]
+    files: Files,
+    roles: Roles,
+    labels: Labels,
+    reading: dict[str, bool],
+    options: dict[str, Any],
+    tell: Tell,
 ) -> tuple[Choice | GroupRepair, Told | None, int]:
     """Choose a map of two outcomes, with patches if columns of groups are named."""
     from calibrant.data.files import read_columns
@@ -169,6 +182,7 @@ def _of_two(
     from calibrant.inputs import prepare
     from calibrant.repair import choose
 
+    tell("reading")
     groups = cast("list[str]", roles.by)
     read, told = read_columns(files, roles.parts(), labels)
     forecasts = prepare(read, roles.prediction, roles.outcome, may_miss=groups, **reading)
@@ -177,6 +191,7 @@ def _of_two(
     beside = {"sample_weight": roles.weight, "clusters": roles.clusters, "time": roles.time}
     options |= {n: columns[str(c)] for n, c in beside.items() if c is not None}
     rows = (forecasts.outcome, forecasts.prediction)
+    tell("choosing a map")
     if groups:
         by = {name: columns[name] for name in groups}
         return repair_by_group(*rows, by, pairs=pairs, **options), told, forecasts.dropped
@@ -184,14 +199,16 @@ def _of_two(
 
 
 def _of_classes(
-    files: Files, roles: Roles, reading: dict[str, Any], options: dict[str, Any]
+    files: Files, roles: Roles, reading: dict[str, Any], options: dict[str, Any], tell: Tell
 ) -> tuple[Choice | GroupRepair, Told | None, int]:
     """Choose a map of classes."""
     from calibrant.inputs import read
     from calibrant.repair import choose
 
+    tell("reading")
     source = read(files, None, roles, **reading)
     options |= {"clusters": source.clusters, "time": source.times}
+    tell("choosing a map")
     return choose(source.classes, **options), None, source.dropped
 
 

@@ -67,7 +67,7 @@ def _is_coloured() -> bool:
 
 
 def next_command(context: typer.Context, result: Audit) -> str:
-    """Write the command that comes next: a repair that helps, or a page to look at.
+    """Write the command that comes next: a repair that helps, a page to look at, or the gate.
 
     It takes every option of this one that it knows, so that it reads the same rows.
     """
@@ -76,7 +76,9 @@ def next_command(context: typer.Context, result: Audit) -> str:
     summary = result.summary
     aggregates = any(context.params[name] is not None for name in OF_AGGREGATES)
     if aggregates or not next_repair(summary):
-        return _like(context, "audit", WRITTEN, ["--html", "report.html"])
+        if context.params.get("html") is None:
+            return _like(context, "audit", WRITTEN, ["--html", "report.html"])
+        return _like(context, "check", set(WRITTEN), [])
     left_out = set(WRITTEN)
     if summary.groups is None or not summary.groups.failing or summary.classes is not None:
         left_out |= OF_GROUPS

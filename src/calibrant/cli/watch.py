@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,10 @@ from calibrant.data.groupings import AND
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.exit_codes import ExitCode
 
+if TYPE_CHECKING:
+    from calibrant.inputs import Source
+    from calibrant.monitoring import Carried, Watch
+
 
 def watch(
     files: FilesArgument,
@@ -52,8 +57,11 @@ def watch(
         str | None, typer.Option(help="Leave out rows that are due after this time.")
     ] = None,
     tolerance: Annotated[
-        float | None,
-        typer.Option(help="Error that is worth no alarm; 0.02 or a tenth of p if not given."),
+        str | None,
+        typer.Option(
+            help="Error that is worth no alarm: 0.01, or 5% of the smaller of p and 1 - p; "
+            "0.02, or 10% if that is less, if not given."
+        ),
     ] = None,
     alpha: Annotated[float, typer.Option(help="Lifetime false-alarm probability.")] = 0.05,
     prediction: PredictionOption = "prediction",
@@ -64,9 +72,18 @@ def watch(
     na_label: NaLabelOption = None,
     scale: ScaleOption = Scale.UNIT,
     na: MissingOption = Missing.REFUSE,
+    state: Annotated[
+        str | None,
+        typer.Option(help="File that carries the log on from run to run; it is made if missing."),
+    ] = None,
+    html: Annotated[str | None, typer.Option(help="File for a page with pictures.")] = None,
     json_path: Annotated[
         str | None, typer.Option("--json", help="File for the result as JSON, or - for stdout.")
     ] = None,
+    title: Annotated[str | None, typer.Option(help="What the forecasts are about.")] = None,
+    full: Annotated[  # noqa: FBT002
+        bool, typer.Option("--full", help="Print the windows of all groups.")
+    ] = False,
 ) -> None:
     """Watch a log of forecasts: exit code 0 for no alarm, 1 for an alarm.
 
@@ -74,9 +91,11 @@ def watch(
     """
     from calibrant.data.labels import Labels
     from calibrant.inputs import Roles, read
-    from calibrant.monitoring import watch as watch_rows
+    from calibrant.monitoring import log_text
 
-    check_files({"--json": json_path}, files)
+    check_files({"--json": json_path, "--html": html, "--state": state}, files)
+    if state is not None:
+        _refuse_with_state(state, cluster)
     if cluster_forecast is not None and cluster is None:
         raise InvalidOptionError("--cluster-forecast needs --cluster", cluster_forecast.value)
     groups = names_of(by, "--by") or []
@@ -91,39 +110,123 @@ def watch(
         until=until,
         all_grouped=True,
     )
-    with progress(2) as tell:
+    labels = Labels.of(pos_label, neg_label, na_label)
+    with progress(["reading", "watching", *(["pictures"] if html else [])]) as tell, _held(state):
         tell("reading")
         source = read(
             files,
             None,
             roles,
-            labels=Labels.of(pos_label, neg_label, na_label),
+            labels=labels,
             percent=scale is Scale.PERCENT,
             drop_missing=na is Missing.DROP,
+            title=title,
         )
         tell("watching")
-        rows, times = source.rows, source.times
-        assert rows is not None and times is not None  # noqa: PT018, S101  # times need rows
-        result = watch_rows(
-            rows.outcome,
-            rows.prediction,
-            times,
-            by=_groups(source.by),
-            window=window,
-            tolerance=tolerance,
-            alpha=alpha,
-            clusters=source.clusters,
-            cluster_forecast=(cluster_forecast or OfACluster.LAST).value,
-        )
-    if json_path is not None:
-        how = {"dropped": source.dropped, "notes": list(source.notes)}
-        write_text(json.dumps(result.as_dict() | how, allow_nan=False), json_path)
+        described = {
+            "prediction": prediction if named is None else None,
+            "outcome": outcome,
+            "time": time,
+            "by": groups,
+            "classes": named,
+            "pos_label": pos_label,
+            "neg_label": neg_label,
+            "na_label": na_label,
+            "scale": scale.value,
+            "tolerance": tolerance,
+            "alpha": alpha,
+            "window": window,
+        }
+        options = {
+            "window": window,
+            "tolerance": tolerance,
+            "alpha": alpha,
+            "cluster_forecast": (cluster_forecast or OfACluster.LAST).value,
+        }
+        result, after = _watched(source, state, described, options)
+        notes = [*source.all_notes, *_state_notes(result, state)]
+        if html is not None:
+            from calibrant.report import render_watch
+
+            tell("pictures")
+            write_text(render_watch(result, source.title, notes), html)
+        if json_path is not None:
+            how = {"dropped": source.dropped, "notes": list(source.notes)}
+            write_text(json.dumps(result.as_dict() | how, allow_nan=False), json_path)
+        if state is not None:
+            write_text(after.to_json(), state)
     if json_path != "-":
-        say(str(result))
-        for note in source.all_notes:
+        say(log_text(result, full=full))
+        for note in notes:
             say(f"note: {note}")
+        if html is not None:
+            say(f"report: {html}")
     if result.alarm:
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _refuse_with_state(state: str, cluster: str | None) -> None:
+    """Refuse what cannot be carried on."""
+    if state == "-":
+        raise InvalidOptionError("--state must name a file", "standard output")
+    if cluster is not None:
+        raise InvalidOptionError(
+            "--state cannot be used with --cluster",
+            cluster,
+            "rows of a cluster may be in several runs: announce events to a CalibrationMonitor "
+            "with expect",
+        )
+
+
+@contextmanager
+def _held(state: str | None) -> Iterator[None]:
+    """Hold the file of the state, if there is one, so that nobody else writes it meanwhile."""
+    if state is None:
+        yield
+        return
+    from calibrant.writing import locked
+
+    with locked(state, "--state"):
+        yield
+
+
+def _watched(
+    source: Source, state: str | None, described: dict[str, Any], options: dict[str, Any]
+) -> tuple[Watch, Carried]:
+    """Watch rows, perhaps after those of earlier runs."""
+    from pathlib import Path
+
+    from calibrant.monitoring import Carried, carry_on, watch as watch_rows
+    from calibrant.stored import load_text
+
+    rows, times = source.rows, source.times
+    assert rows is not None and times is not None  # noqa: PT018, S101  # times need rows
+    given = (rows.outcome, rows.prediction, times)
+    by = _groups(source.by)
+    log = Carried(described)
+    if state is None:
+        return watch_rows(*given, by=by, clusters=source.clusters, **options), log
+    if options["window"] is None and times.dtype.kind != "M":
+        raise InvalidOptionError("--state needs --window where times are numbers")
+    if Path(state).exists():
+        log = Carried.from_json(load_text(state, "the file of --state"))
+        log.require(described)
+    return carry_on(log, *given, by=by, **options)
+
+
+def _state_notes(result: Watch, state: str | None) -> Iterator[str]:
+    from calibrant.words import count_text
+
+    if state is None or result.new_rows is None:
+        return
+    known = result.rows - result.new_rows
+    if not result.new_rows:
+        yield f"no new rows: all of them were watched before ({state})"
+    elif known:
+        new = count_text(result.new_rows, "new row")
+        yield f"{new} after {count_text(known, 'row')} of {state}"
+    else:
+        yield f"{state} begins with these rows"
 
 
 def _groups(columns: Mapping[str, Any]) -> npt.NDArray[Any] | None:

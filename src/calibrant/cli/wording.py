@@ -19,6 +19,7 @@ NAMES = {
     "max_worse": "--max-worse",
     "gap_tolerance": "--gap-tolerance",
     "oe_tolerance": "--oe-tolerance",
+    "prediction_sum": "--prediction-sum",
 }
 # Names that are words as well: they are arguments where a sentence begins with them, or before =.
 WORDS = {
@@ -33,6 +34,7 @@ WORDS = {
     "key": "--key",
     "maps": "--maps",
     "positives": "--positives",
+    "risk": "--risk",
     "score": "--score",
     "task": "--task",
     "time": "--time",

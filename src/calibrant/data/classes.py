@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data.input import (
+    as_array,
     as_floats,
+    one_hot_positions,
     read_full_column,
     read_numbers,
     read_table,
@@ -32,13 +34,13 @@ def read_probabilities(
 ) -> tuple[Floats, int, float]:
     """Return the table, how many entries were clipped, and how far from one a row sums at most."""
     given = read_table(y_proba, "y_proba")
+    table = read_numbers(given, "y_proba")
     if given.shape[1] < 2:
         raise InvalidForecastsError(
             "y_proba must have one column per class, at least two", f"shape {given.shape}"
         )
     if given.shape[0] == 0:
         raise InvalidForecastsError("there must be at least one row", "none")
-    table = read_numbers(given, "y_proba")
     _refuse_missing_rows(table)
     if check_flag("logits", logits):
         return _softmax(table), 0, 0.0
@@ -86,9 +88,14 @@ def _are_names(classes: object) -> bool:
 def read_positions(y_true: object, classes: tuple[Any, ...]) -> Indices:
     """Position of the label of each row among the classes.
 
-    Labels are looked up by name. Where no name is a number, whole numbers are positions.
+    Labels are looked up by name. Where no name is a number, whole numbers are positions. A table
+    with one 1 in each row holds a column for each class: by name if the names are theirs.
     """
-    labels = read_full_column(y_true, "y_true")
+    table = as_array(y_true, "y_true")
+    one_hot = one_hot_positions(table, len(classes))
+    if one_hot is not None:
+        return _by_name(one_hot, _columns_of(y_true), classes)
+    labels = read_full_column(table, "y_true")
     if labels.dtype.kind == "f" and np.array_equal(labels, np.round(labels)):
         labels = labels.astype(np.int64)
     count = len(classes)
@@ -103,6 +110,16 @@ def read_positions(y_true: object, classes: tuple[Any, ...]) -> Indices:
     if -1 in found:
         _refuse_labels([x for x, i in zip(distinct, found, strict=True) if i < 0], classes)
     return np.asarray(np.array(found, dtype=np.intp)[code])
+
+
+def _by_name(
+    position: Indices, columns: tuple[Any, ...] | None, classes: tuple[Any, ...]
+) -> Indices:
+    """Find columns of a one-hot table among the classes, by their names if these are the same."""
+    if columns is None or set(map(str, columns)) != set(map(str, classes)):
+        return position
+    place = {str(name): index for index, name in enumerate(classes)}
+    return np.array([place[str(name)] for name in columns], dtype=np.intp)[position]
 
 
 def read_row_weights(sample_weight: object, rows: int) -> Floats | None:
@@ -136,7 +153,7 @@ def _refuse_missing_rows(table: Floats) -> None:
         rows = np.flatnonzero(np.isnan(table).any(axis=1))
         if rows.size:
             raise InvalidForecastsError(
-                "y_proba must not hold missing values",
+                "y_proba must not hold missing values (NaN)",
                 f"{rows.size} of {table.shape[0]} rows, first rows {_first(rows)}",
                 "drop those rows, or find their values",
             )

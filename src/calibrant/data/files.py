@@ -208,7 +208,7 @@ def _explained(what: str) -> Iterator[None]:
             raise InvalidForecastsError(
                 what,
                 "letters that are not UTF-8",
-                "save it as UTF-8, for instance with iconv -f latin1 -t utf-8",
+                "save it as UTF-8, for instance with iconv -f latin1 -t utf-8 (or -f utf-16)",
             ) from error
         ragged = RAGGED.search(text)
         if ragged is not None:

@@ -33,7 +33,9 @@ def table_columns(values: object) -> dict[str, Any] | None:
     if not isinstance(native, nw.DataFrame | nw.LazyFrame):
         return None
     frame = _collected(native)
-    return {str(name): frame[name].to_native() for name in frame.columns}
+    # By place: names that are numbers would be taken for rows.
+    columns = zip(frame.columns, frame.iter_columns(), strict=True)
+    return {str(name): column.to_native() for name, column in columns}
 
 
 def table_lists(values: object) -> dict[str, list[Any]]:

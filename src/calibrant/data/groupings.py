@@ -186,6 +186,11 @@ def grouped(
     return _labelled(codes, list(seen), gone, column, most_levels)
 
 
+def gathered_name(values: int) -> str:
+    """Name the group of the rarest labels."""
+    return f"other ({values} values)"
+
+
 def columns_of(by: object) -> dict[str, object]:
     """Columns by name, of a mapping, a frame, or an array with one column for each feature."""
     if isinstance(by, Mapping):
@@ -226,7 +231,7 @@ def _labelled(
     group = np.full(len(values) + 1, len(kept), dtype=np.int64)
     group[kept] = np.arange(len(kept))
     if rest:
-        levels.append(free_name(f"other ({len(rest)} values)", "gathered", levels))
+        levels.append(free_name(gathered_name(len(rest)), "gathered", levels))
     labels = {_plain(values[i]): int(group[i]) for i in kept + rest}
     numbered = group[codes]
     if gone.any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidTypeError
 from calibrant.options import shown
 
 
@@ -71,6 +72,37 @@ def _from_tensor(tensor: Any) -> npt.NDArray[Any]:
     if "bfloat16" in str(on_host.dtype):  # numpy has no such type
         on_host = on_host.float()
     return np.asarray(on_host.numpy())
+
+
+def are_grids(y_true: object, y_proba: object) -> bool:
+    """Whether both are arrays with named dimensions, the same ones, of two or more: of xarray."""
+    first, second = getattr(y_true, "dims", None), getattr(y_proba, "dims", None)
+    named = isinstance(first, tuple) and isinstance(second, tuple)
+    return named and len(first or ()) > 1 and set(first or ()) == set(second or ())
+
+
+def flattened(*grids: Any) -> tuple[Any, ...]:
+    """Make rows of grids with the same named dimensions, and say so."""
+    dimensions, shape = grids[0].dims, grids[0].shape
+    warnings.warn(
+        f"Arrays with the dimensions {', '.join(map(str, dimensions))} are flattened: "
+        f"{' x '.join(map(str, shape))} entries are as many rows.",
+        CalibrantWarning,
+        stacklevel=5,
+    )
+    return tuple(
+        np.asarray(grid.transpose(*dimensions)).ravel() if hasattr(grid, "dims") else grid
+        for grid in grids
+    )
+
+
+def one_hot_positions(labels: npt.NDArray[Any], count: int) -> npt.NDArray[np.intp] | None:
+    """Position of the one in each row of a table of so many columns; None for anything else."""
+    if labels.ndim != 2 or labels.shape[1] != count or labels.dtype.kind not in "biuf":
+        return None
+    if not np.isin(labels, (0, 1)).all() or not (labels.sum(axis=1) == 1).all():
+        return None
+    return np.asarray(labels.argmax(axis=1), dtype=np.intp)
 
 
 def refuse_unhashable(labels: npt.NDArray[Any], name: str) -> None:
@@ -137,14 +169,21 @@ def one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
 def as_floats(values: npt.NDArray[Any]) -> Floats:
     """Contiguous native float64; None becomes NaN."""
     # numpy would drop the imaginary part, or count the days
-    if values.dtype.kind in "cmMV" or _holds_complex(values):
+    if values.dtype.kind == "c" or _holds_complex(values):
+        raise InvalidForecastsError(
+            "predictions and weights must be real numbers",
+            f"type {values.dtype}",
+            "Complex data not supported",
+        )
+    if values.dtype.kind in "mMV":
         raise InvalidForecastsError(
             "predictions and weights must be numbers", f"type {values.dtype}"
         )
     try:
         return np.ascontiguousarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError) as error:
-        raise InvalidForecastsError(
+        kind = InvalidTypeError if isinstance(error, TypeError) else InvalidForecastsError
+        raise kind(
             "predictions and weights must be numbers", examples(values), str(error)
         ) from error
 
@@ -177,7 +216,7 @@ def refuse_missing(
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
     if missing.any():
         raise InvalidForecastsError(
-            f"{name} must not hold missing values",
+            f"{name} must not hold missing values (NaN)",
             f"{missing.sum()} of {missing.size}, first rows {first_rows(missing)}",
             hint,
         )

@@ -165,7 +165,7 @@ def _reader(names: Sequence[str]) -> str:
         raise InvalidForecastsError(
             f"files must all end in one of {', '.join(READERS)}",
             ", ".join(sorted(shown)) or "no files",
-            "rename it, or send it to standard input, whose name is -" if "" in kinds else "",
+            "" if len(kinds) != 1 else "rename it, or send CSV to standard input, whose name is -",
         )
     return READERS[next(iter(kinds))]
 

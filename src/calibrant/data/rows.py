@@ -15,11 +15,14 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.data.input import (
+    are_grids,
     as_array,
     as_floats,
     examples,
     first_rows,
+    flattened,
     one_column,
+    one_hot_positions,
     refuse_missing,
 )
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
@@ -52,6 +55,8 @@ class Given:
         pos_label: object = None,
     ) -> Given:
         """Coerce what the caller holds; values are checked by the pass that uses them."""
+        if are_grids(y_true, y_proba):
+            y_true, y_proba, sample_weight = flattened(y_true, y_proba, sample_weight)
         scores = as_array(y_proba, "y_proba")
         prediction, clip = _as_predictions(scores)
         outcome = _as_outcomes(as_array(y_true, "y_true"), pos_label, prediction)
@@ -165,6 +170,9 @@ def _second_column(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _as_outcomes(labels: npt.NDArray[Any], pos_label: object, prediction: Floats) -> Outcomes:
+    one_hot = one_hot_positions(labels, 2) if pos_label is None else None
+    if one_hot is not None:
+        return one_hot.astype(np.int64)
     labels = one_column(labels, "y_true")
     if pos_label is not None:
         return _matches(labels, pos_label)
@@ -237,13 +245,25 @@ def _refuse_labels(outcome: Outcomes, prediction: Floats) -> None:
         return
     labels = np.unique(outcome)
     hint = _swap_hint(prediction)
+    others = labels[(labels != 0) & (labels != 1)]
     if not hint and labels.size == 2:
         hint = f"name the label of the positive outcome, for instance pos_label={labels[1]:g}"
+    if not hint and labels.size == 3 and others.size == 1:
+        hint = (
+            f"if {others[0]:g} stands for a missing outcome leave those rows out, "
+            "in frames and files with na_label"
+        )
     raise InvalidForecastsError(
         "y_true must hold 0 and 1, or mean outcomes between them",
-        f"labels {examples(labels)}",
+        f"labels {examples(_whole_if_they_are(labels))}",
         hint or "name the label of the positive outcome, pos_label=...",
     )
+
+
+def _whole_if_they_are(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Write 1 and 2 without decimals, though files are read as doubles."""
+    exact = np.isfinite(labels) & (labels == np.round(labels)) & (np.abs(labels) < 2**53)
+    return labels.astype(np.int64) if exact.all() else labels
 
 
 def _refuse_range(prediction: Floats, outside: npt.NDArray[np.bool_], outcome: Outcomes) -> None:
@@ -252,13 +272,21 @@ def _refuse_range(prediction: Floats, outside: npt.NDArray[np.bool_], outcome: O
     if between.size and np.array_equal(prediction, np.round(prediction)):
         hint = "y_true holds probabilities and y_proba labels: are the two arguments swapped"
     else:
-        hint = range_hint(low, high)
+        hint = _sentinel_hint(prediction, outside) or range_hint(low, high)
     raise InvalidForecastsError(
         "y_proba must be probabilities in [0, 1]",
         f"{outside.sum()} of {outside.size} outside, from {low:g} to {high:g}, "
         f"first rows {first_rows(outside)}",
         hint,
     )
+
+
+def _sentinel_hint(prediction: Floats, outside: npt.NDArray[np.bool_]) -> str:
+    """Guess that one number beside probabilities means that there is none."""
+    odd = prediction[outside]
+    # One of them may be a slip; most of them are what the column holds.
+    alike = bool((odd == odd[0]).all()) and 1 < odd.size < outside.size / 2
+    return f"{odd[0]:g} may stand for a missing value: leave those rows out" if alike else ""
 
 
 def range_hint(low: float, high: float) -> str:

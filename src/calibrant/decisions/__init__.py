@@ -17,6 +17,13 @@ from calibrant.decisions.losses import (
 )
 from calibrant.decisions.payoffs import as_number as as_number, read_task_file as read_task_file
 from calibrant.decisions.post_processing import post_processing_gap
+from calibrant.decisions.ranking import (
+    RiskCoverage,
+    RocCurve,
+    find_risk_coverage as find_risk_coverage,
+    risk_coverage_curve,
+    roc_curve,
+)
 from calibrant.decisions.redrawn import RedrawnLosses as RedrawnLosses
 from calibrant.decisions.regret import (
     PromisedReceived,
@@ -41,6 +48,8 @@ __all__ = [
     "NetBenefit",
     "PromisedReceived",
     "RandomisedResponse",
+    "RiskCoverage",
+    "RocCurve",
     "Score",
     "ScoreDecomposition",
     "as_score",
@@ -53,6 +62,8 @@ __all__ = [
     "post_processing_gap",
     "promised_and_received",
     "randomised_response",
+    "risk_coverage_curve",
+    "roc_curve",
     "row_losses",
     "score_decomposition",
     "u_calibration_error",

@@ -14,6 +14,7 @@ from calibrant.decisions.recalibration import Recalibration
 from calibrant.decisions.regret import regret_of
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.joint import Joint
+from calibrant.pooling import MonotonePools
 
 # What forecasts on a threshold do, as in `fixed_decision_loss`.
 TIES = "worst"
@@ -73,13 +74,8 @@ class RedrawnLosses:
 
 def _isotonic(joint: Joint) -> Recalibration:
     """Pool as `recalibrate` does, without the Joint of the pools, which takes longer."""
-    from scipy.optimize import isotonic_regression
-
-    fitted = isotonic_regression(joint.positives / joint.weight, weights=joint.weight)
-    weight, positives = (
-        np.add.reduceat(column, fitted.blocks[:-1]) for column in (joint.weight, joint.positives)
-    )
-    return Recalibration("isotonic", weight, positives, lambda: fitted.x)
+    pools = MonotonePools.of(joint)
+    return Recalibration("isotonic", pools.weight, pools.positives, pools.at_levels)
 
 
 def _losses_at(joint: Joint, pools: Recalibration, threshold: Floats) -> Floats:

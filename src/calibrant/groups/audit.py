@@ -16,7 +16,6 @@ from calibrant.inference import (
     Groups,
     Settings,
     Statistic,
-    default_tolerance,
     judge_all,
     judge_evidences,
 )
@@ -38,7 +37,7 @@ def audit_groups(
     sample_weight: object = None,
     pos_label: object = None,
     measure: AnyMeasure = smooth_calibration_error,
-    tolerance: float | None = None,
+    tolerance: float | str | None = None,
     confidence: float = 0.95,
     clusters: object = None,
     draws: int = 999,
@@ -73,8 +72,9 @@ def audit_groups(
         The label that counts as outcome 1.
     measure : str or callable, default=smooth_calibration_error
         A measure that has a confidence interval.
-    tolerance : float, optional
-        Error that is small enough, for every group; by default that of all rows together.
+    tolerance : float or str, optional
+        Error that is small enough, for every group, as for `verdict`: "5%" is relative to the rarer
+        outcome of all rows. By default that of all rows together.
     confidence : float, default=0.95
         Chance that the intervals of all groups hold at once.
     clusters : array-like of shape (n,), or str, optional
@@ -129,7 +129,7 @@ def audit_groups(
 
 def _within(settings: Settings, joint: Joint) -> Settings:
     """Give every group the tolerance of all rows together, if none was given."""
-    return settings.within(settings.tolerance or default_tolerance(joint))
+    return settings.within(settings.allowed(joint))
 
 
 def judge_groups(groups: Division | Evidences, statistic: Statistic, settings: Settings) -> Groups:
@@ -139,6 +139,6 @@ def judge_groups(groups: Division | Evidences, statistic: Statistic, settings: S
     if groups.clusters is not None:
         found = {(by, name): evidence for by, name, evidence in groups.evidences()}
         return judge_evidences(found, statistic, settings)
-    statistic.refuse_without_interval()
+    statistic.refuse_without_reach()
     named = [(by, name, Evidence.of_joint(joint)) for by, name, joint in groups.joints()]
     return judge_all(named, shared_noise(groups, statistic, settings), statistic, settings)

@@ -104,7 +104,7 @@ class Jury:
         if not all(some.any() for some in said):
             raise InvalidForecastsError(
                 "there must be rows to fit to, rows to decide and rows to report",
-                f"{weight.size} rows",
+                "one sample" if weight.size == 1 else f"{weight.size} rows",
                 "judge='fit' holds none out",
             )
         return jury

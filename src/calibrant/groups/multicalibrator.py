@@ -12,7 +12,7 @@ from calibrant.data import canonical_order
 from calibrant.data.groupings import Grouping, columns_of, partitions
 from calibrant.data.input import read_column
 from calibrant.data.rows import predictions_alone
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.boosting import Boosted, Trees, boost, labels_of, table_of
 from calibrant.groups.fits import Fit, Jury, Search, judged_fit
 from calibrant.groups.rounds import GroupedRows, groupings_of
@@ -27,7 +27,16 @@ from calibrant.options import (
     refuse_unknown,
     whole,
 )
-from calibrant.repair import Estimator, GroupMap, Patches, codes_of, unmoved, unseen
+from calibrant.repair import (
+    TWO_OUTCOMES,
+    Estimator,
+    GroupMap,
+    Patches,
+    codes_of,
+    shaped,
+    unmoved,
+    unseen,
+)
 
 METHODS = ("hkrr", "low_degree", "boosted")
 JUDGES = ("held_out", "fit")
@@ -112,7 +121,7 @@ class Multicalibrator(Estimator):
     """
 
     fitted_by = "groupings_"
-    to_fit = "call fit(y_proba, y_true, by)"
+    to_fit = "call fit(X, y, by)"
     fit_: Fit
     sentence_: str
     groupings_: tuple[Grouping, ...]
@@ -148,9 +157,9 @@ class Multicalibrator(Estimator):
 
     def fit(
         self,
-        y_proba: object,
-        y_true: object,
-        by: object,
+        X: object,  # noqa: N803 (the name that scikit-learn uses)
+        y: object = None,
+        by: object = None,
         sample_weight: object = None,
         *,
         pos_label: object = None,
@@ -159,9 +168,9 @@ class Multicalibrator(Estimator):
 
         Parameters
         ----------
-        y_proba : array-like of shape (n,) or (n, 2)
+        X : array-like of shape (n,), (n, 1) or (n, 2)
             Base probabilities of outcome 1.
-        y_true : array-like of shape (n,)
+        y : array-like of shape (n,)
             Outcomes.
         by : mapping of str to array-like, frame, or array of shape (n, k)
             Columns that group the rows, or features for "boosted".
@@ -175,9 +184,21 @@ class Multicalibrator(Estimator):
         The estimator itself.
         """
         self._check()
-        rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
+        if y is None or by is None:
+            raise InvalidForecastsError(
+                f"{self.name} requires y to be passed, but the target y is None"
+                if y is None
+                else f"{self.name} needs the columns that group the rows",
+                "" if y is None else "none",
+                self.to_fit,
+            )
+        self._remember_columns(X)
+        rows = Rows.read(y, self._as_probabilities(X), sample_weight, pos_label)
         size = rows.prediction.size
         columns = {name: read_column(c, name, size) for name, c in columns_of(by).items()}
+        if rows.weight is not None:
+            rows, columns = _weighing(rows, columns)
+            size = rows.prediction.size
         order = canonical_order(rows.prediction, rows.outcome, rows.weight, *columns.values())
         rows, columns = rows.where(order), {name: c[order] for name, c in columns.items()}
         outcome = np.asarray(rows.outcome, dtype=np.float64)
@@ -194,37 +215,61 @@ class Multicalibrator(Estimator):
         self.patches_ = Patches(self.groupings_, tuple(step.patch for step in self.fit_.steps))
         return self
 
-    def transform(self, y_proba: object, by: object) -> Floats:
+    def transform(self, X: object, by: object = None) -> Any:  # noqa: N803
         """Correct base predictions.
 
         Parameters
         ----------
-        y_proba : array-like of shape (n,) or (n, 2)
+        X : array-like of shape (n,), (n, 1) or (n, 2)
             Base probabilities of outcome 1.
         by : mapping of str to array-like, frame, or array of shape (n, k)
             The columns, or features, that were fitted to.
 
         Returns
         -------
-        array of shape (n,) or (n, 2)
-            As the base predictions were given. Rows with a label that was not seen in the fit
-            keep their base prediction; a warning counts them.
+        array
+            As the base predictions were given, or what `set_output` asked for. Rows with a label
+            that was not seen in the fit keep their base prediction; a warning counts them.
         """
         self._require_fitted()
-        given = np.asarray(y_proba).ndim
+        self._check_columns(X, TWO_OUTCOMES)
+        given = self._as_probabilities(X)
+        return self._contained(shaped(self._corrected(given, by), given), X)
+
+    def fit_transform(
+        self,
+        X: object,  # noqa: N803
+        y: object = None,
+        by: object = None,
+        sample_weight: object = None,
+        **options: Any,
+    ) -> Any:
+        """Fit, and correct the same rows: for pipelines, never to judge the correction."""
+        return self.fit(X, y, by, sample_weight, **options).transform(X, by)
+
+    def predict_proba(self, X: object, by: object = None) -> Floats:  # noqa: N803
+        """Return the corrected chances of 0 and of 1, one row each."""
+        self._require_fitted()
+        self._check_columns(X, TWO_OUTCOMES)
+        moved = self._corrected(self._as_probabilities(X), by)
+        return np.column_stack([1 - moved, moved])
+
+    def _corrected(self, y_proba: object, by: object) -> Floats:
+        """Corrected chances of outcome 1."""
+        if by is None:
+            raise InvalidForecastsError(
+                f"{self.name} needs the columns that it was fitted to", "none", "pass by"
+            )
         prediction = predictions_alone(y_proba)
         codes = codes_of(self.groupings_, by, prediction.size)
-        if self.method == "boosted":
-            moved = self.boosted_.apply(prediction, table_of(by, self.groupings_, prediction.size))
-            moved = np.where(unseen(codes), prediction, moved) if codes else moved
-        else:
-            moved = self.patches_.apply(prediction, codes)
-        return np.column_stack([1 - moved, moved]) if given == 2 else moved
+        if self.method != "boosted":
+            return self.patches_.apply(prediction, codes)
+        moved = self.boosted_.apply(prediction, table_of(by, self.groupings_, prediction.size))
+        return np.where(unseen(codes), prediction, moved) if codes else moved
 
-    def predict_proba(self, y_proba: object, by: object) -> Floats:
-        """Return the corrected chances of 0 and of 1, one row each."""
-        moved = self.transform(y_proba, by)
-        return moved if moved.ndim == 2 else np.column_stack([1 - moved, moved])
+    def _as_probabilities(self, X: object) -> object:  # noqa: N803
+        """Read what is given as probabilities; a subclass may take other numbers."""
+        return X
 
     def to_map(self) -> GroupMap:
         """Return the fitted patches as a map of `calibrant.repair`: stored, exported, applied."""
@@ -341,3 +386,13 @@ class Multicalibrator(Estimator):
                 "trees",
                 "pickle the estimator, or use method='hkrr'",
             )
+
+
+def _weighing(rows: Rows, columns: dict[str, Any]) -> tuple[Rows, dict[str, Any]]:
+    """Leave out rows that weigh nothing."""
+    kept = np.asarray(rows.weight) > 0
+    if kept.all():
+        return rows, columns
+    if not kept.any():
+        raise InvalidForecastsError("weights must not all be zero", f"{kept.size} weights of zero")
+    return rows.where(kept), {name: column[kept] for name, column in columns.items()}

@@ -56,6 +56,7 @@ def repair_by_group(
     pos_label: object = None,
     pairs: bool = False,
     maps: Sequence[RecalibrationMap | str] | None = None,
+    always: bool = False,
     score: AnyScore = "log",
     task: DecisionTask | None = None,
     clusters: object = None,
@@ -83,6 +84,8 @@ def repair_by_group(
         Whether groups of two columns may be patched as well.
     maps : sequence of maps or their names, optional
         What to choose from for all rows; all by default.
+    always : bool, default=False
+        Take the one map that `maps` names for all rows, whatever it gains.
     score : {"log", "brier", "spherical"}, DecisionTask or Score, default="log"
         Proper score by which maps and patches are judged.
     task : DecisionTask, optional
@@ -145,7 +148,7 @@ def repair_by_group(
         folds,
         settings.rng,
     )
-    plain = choose_among(units, {}, maps, rule, task, settings)
+    plain = choose_among(units, {}, maps, rule, task, settings, always=always)
     seed = int(settings.rng.integers(2**32))
     judged = units.judged
     seen = units.where(judged)

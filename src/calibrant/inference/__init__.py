@@ -9,6 +9,11 @@ from calibrant.inference.bands import (
     isotonic_curve as isotonic_curve,
 )
 from calibrant.inference.cases import LEAST_FREEDOM as LEAST_FREEDOM, Cases as Cases
+from calibrant.inference.certified import (
+    CertifiedThreshold,
+    certified_threshold,
+    find_certified as find_certified,
+)
 from calibrant.inference.classical import (
     DRAWS_FOR_ICI as DRAWS_FOR_ICI,
     ClassicalNumbers,
@@ -23,6 +28,7 @@ from calibrant.inference.costs import (
     LossByChance as LossByChance,
     find_costs as find_costs,
 )
+from calibrant.inference.discrimination import auc, find_auc as find_auc
 from calibrant.inference.evidence import MOST_COINS_DRAWN as MOST_COINS_DRAWN, Evidence as Evidence
 from calibrant.inference.gap import Ranges as Ranges, typical_gap
 from calibrant.inference.interval import (
@@ -42,7 +48,12 @@ from calibrant.inference.ratio_verdicts import (
     RatioJudgement as RatioJudgement,
     RatioVerdict as RatioVerdict,
 )
-from calibrant.inference.settings import Settings as Settings
+from calibrant.inference.settings import (
+    LARGEST_TOLERANCE as LARGEST_TOLERANCE,
+    TOLERATED_SHARE as TOLERATED_SHARE,
+    Settings as Settings,
+    default_tolerance,
+)
 from calibrant.inference.simultaneous_verdicts import (
     DRAWS_FOR_A_FLOOR as DRAWS_FOR_A_FLOOR,
     Evidences as Evidences,
@@ -58,22 +69,20 @@ from calibrant.inference.statistic import AnyMeasure as AnyMeasure, Statistic as
 from calibrant.inference.verdicts import (
     CALIBRATED as CALIBRATED,
     DETECTABLE as DETECTABLE,
-    LARGEST_TOLERANCE as LARGEST_TOLERANCE,
     MISCALIBRATED as MISCALIBRATED,
     RARE as RARE,
-    TOLERATED_SHARE as TOLERATED_SHARE,
     Gap as Gap,
     Verdict,
-    bounds_text as bounds_text,
-    default_tolerance,
     find_verdict as find_verdict,
     range_text as range_text,
+    state_of as state_of,
     verdict,
 )
 
 __all__ = [
     "Band",
     "CalibrationTest",
+    "CertifiedThreshold",
     "ClassicalNumbers",
     "Comparison",
     "ConfidenceInterval",
@@ -82,7 +91,9 @@ __all__ = [
     "RowsNeeded",
     "ScoreTest",
     "Verdict",
+    "auc",
     "calibration_test",
+    "certified_threshold",
     "classical_numbers",
     "compare",
     "confidence_band",

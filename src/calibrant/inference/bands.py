@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+import calibrant._kernels as kernels
 from calibrant.arrays import Floats, in_parts
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference.evidence import Evidence
@@ -13,7 +15,8 @@ from calibrant.inference.interval import upper_quantile
 from calibrant.joint import Joint
 from calibrant.notebook import brief
 from calibrant.options import as_generator, check_flag, check_share, enough_draws
-from calibrant.pooling import quantile_bins
+from calibrant.parallel import in_threads
+from calibrant.pooling import MonotonePools, quantile_bins
 
 # All runs of so many pools are looked at for a confidence band.
 MOST_POOLS = 100
@@ -47,7 +50,7 @@ class Band:
 
 def isotonic_curve(joint: Joint) -> Floats:
     """Frequencies that increase with the prediction and fit the outcomes best, at each level."""
-    return _monotone(joint.outcome, joint.weight)
+    return MonotonePools.of(joint).at_levels()
 
 
 def consistency_band(
@@ -117,12 +120,8 @@ def find_consistency_band(
 ) -> Band:
     """Band from evidence that was read before."""
     joint = evidence.joint
-    curves = np.concatenate(
-        [
-            [_monotone(joint.prediction + row, joint.weight) for row in charges / joint.mass]
-            for charges in evidence.null_charges(draws, rng)
-        ]
-    )
+    fitted = partial(kernels.isotonic_curves, joint.prediction, joint.mass)
+    curves = np.concatenate(in_threads(fitted, evidence.null_charges(draws, rng)))
     tail = (1 - confidence) / 2
     if simultaneous:
         low, high = _limits_of_whole_curves(curves, confidence)
@@ -286,9 +285,3 @@ def _limits_of_whole_curves(curves: Floats, confidence: float) -> tuple[Floats, 
     reach = upper_quantile(np.maximum(under / below, over / above).max(axis=1), confidence)
     low, high = middle - reach * below, middle + reach * above
     return np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
-
-
-def _monotone(outcome: Floats, weight: Floats) -> Floats:
-    from scipy.optimize import isotonic_regression
-
-    return np.asarray(isotonic_regression(outcome, weights=weight).x)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant.arrays import NUMBERS_IN_CACHE, Floats
 from calibrant.errors import ConvergenceError
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
@@ -22,10 +22,13 @@ from calibrant.measures.kernel_smoothed import (
     smoothed_curve,
 )
 from calibrant.notebook import brief
+from calibrant.parallel import in_threads
 from calibrant.pooling import quantile_bins
 from calibrant.regression import Model, Solver, log_odds, one_class, separated
 
 GROUPS = 10
+# Bins of values among which a quantile is looked for.
+BINS = 2**12
 # So many multipliers show the noise of a mean of many distances.
 DRAWS_FOR_ICI = 199
 SHIFT = Model(("one",), (0.0,), (-np.inf,), (np.inf,), "log_odds")
@@ -220,32 +223,59 @@ def _fit(
     solver: Solver, odds: Floats, cases: Cases, model: Model, confidence: float
 ) -> list[Estimate]:
     """Fit a weighted logistic regression; intervals by the sandwich variance, or the coins' own."""
-    from scipy.special import expit, ndtri
+    from scipy.special import ndtri
 
     try:
         beta = np.array(solver.solve(model))
     except ConvergenceError:
         stuck = Estimate.undefined("the logistic regression did not converge")
         return [stuck] * len(model.terms)
-    design = np.stack([np.ones(odds.size), odds][: beta.size])
-    chance = expit(beta @ design + (odds if model.offset else 0.0))
-    spread = chance * (1 - chance)
-    curvature = (design * (cases.weight * spread)) @ design.T
+    curvature, shown, coins = _spreads(odds, cases, beta, 1.0 if model.offset else beta[1])
     try:
         inverse = np.linalg.inv(curvature)
     except np.linalg.LinAlgError:
         flat = Estimate.undefined("the fitted chances are as good as 0 or 1")
         return [flat] * len(model.terms)
-    shown = cases.covariance((design * (cases.outcome - chance)).T)
-    coins = curvature
-    if cases.square is not cases.weight:
-        coins = (design * (cases.square * spread)) @ design.T
     # Few events hide their own spread, which the fitted coins must have.
     variance = np.maximum(*(np.diag(inverse @ middle @ inverse) for middle in (shown, coins)))
     reach = ndtri((1 + confidence) / 2) * np.sqrt(variance) * cases.widening(1 - confidence)
     return [
         Estimate(float(b), float(b - r), float(b + r)) for b, r in zip(beta, reach, strict=True)
     ]
+
+
+def _spreads(
+    odds: Floats, cases: Cases, beta: Floats, slope: float
+) -> tuple[Floats, Floats, Floats]:
+    """Curvature of the loss, and covariance of its slope: as the rows show it, and of the coins."""
+    from scipy.special import expit
+
+    residual = np.empty(odds.size if cases.cluster is not None else 0)
+    sums = np.zeros((3, beta.size, beta.size))
+    for start in range(0, odds.size, NUMBERS_IN_CACHE // 8):
+        some = slice(start, start + NUMBERS_IN_CACHE // 8)
+        x, weight, square = odds[some], cases.weight[some], cases.square[some]
+        chance = expit(beta[0] + slope * x)
+        spread, rest = chance * (1 - chance), cases.outcome[some] - chance
+        if cases.cluster is not None:
+            residual[some] = rest
+        sums[0] += _squares(x, weight * spread, beta.size)
+        sums[1] += _squares(x, square * rest**2, beta.size)
+        if cases.square is not cases.weight:
+            sums[2] += _squares(x, square * spread, beta.size)
+    if cases.cluster is not None:
+        scores = np.stack([residual, residual * odds][: beta.size], axis=1)
+        sums[1] = cases.covariance(scores)
+    return sums[0], sums[1], sums[0] if cases.square is cases.weight else sums[2]
+
+
+def _squares(odds: Floats, weight: Floats, terms: int) -> Floats:
+    """Add up weight times the products of the terms one and log-odds, or of the first alone."""
+    if terms == 1:
+        return np.array([[weight.sum()]])
+    leaning = weight * odds
+    first = leaning.sum()
+    return np.array([[weight.sum(), first], [first, leaning @ odds]])
 
 
 def _spiegelhalter(cases: Cases) -> ScoreTest:
@@ -295,16 +325,19 @@ def _around_ici(evidence: Evidence, value: float, width: float, settings: Settin
 
     joint, confidence = evidence.joint, settings.confidence
     seen = smoothed_bias(joint, charges_of(joint)[np.newaxis, :], width)[0]
-    noise, again, along = [], [], []
-    for charges in evidence.multiplied_charges(settings.draws, settings.rng, confidence):
+
+    def indices(charges: Floats) -> tuple[Floats, Floats, Floats]:
         bias = smoothed_bias(joint, charges, width)
-        noise.append(np.abs(bias) @ joint.mass)
-        again.append(np.abs(seen + bias) @ joint.mass)
-        along.append(bias @ (joint.mass * np.sign(seen)))
+        again = np.abs(seen + bias) @ joint.mass
+        return np.abs(bias) @ joint.mass, again, bias @ (joint.mass * np.sign(seen))
+
+    parts = evidence.multiplied_charges(settings.draws, settings.rng, confidence)
+    found = zip(*in_threads(indices, parts), strict=True)
+    noise, *spreads = (np.concatenate(column) for column in found)
     half = (1 + confidence) / 2
     widening = evidence.widening(1 - confidence)
-    below = upper_quantile(np.concatenate(noise), half) * widening
-    spread = max(float(np.concatenate(parts).std()) for parts in (again, along))
+    below = upper_quantile(noise, half) * widening
+    spread = max(float(column.std()) for column in spreads)
     above = float(ndtri(half)) * spread * widening
     return Estimate(value, max(0.0, value - below), min(1.0, value + above))
 
@@ -314,10 +347,20 @@ def _distances_from_curve(joint: Joint, width: float) -> tuple[float, float, flo
     curve = smoothed_curve(joint, bandwidth=width)
     smoothed = np.interp(joint.prediction, curve["prediction"], curve["outcome"])
     distance = np.abs(smoothed - joint.prediction)
-    order = np.argsort(distance)
-    reached = np.cumsum(joint.mass[order])
-    median, most = (
-        float(distance[order[min(int(np.searchsorted(reached, q)), order.size - 1)]])
-        for q in (0.5, 0.9)
-    )
+    median, most = (_quantile(distance, joint.mass, q) for q in (0.5, 0.9))
     return float(joint.mass @ distance), median, most
+
+
+def _quantile(values: Floats, mass: Floats, share: float) -> float:
+    """Value that at least the given share of the mass does not exceed: only its bin is sorted."""
+    width = float(values.max()) / BINS
+    if not width > 0:
+        return float(values.max())
+    place = np.minimum((values / width).astype(np.intp), BINS - 1)
+    reached = np.cumsum(np.bincount(place, mass, BINS))
+    found = min(int(np.searchsorted(reached, share)), int(place.max()))
+    inside = np.flatnonzero(place == found)
+    order = inside[np.argsort(values[inside])]
+    before = float(reached[found - 1]) if found else 0.0
+    rank = int(np.searchsorted(before + np.cumsum(mass[order]), share))
+    return float(values[order[min(rank, order.size - 1)]])

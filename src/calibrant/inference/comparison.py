@@ -164,7 +164,7 @@ def compare(
     if score is not None:
         return _scores(pair, labels, score, confidence, margin)
     statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
-    statistic.refuse_without_interval()
+    statistic.refuse_without_reach()
     reach, beyond = find_reaches(pair, labels, statistic, confidence, draws, as_generator(rng))
     first, second = (statistic.value(joint) for joint in joints)
     difference = second - first

@@ -127,7 +127,7 @@ def find_costs(evidence: Evidence, settings: Settings, task: DecisionTask | None
         perfect=LossByChance(at, drawn.at.mean(axis=0), np.quantile(drawn.at, CHANCE, axis=0)),
         worst=calibration_decision_loss(joint, pooling=pools),
         worst_test=test("calibration_decision_loss", seen.worst, drawn.worst),
-        decomposition=score_decomposition(joint, pooling=POOLING),
+        decomposition=replace(score_decomposition(joint, pooling=pools), pooling=POOLING),
         benefit=_benefit(joint),
     )
     if task is None or seen.task is None or drawn.task is None or drawn.surprise is None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, in_parts
+from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError
@@ -30,6 +30,8 @@ from calibrant.measurement import read_source
 RESOLUTION = 2**12
 # Rows of different weights are redrawn one by one up to this many numbers; then by the level.
 MOST_COINS_DRAWN = 2**25
+# Redrawing prepares every level before it draws: so many numbers make up for it.
+DRAWN_AT_ONCE = 2**20
 # Below this many clusters their number itself is a caution.
 FEW_CLUSTERS = 30
 
@@ -267,9 +269,11 @@ class Evidence:
             yield from self._redrawn(self.coins, draws, rng)
         else:
             joint = self.joint
-            for count in in_parts(draws, len(joint)):
-                positives = draw_positives(joint, rng, count)
-                yield (positives - joint.weight * joint.prediction) / joint.total
+            for count in in_parts(draws, len(joint), DRAWN_AT_ONCE):
+                charges = draw_positives(joint, rng, count)
+                charges -= joint.weight * joint.prediction
+                charges /= joint.total
+                yield from _in_cache(charges)
 
     def multiplied_charges(
         self, draws: int, rng: np.random.Generator, confidence: float
@@ -291,10 +295,13 @@ class Evidence:
             squares = squares + hidden
             slope = np.divide(cross, squares, out=np.zeros_like(cross), where=squares > 0)
             rest = np.sqrt(max(0.0, total - float(cross @ slope)))
-            for count in in_parts(draws, len(joint)):
-                drawn = rng.standard_normal((count, len(joint))) * np.sqrt(squares)
+            deviation = np.sqrt(squares)
+            for count in in_parts(draws, len(joint), NUMBERS_IN_CACHE):
+                drawn = rng.standard_normal((count, len(joint)))
+                drawn *= deviation
                 mean = drawn @ slope + rest * rng.standard_normal(count)
-                yield drawn - mean[:, np.newaxis] * charge
+                drawn -= mean[:, np.newaxis] * charge
+                yield drawn
             return
         size = len(self.clusters)
         for count in in_parts(draws, max(size, len(joint))):
@@ -344,10 +351,11 @@ class Evidence:
     def _redrawn(self, coins: Coins, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
         chance = self.joint.prediction[coins.level]
         levels = len(self.joint)
-        for count in in_parts(draws, coins.level.size):
-            ones = draw_binomials(coins.rows, chance, count, rng)
-            charges = (ones - coins.rows * chance) * (coins.weight / self.joint.total)
-            yield coins.sums(charges) if coins.level.size > levels else charges
+        for count in in_parts(draws, coins.level.size, DRAWN_AT_ONCE):
+            charges = draw_binomials(coins.rows, chance, count, rng)
+            charges -= coins.rows * chance
+            charges *= coins.weight / self.joint.total
+            yield from _in_cache(coins.sums(charges) if coins.level.size > levels else charges)
 
     def _spreads(self) -> tuple[Floats, Floats, float]:
         """Add up squared residuals and residuals, times w^2 / W^2, per level, and w^2 / W^2."""
@@ -370,6 +378,14 @@ class Evidence:
             self.coins.sums(squares * (ones * (1 - v) - zeros * v)),
             float(squares @ self.coins.rows),
         )
+
+
+def _in_cache(charges: Floats) -> Iterator[Floats]:
+    """Hand out many draws, few at a time."""
+    first = 0
+    for count in in_parts(len(charges), charges.shape[1], NUMBERS_IN_CACHE):
+        yield charges[first : first + count]
+        first += count
 
 
 def _coins_of_levels(given: Joint, joint: Joint) -> Coins | None:

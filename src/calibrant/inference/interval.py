@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from calibrant.measures.lower_distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import brief
 from calibrant.options import ROUNDING, refuse_unknown
+from calibrant.parallel import in_threads
 from calibrant.words import percent_text
 
 METHODS = ("multiplier", "worst-case")
@@ -179,16 +181,42 @@ def find_interval(
     """Interval from evidence that was read before."""
     statistic.refuse_without_interval()
     parts = evidence.multiplied_charges(settings.draws, settings.rng, settings.confidence)
-    deviations = np.concatenate([statistic.values(evidence.joint, charges) for charges in parts])
+    deviations = np.concatenate(in_threads(partial(statistic.values, evidence.joint), parts))
     return multiplier_interval(evidence, statistic, deviations, settings.confidence)
 
 
 def multiplier_interval(
     evidence: Evidence, statistic: Statistic, deviations: Floats, confidence: float
 ) -> ConfidenceInterval:
-    """Interval from deviations of a weighted calibration error that were drawn before."""
-    half_width = upper_quantile(deviations, confidence) * evidence.widening(1 - confidence)
+    """Interval from deviations of a weighted calibration error that were drawn before.
+
+    Of a squared error the interval is that of its root, squared.
+    """
+    power = statistic.power
+    noise = upper_quantile(deviations, confidence) ** (1 / power)
+    half_width = noise * evidence.widening(1 - confidence)
+    if power > 1:
+        return _powered(evidence, statistic, confidence, half_width)
     return _around(evidence, statistic, confidence, half_width, "multiplier")
+
+
+def _powered(
+    evidence: Evidence, statistic: Statistic, confidence: float, reach: float
+) -> ConfidenceInterval:
+    power, value = statistic.power, statistic.value(evidence.given)
+    root = value ** (1 / power)
+    low, high = max(0.0, root - reach) ** power, (root + reach) ** power
+    highest = statistic.entry.range[1] if statistic.entry else np.inf
+    return ConfidenceInterval(
+        statistic.name,
+        value,
+        low,
+        min(highest, high),
+        confidence,
+        max(high - value, value - low),
+        "multiplier",
+        tuple(cautions_of(evidence)),
+    )
 
 
 def upper_quantile(draws: Floats, confidence: float) -> float:

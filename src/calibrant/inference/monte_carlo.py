@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.slope_and_shape import CLUSTERED_SHAPE, SHAPE, SLOPE
@@ -17,6 +17,7 @@ from calibrant.joint.draws import draw_positives
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import brief
 from calibrant.options import as_generator, check_draws, shown
+from calibrant.parallel import in_threads
 
 # The name of the test that looks at the smooth error, slope and intercept, and shape.
 COMBINED = "combined"
@@ -45,6 +46,8 @@ class CalibrationTest:
     """Number of clusters, or None."""
     parts: tuple[CalibrationTest, ...] = ()
     """The tests that a combined test is made of."""
+    known_floor: float | None = None
+    """The noise floor by a formula, for measures that have one and rows without clusters."""
 
     def __repr__(self) -> str:
         return brief(self)
@@ -67,8 +70,8 @@ class CalibrationTest:
 
     @property
     def noise_floor(self) -> float:
-        """Mean score of a perfect forecaster on these rows."""
-        return float(self.null.mean())
+        """Mean score of a perfect forecaster on these rows: by a formula, or over the redraws."""
+        return float(self.null.mean()) if self.known_floor is None else self.known_floor
 
     @property
     def excess(self) -> float:
@@ -182,16 +185,22 @@ def run_test(
             statistic.refuse_without_batch()
     joint = evidence.joint
     observed = charges_of(joint)[np.newaxis, :]
-    null: list[list[Floats]] = [[] for _ in statistics]
-    for charges in evidence.null_charges(draws, rng):
-        for values, statistic in zip(null, statistics, strict=True):
-            values.append(statistic.values(joint, charges))
+
+    def scores(charges: Floats) -> list[Floats]:
+        return [statistic.values(joint, charges) for statistic in statistics]
+
+    drawn = np.concatenate(in_threads(scores, evidence.null_charges(draws, rng)), axis=1)
     count = None if evidence.clusters is None else len(evidence.clusters)
-    drawn = np.array([np.concatenate(values) for values in null])
     scored = np.array([statistic.values(joint, observed)[0] for statistic in statistics])
     tests = tuple(
         CalibrationTest(
-            statistic.name, float(score), np.sort(row), evidence.exact(draws), evidence.cells, count
+            statistic.name,
+            float(score),
+            np.sort(row),
+            evidence.exact(draws),
+            evidence.cells,
+            count,
+            known_floor=statistic.known_floor(joint) if count is None else None,
         )
         for statistic, score, row in zip(statistics, scored, drawn, strict=True)
     )
@@ -235,9 +244,14 @@ def noise_floors(
     affordable = max(1, min(draws, MOST_NUMBERS // len(joint)))
     statistics = [Statistic.of(measure) for measure in measures]
     generator = as_generator(rng)
-    totals = np.zeros(len(measures))
-    for _ in range(affordable):
-        positives = draw_positives(joint, generator, 1)
-        charges = (positives - joint.weight * joint.prediction) / joint.total
-        totals += [statistic.values(joint, charges)[0] for statistic in statistics]
-    return dict(zip(measures, (totals / affordable).tolist(), strict=True))
+
+    def charges() -> Iterator[Floats]:
+        for count in in_parts(affordable, len(joint), NUMBERS_IN_CACHE):
+            positives = draw_positives(joint, generator, count)
+            yield (positives - joint.weight * joint.prediction) / joint.total
+
+    def scores(charges: Floats) -> list[Floats]:
+        return [statistic.values(joint, charges) for statistic in statistics]
+
+    means = np.concatenate(in_threads(scores, charges()), axis=1).mean(axis=1)
+    return dict(zip(measures, means.tolist(), strict=True))

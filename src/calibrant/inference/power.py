@@ -18,7 +18,7 @@ from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, UNDECIDED
 from calibrant.joint import Joint
 from calibrant.measurement import as_joint
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import as_generator, check_share, whole
+from calibrant.options import ShareOfRarer, as_generator, check_share, tolerance_from, whole
 
 # Simulated samples use predictions rounded to this many cells.
 RESOLUTION = 2**9
@@ -44,7 +44,7 @@ class RowsNeeded:
 
 
 def rows_needed(
-    tolerance: float,
+    tolerance: float | str,
     predictions: object,
     *,
     truth: Callable[[Floats], object] | None = None,
@@ -57,8 +57,8 @@ def rows_needed(
 
     Parameters
     ----------
-    tolerance : float
-        Error that is small enough.
+    tolerance : float or str
+        Error that is small enough, or "5%" for 5 % of the share of the rarer outcome.
     predictions : array-like or Joint
         Predictions like those to come: how they spread decides how many rows are needed.
     truth : callable, optional
@@ -84,13 +84,13 @@ def rows_needed(
     ('calibrated', True, 600000)
     """
     check_share("power", power)
+    plan = _Plan.read(tolerance, predictions, truth, measure, confidence)
+    rng, tolerance = as_generator(rng), plan.tolerance
     if tolerance < LEAST_TOLERANCE:
         raise InvalidOptionError(
             f"tolerance must be at least {LEAST_TOLERANCE:g}: no number of rows certifies less",
             repr(tolerance),
         )
-    plan = _Plan.read(tolerance, predictions, truth, measure, confidence)
-    rng = as_generator(rng)
     if abs(plan.error - tolerance) < TOO_CLOSE * tolerance:
         raise InvalidOptionError(
             "the error must not lie at the tolerance: no number of rows would tell them apart",
@@ -117,7 +117,7 @@ def rows_needed(
 
 def verdict_chances(
     rows: int,
-    tolerance: float,
+    tolerance: float | str,
     predictions: object,
     *,
     truth: Callable[[Floats], object] | None = None,
@@ -164,16 +164,16 @@ class _Plan:
     @classmethod
     def read(
         cls,
-        tolerance: float,
+        tolerance: float | str,
         predictions: object,
         truth: Callable[[Floats], object] | None,
         measure: AnyMeasure,
         confidence: float,
     ) -> _Plan:
-        check_share("tolerance", tolerance)
+        allowed = tolerance_from("tolerance", tolerance)
         check_share("confidence", confidence)
         statistic = Statistic.of(measure)
-        statistic.refuse_without_interval()
+        statistic.refuse_without_reach()
         if isinstance(predictions, Joint):
             joint = predictions
         else:
@@ -184,7 +184,10 @@ class _Plan:
         chance = joint.prediction if truth is None else np.asarray(truth(joint.prediction), float)
         if chance.shape != joint.prediction.shape or not ((chance >= 0) & (chance <= 1)).all():
             raise InvalidOptionError("truth must return one chance in [0, 1] per prediction")
-        return cls(joint, chance, statistic, tolerance, confidence)
+        if isinstance(allowed, ShareOfRarer):
+            rate = float(joint.mass @ chance)
+            allowed = allowed.share * min(rate, 1 - rate)
+        return cls(joint, chance, statistic, allowed, confidence)
 
     @property
     def error(self) -> float:

@@ -6,7 +6,19 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calibrant.options import as_generator, check_share, check_within, enough_draws
+from calibrant.joint import Joint
+from calibrant.options import (
+    ShareOfRarer,
+    Tolerance,
+    as_generator,
+    check_within,
+    enough_draws,
+    number_or_percent,
+    tolerance_from,
+)
+
+# The default tolerance is this much, or this share of the rarer outcome if that is less.
+LARGEST_TOLERANCE, TOLERATED_SHARE = 0.02, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +28,10 @@ class Settings:
     confidence: float = 0.95
     draws: int = 999
     """Redraws of outcomes, and random multipliers of residuals: as many as `confidence` needs."""
-    tolerance: float | None = None
-    """Error that is small enough; None where the data decide."""
-    gap_tolerance: float | None = None
-    """Typical gap that is small enough; None for twice the tolerance."""
+    tolerance: Tolerance | None = None
+    """Error that is small enough, perhaps relative; None where the data decide."""
+    gap_tolerance: Tolerance | None = None
+    """Typical gap that is small enough, perhaps relative; None for twice the tolerance."""
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
     seed: int | None = None
     """The seed of the source, if it was given as one."""
@@ -30,18 +42,16 @@ class Settings:
         *,
         confidence: float = 0.95,
         draws: int = 999,
-        tolerance: float | None = None,
-        gap_tolerance: float | None = None,
+        tolerance: Tolerance | str | None = None,
+        gap_tolerance: Tolerance | str | None = None,
         rng: np.random.Generator | int | None = None,
     ) -> Settings:
         """Check what a caller chose."""
         draws = enough_draws(draws, confidence)
-        if tolerance is not None:
-            check_share("tolerance", tolerance)
-        if gap_tolerance is not None:
-            check_within("gap_tolerance", gap_tolerance, 0, 1)
+        allowed = None if tolerance is None else tolerance_from("tolerance", tolerance)
+        gap = None if gap_tolerance is None else gap_tolerance_from(gap_tolerance)
         seed = rng if isinstance(rng, int) else None
-        return cls(confidence, draws, tolerance, gap_tolerance, as_generator(rng), seed)
+        return cls(confidence, draws, allowed, gap, as_generator(rng), seed)
 
     def again(self, seed: int) -> Settings:
         """Judge with a source of randomness that starts at a seed."""
@@ -50,3 +60,43 @@ class Settings:
     def within(self, tolerance: float) -> Settings:
         """Judge by another tolerance, with the same source of randomness."""
         return replace(self, tolerance=tolerance)
+
+    def allowed(self, joint: Joint) -> float:
+        """Error that is small enough for forecasts: what was asked for, or the default."""
+        return (
+            default_tolerance(joint) if self.tolerance is None else tolerated(self.tolerance, joint)
+        )
+
+
+def gap_tolerance_from(given: Tolerance | str) -> Tolerance:
+    """Read the tolerance of the typical gap: a number in [0, 1], or relative."""
+    if isinstance(given, ShareOfRarer):
+        return given
+    number, percent = number_or_percent("gap_tolerance", given)
+    if percent:
+        return tolerance_from("gap_tolerance", given)
+    return check_within("gap_tolerance", number, 0, 1)
+
+
+def tolerated(tolerance: Tolerance, joint: Joint) -> float:
+    """Return a tolerance as a number: one that is relative depends on the rarer outcome."""
+    if isinstance(tolerance, ShareOfRarer):
+        return tolerance.share * rarer_share(joint)
+    return tolerance
+
+
+def default_tolerance(joint: Joint) -> float:
+    """Error that is small enough when nobody says: 0.02, or a tenth of the rarer outcome.
+
+    Examples
+    --------
+    >>> default_tolerance(Joint.from_counts([0.01], [1000], [10]))
+    0.001
+    """
+    return min(LARGEST_TOLERANCE, TOLERATED_SHARE * rarer_share(joint))
+
+
+def rarer_share(joint: Joint) -> float:
+    """Share of the rarer outcome; if only one was seen the other has one row of two more."""
+    rarer = min(joint.base_rate, 1 - joint.base_rate)
+    return rarer if rarer > 0 else 1 / (joint.row_count + 2)

@@ -15,9 +15,9 @@ from calibrant.inference.interval import ONE_CLUSTER, upper_quantile
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
-from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, default_tolerance, state_of
+from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, state_of
 from calibrant.notebook import card
-from calibrant.words import agreeing, count_text, forecast_and_rate
+from calibrant.words import agreeing, count_text, forecast_and_rate, number_text
 
 # Groups with fewer rows, or fewer of either outcome, are marked as small.
 FEW_ROWS, FEW_EVENTS = 100, 10
@@ -115,20 +115,21 @@ class Groups:
     def count_sentence(self) -> str:
         """Say how many groups fail, are fine, or cannot be judged."""
         failing = len(self.failing)
+        allowed = f"the tolerance of {number_text(self.tolerance)}"
         if failing:
             return (
                 f"{failing} of {count_text(len(self), self.noun)} "
-                f"{agreeing(failing, 'exceeds', 'exceed')} the tolerance of {self.tolerance:.3g}."
+                f"{agreeing(failing, 'exceeds', 'exceed')} {allowed}."
             )
         held = sum(group.state == CALIBRATED for group in self)
         several = count_text(len(self), self.noun)
         if not held:
             which = agreeing(len(self), f"the {self.noun}", f"any of {several}")
-            return f"Too few rows to judge {which} against the tolerance of {self.tolerance:.3g}."
+            return f"Too few rows to judge {which} against {allowed}."
         rest = len(self) - held
         few = f"; {agreeing(rest, 'one has', f'{rest} have')} too few rows to tell" if rest else ""
         return (
-            f"None of {several} shows an error beyond the tolerance of {self.tolerance:.3g}: "
+            f"None of {several} shows an error beyond {allowed}: "
             f"{held} {agreeing(held, 'is', 'are')} within it{few}."
         )
 
@@ -200,9 +201,7 @@ def judge_all(
     """
     if values is None:
         values = [statistic.value(evidence.given) for *_, evidence in named]
-    tolerance = settings.tolerance
-    if tolerance is None:
-        tolerance = min(default_tolerance(evidence.given) for *_, evidence in named)
+    tolerance = min(settings.allowed(evidence.given) for *_, evidence in named)
     half_widths, scale = noise.reach(settings.confidence), noise.scale
     single = confidence_of_each(settings.confidence, len(named))
     judged = [
@@ -230,7 +229,7 @@ def judge_evidences(
     For normal draws and convex, symmetric errors, independent draws are on the safe side (the
     Gaussian correlation inequality, Royen 2014).
     """
-    statistic.refuse_without_interval()
+    statistic.refuse_without_reach()
     named = [(*key, evidence) for key, evidence in evidences.items()]
     noise = _noise_of_each(list(evidences.values()), statistic, settings)
     return judge_all(named, noise, statistic, settings, values)

@@ -6,10 +6,9 @@ such a range cancel in it: a slope that is off, or waves. Two statistics see tho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
+import calibrant._kernels as kernels
 from calibrant.arrays import Floats
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint
@@ -59,8 +58,6 @@ def shape_gains(joint: Joint, charges: Floats) -> Floats:
     Dimitriadis, Gneiting, Jordan (2021), Stable reliability diagrams for probabilistic
     classifiers, PNAS 118(8): the miscalibration of the log score.
     """
-    from scipy.special import xlogy
-
     v, mass = joint.prediction, joint.mass
     certain = (v <= 0) | (v >= 1)
     with np.errstate(divide="ignore"):
@@ -69,11 +66,7 @@ def shape_gains(joint: Joint, charges: Floats) -> Floats:
     odds[certain] = never[certain] = 0.0
     own = charges @ odds + mass @ (v * odds + never)
     failed = (np.abs(charges[:, certain]) > NO_VARIATION * mass[certain]).any(axis=1)
-    gains = np.empty(len(charges))
-    for index, (pooled, fitted) in enumerate(_monotone_fits(joint, charges)):
-        share = np.clip(fitted, 0.0, 1.0)
-        gains[index] = pooled @ (xlogy(share, share) + xlogy(1 - share, 1 - share))
-    return np.where(failed, np.inf, gains - own)
+    return np.where(failed, np.inf, kernels.isotonic_log_gains(v, mass, charges) - own)
 
 
 def squared_shape_gains(joint: Joint, charges: Floats) -> Floats:
@@ -85,18 +78,8 @@ def squared_shape_gains(joint: Joint, charges: Floats) -> Floats:
     squares give those ends their small share.
     """
     v, mass = joint.prediction, joint.mass
-    gains = np.array([pooled @ fitted**2 for pooled, fitted in _monotone_fits(joint, charges)])
+    gains = kernels.isotonic_square_gains(v, mass, charges)
     return np.asarray(gains - mass @ v**2 - 2 * charges @ v)
-
-
-def _monotone_fits(joint: Joint, charges: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Isotonic regression of each row of charges: masses of its pools, and their values."""
-    from scipy.optimize import isotonic_regression
-
-    for frequency in joint.prediction + charges / joint.mass:
-        fit = isotonic_regression(frequency, weights=joint.mass)
-        first = fit.blocks[:-1]
-        yield np.add.reduceat(joint.mass, first), fit.x[first]
 
 
 SLOPE = Statistic.charged("slope_and_intercept", slope_scores)

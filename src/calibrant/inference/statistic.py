@@ -63,6 +63,16 @@ class Statistic:
         """Measure a Joint."""
         return measured(self.function(joint, **self.options))
 
+    @property
+    def power(self) -> int:
+        """Power of a norm of the charges that it is."""
+        return 1 if self.entry is None else self.entry.power(**self.options)
+
+    def known_floor(self, joint: Joint) -> float | None:
+        """Mean value for a perfect forecaster, where it is known without draws."""
+        known = None if self.entry is None else self.entry.known_floor
+        return None if known is None else known(joint, **self.options)
+
     def batch(self) -> Callable[..., Floats] | None:
         """Return the measure as a function of many charges, where its options allow that."""
         if self.of_charges is not None:
@@ -103,6 +113,16 @@ class Statistic:
                 "no valid confidence interval is known for this measure",
                 self.name.replace("_", " ") + _reason(self),
                 "use the smooth error; calibration_test still gives the noise floor",
+            )
+
+    def refuse_without_reach(self) -> None:
+        """Raise where no interval with one reach to both sides is known, with the reason."""
+        self.refuse_without_interval()
+        if self.power != 1:
+            raise InferenceRefusedError(
+                "this needs a measure on the scale of a bias",
+                f"{self.name.replace('_', ' ')}, a square",
+                "use its root or the smooth error; confidence_interval takes squares",
             )
 
 

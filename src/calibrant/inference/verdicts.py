@@ -6,23 +6,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges, gap_interval
 from calibrant.inference.interval import ConfidenceInterval, find_interval, multiplier_interval
 from calibrant.inference.monte_carlo import CalibrationTest, beside, run_test
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.rows_to_settle import MOST_ROWS, rows_to_settle, rows_to_settle_gap
-from calibrant.inference.settings import Settings
+from calibrant.inference.settings import Settings, tolerated
 from calibrant.inference.statistic import AnyMeasure, Statistic
-from calibrant.joint import Joint
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import brief, card
+from calibrant.parallel import in_threads
 from calibrant.regions import Region
 from calibrant.words import (
     agreeing,
     capital,
     chance_text,
     count_text,
+    number_text,
     percent_text,
     rounded_down,
     rounded_up,
@@ -30,8 +32,6 @@ from calibrant.words import (
 )
 
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
-# The default tolerance is this much, or this share of the rarer outcome if that is less.
-LARGEST_TOLERANCE, TOLERATED_SHARE = 0.02, 0.1
 GAP = "the typical gap between forecast and observed rate"
 # A typical gap of so many times the tolerance is small enough when nobody says.
 GAP_TOLERANCE = 2.0
@@ -156,7 +156,7 @@ class Verdict:
             found = f"detectably off ({chance}), and small" if detected else "nothing detectable"
             gap = f" and the typical gap {_up_to(self.gap.interval)}" if self.gap else ""
             return (
-                f"Calibrated within {self.tolerance:.3g}: {found}; {error} is "
+                f"Calibrated within {number_text(self.tolerance)}: {found}; {error} is "
                 f"{_up_to(self.interval)}{gap} {sure}."
             )
         if self.state == MISCALIBRATED:
@@ -177,7 +177,8 @@ class Verdict:
         else:
             said = (
                 f"Undecided: {count_text(self.rows, 'row')} {agreeing(self.rows, 'is', 'are')} too "
-                f"few to tell whether the error is below {self.tolerance:.3g}; {lies} {sure}."
+                f"few to tell whether the error is below {number_text(self.tolerance)}; {lies} "
+                f"{sure}."
             )
         return f"{said} {self.outlook}"
 
@@ -201,8 +202,8 @@ def verdict(
     sample_weight: object = None,
     pos_label: object = None,
     measure: AnyMeasure = smooth_calibration_error,
-    tolerance: float | None = None,
-    gap_tolerance: float | None = None,
+    tolerance: float | str | None = None,
+    gap_tolerance: float | str | None = None,
     confidence: float = 0.95,
     clusters: object = None,
     draws: int = 999,
@@ -222,10 +223,10 @@ def verdict(
         The label that counts as outcome 1.
     measure : str or callable, default=smooth_calibration_error
         A measure that has a confidence interval.
-    tolerance : float, optional
-        Error that is small enough. By default 0.02, or a tenth of the share of the rarer outcome
-        if that is less.
-    gap_tolerance : float, optional
+    tolerance : float or str, optional
+        Error that is small enough, or "5%" for 5 % of the share of the rarer outcome. By default
+        0.02, or a tenth of that share if it is less.
+    gap_tolerance : float or str, optional
         Typical gap between forecast and observed rate that is small enough, by default twice the
         tolerance; 1 leaves the gap out of the verdict. Used with the smooth error, which does not
         see a slope that is off, or waves.
@@ -274,12 +275,12 @@ def verdict(
 def find_verdict(evidence: Evidence, statistic: Statistic, settings: Settings) -> Verdict:
     """Judge evidence that was read before."""
     joint = evidence.given
-    given = settings.tolerance
-    allowed = default_tolerance(joint) if given is None else given
+    allowed = settings.allowed(joint)
     if statistic.function is smooth_calibration_error:
-        interval, gap = _error_and_gap(evidence, statistic, settings.within(allowed))
+        interval, gap = _error_and_gap(evidence, statistic, settings, allowed)
         test = run_test(evidence, beside(statistic, evidence), settings.draws, settings.rng)
     else:
+        statistic.refuse_without_reach()
         interval, gap = find_interval(evidence, statistic, settings), None
         test = run_test(evidence, statistic, settings.draws, settings.rng)
     ratio = None
@@ -309,22 +310,25 @@ def _rows_needed(
 
 
 def _error_and_gap(
-    evidence: Evidence, statistic: Statistic, settings: Settings
+    evidence: Evidence, statistic: Statistic, settings: Settings, tolerance: float
 ) -> tuple[ConfidenceInterval, Gap]:
     """Intervals of the smooth error and of the typical gap, from the same random multipliers."""
     confidence, ranges = settings.confidence, Ranges.of(evidence)
-    deviations, noise = [], []
-    for charges in evidence.multiplied_charges(settings.draws, settings.rng, confidence):
-        deviations.append(statistic.values(evidence.joint, charges))
-        noise.append(ranges.noise(charges))
-    error = multiplier_interval(evidence, statistic, np.concatenate(deviations), confidence)
-    gap = gap_interval(evidence, ranges, np.concatenate(noise), confidence)
-    allowed = settings.gap_tolerance
-    if allowed is None:
-        allowed = min(1.0, GAP_TOLERANCE * (settings.tolerance or 0.0))
+
+    def error_and_gaps(charges: Floats) -> tuple[Floats, Floats]:
+        return statistic.values(evidence.joint, charges), ranges.noise(charges)
+
+    parts = evidence.multiplied_charges(settings.draws, settings.rng, confidence)
+    drawn = zip(*in_threads(error_and_gaps, parts), strict=True)
+    deviations, noise = (np.concatenate(found) for found in drawn)
+    error = multiplier_interval(evidence, statistic, deviations, confidence)
+    gap = gap_interval(evidence, ranges, noise, confidence)
+    allowed = min(1.0, GAP_TOLERANCE * tolerance)
+    if settings.gap_tolerance is not None:
+        allowed = tolerated(settings.gap_tolerance, evidence.given)
     needed = None
     if state_of(gap.low, gap.high, allowed) == UNDECIDED:
-        wide = np.concatenate(noise) * evidence.widening(1 - confidence)
+        wide = noise * evidence.widening(1 - confidence)
         rows = evidence.given.row_count
         needed = rows_to_settle_gap(rows, ranges.squared, wide, allowed, confidence)
     return error, Gap(gap, allowed, ranges.mass.size, ranges.worst(evidence.joint), needed)
@@ -344,22 +348,15 @@ def side_sentence(what: str, interval: ConfidenceInterval, tolerance: float) -> 
     sure = f"({percent_text(interval.confidence)} confidence)"
     if state == MISCALIBRATED:
         return f"{what} {_beyond(interval, tolerance)} {sure}"
+    allowed = f"the tolerance of {number_text(tolerance)} {sure}"
     if state == CALIBRATED:
-        return f"{what} is {_up_to(interval)}, within the tolerance of {tolerance:.3g} {sure}"
-    lies = f"{what} lies {_between(interval)}"
-    return f"{lies}, on both sides of the tolerance of {tolerance:.3g} {sure}"
+        return f"{what} is {_up_to(interval)}, within {allowed}"
+    return f"{what} lies {_between(interval)}, on both sides of {allowed}"
 
 
 def _beyond(interval: ConfidenceInterval, tolerance: float) -> str:
-    return f"is at least {rounded_down(interval.low)}, beyond the tolerance of {tolerance:.3g}"
-
-
-def bounds_text(interval: ConfidenceInterval, tolerance: float) -> str:
-    """Say what an interval knows beside a tolerance: at least, at most, or both."""
-    state = state_of(interval.low, interval.high, tolerance)
-    if state == MISCALIBRATED:
-        return f"at least {rounded_down(interval.low)}"
-    return _up_to(interval) if state == CALIBRATED else _between(interval)
+    least = rounded_down(interval.low)
+    return f"is at least {least}, beyond the tolerance of {number_text(tolerance)}"
 
 
 def _up_to(interval: ConfidenceInterval) -> str:
@@ -375,19 +372,3 @@ def state_of(low: float, high: float, tolerance: float) -> str:
     if high <= tolerance:
         return CALIBRATED
     return MISCALIBRATED if low > tolerance else UNDECIDED
-
-
-def default_tolerance(joint: Joint) -> float:
-    """Error that is small enough when nobody says: 0.02, or a tenth of the rarer outcome.
-
-    Where only one outcome was seen the other is given one row of two more.
-
-    Examples
-    --------
-    >>> default_tolerance(Joint.from_counts([0.01], [1000], [10]))
-    0.001
-    """
-    rarer = min(joint.base_rate, 1 - joint.base_rate)
-    if rarer <= 0:
-        rarer = 1 / (joint.row_count + 2)
-    return min(LARGEST_TOLERANCE, TOLERATED_SHARE * rarer)

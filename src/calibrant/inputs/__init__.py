@@ -1,8 +1,19 @@
 """The door: arrays, a Joint, a frame, files or aggregates become checked forecasts."""
 
-from calibrant.inputs.pairs import Pairs, join_pairs
+from calibrant.inputs.pairs import Pairs, join_pairs, pair_columns, pair_files
 from calibrant.inputs.roles import Roles
 from calibrant.inputs.source import Source, prepare, read, reading_notes
 from calibrant.inputs.summed import sum_up
 
-__all__ = ["Pairs", "Roles", "Source", "join_pairs", "prepare", "read", "reading_notes", "sum_up"]
+__all__ = [
+    "Pairs",
+    "Roles",
+    "Source",
+    "join_pairs",
+    "pair_columns",
+    "pair_files",
+    "prepare",
+    "read",
+    "reading_notes",
+    "sum_up",
+]

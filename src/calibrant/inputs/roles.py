@@ -40,6 +40,8 @@ class Roles:
     """Names of more than two classes: columns of probabilities, or the order of lists of them."""
     until: str | None = None
     """Rows that are due after this time are left out, whether their outcome is known or not."""
+    prediction_sum: str | None = None
+    """Column of the sum of the predictions that an aggregate stands for, instead of their mean."""
     all_grouped: bool = False
     """Whether rows without a group count as missing, not as a group of their own."""
 
@@ -55,6 +57,7 @@ class Roles:
         Where the probabilities of classes stand depends on the columns that are present.
         """
         self._refuse_told()
+        self._refuse_lonely_sum()
         parts = dict.fromkeys(self.columns_by(), Part.VALUE)
         if self.clusters is not None:
             parts[str(self.clusters)] = Part.VALUE
@@ -64,7 +67,7 @@ class Roles:
         if self.classes is not None:
             parts |= self._class_parts(self.classes, present)
         else:
-            numbers.append(self.prediction)
+            numbers.append(self.prediction if self.prediction_sum is None else self.prediction_sum)
             if self.count is None and self.positives is None:
                 parts[self.outcome] = Part.OUTCOME
         return parts | {str(name): Part.NUMBER for name in numbers if name is not None}
@@ -78,6 +81,15 @@ class Roles:
         if isinstance(self.weight, str) and self.weight == self.outcome:
             raise InvalidOptionError(f"column {self.outcome!r} must not be the weight as well")
 
+    def _refuse_lonely_sum(self) -> None:
+        """Refuse sums of predictions of which nobody knows how many they are."""
+        if self.prediction_sum is not None and self.count is None:
+            raise InvalidOptionError(
+                "prediction_sum needs count=... and positives=...",
+                repr(self.prediction_sum),
+                "name the columns that hold them",
+            )
+
     def _class_parts(self, classes: Sequence[Any], present: Collection[str]) -> dict[str, Part]:
         if isinstance(classes, str) or not classes:
             raise InvalidOptionError("classes must name more than two classes", shown(classes))
@@ -85,6 +97,15 @@ class Roles:
         lists = self.prediction in present and not any(name in present for name in names)
         numbers = {self.prediction: Part.NUMBERS} if lists else dict.fromkeys(names, Part.NUMBER)
         return {self.outcome: Part.VALUE, **numbers}
+
+    def described(self) -> dict[str, object]:
+        """Name the columns that predictions and outcomes were read from."""
+        if self.count is None:
+            return {"prediction": self.prediction, "outcome": self.outcome}
+        predicted: dict[str, object] = {"prediction": self.prediction}
+        if self.prediction_sum is not None:
+            predicted = {"prediction sum": self.prediction_sum}
+        return predicted | {"count": self.count, "positives": self.positives}
 
     def where_weighing(self) -> Roles:
         """Keep what stands beside rows that weigh something; the roles hold columns."""
@@ -128,6 +149,7 @@ class Roles:
             "time": self.time,
             "count": self.count,
             "positives": self.positives,
+            "prediction_sum": self.prediction_sum,
             "classes": self.classes,
         }
         beside = [name for name, value in given.items() if value is not None]
@@ -143,6 +165,7 @@ class Roles:
             "neg_label": labels.negative or None,
             "count": self.count,
             "positives": self.positives,
+            "prediction_sum": self.prediction_sum,
         }
         beside = [name for name, value in given.items() if value is not None]
         if beside:

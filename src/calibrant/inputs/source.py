@@ -110,7 +110,7 @@ def read(
         return _read_arrays(data, y_proba, roles, labels, title or "Forecasts")
     if roles.classes is not None:
         roles.refuse_with_classes(labels)
-    described: dict[str, object] = {"prediction": roles.prediction, "outcome": roles.outcome}
+    described = roles.described()
     options: dict[str, Any] = {
         "labels": labels,
         "percent": percent,
@@ -249,6 +249,8 @@ def _sums_will_do(frame: object, roles: Roles) -> bool:
 def _summed_as(roles: Roles) -> ColumnNames:
     """Say which part each column plays in the sums."""
     parts: ColumnNames = {"prediction": roles.prediction}
+    if roles.prediction_sum is not None:
+        parts = {"prediction_sum": roles.prediction_sum}
     if roles.count is not None:
         parts["count"] = roles.count
     if roles.positives is not None:

@@ -21,6 +21,7 @@ from calibrant.data.groupings import (
     PARTS,
     distinct_names,
     free_name,
+    gathered_name,
     level_names,
 )
 from calibrant.data.hints import require_columns
@@ -97,7 +98,7 @@ def _named(
     if rest:
         gathered = reduce(add, (named.pop(key) for key in rest))
         taken = [name for _, name in named]
-        named[by, free_name(f"other ({len(rest)} values)", "gathered", taken)] = gathered
+        named[by, free_name(gathered_name(len(rest)), "gathered", taken)] = gathered
     return named
 
 

@@ -14,9 +14,9 @@ def assert_calibrated(
     y_true: object,
     y_proba: object = None,
     *,
-    tolerance: float | None = None,
-    gap_tolerance: float | None = None,
-    oe_tolerance: float | None = None,
+    tolerance: float | str | None = None,
+    gap_tolerance: float | str | None = None,
+    oe_tolerance: float | str | None = None,
     measures: list[str] | None = None,
     by: object = None,
     prediction: str = "prediction",
@@ -37,12 +37,13 @@ def assert_calibrated(
     ----------
     y_true, y_proba, prediction, outcome, sample_weight, pos_label, neg_label, by, clusters
         As for `calibrant.audit`; with `by` every group must hold.
-    tolerance : float, optional
-        Error that is small enough; by default that of a verdict.
-    gap_tolerance : float, optional
+    tolerance : float or str, optional
+        Error that is small enough, or "5%" for 5 % of the share of the rarer outcome; by default
+        that of a verdict.
+    gap_tolerance : float or str, optional
         Typical gap between forecast and observed rate that is small enough, by default twice the
         tolerance; it is checked beside the smooth error.
-    oe_tolerance : float, optional
+    oe_tolerance : float or str, optional
         Share by which observed events may differ from those expected; not checked by default.
     measures : list of str, optional
         Measures to check, as `name` or `name=tolerance`; the smooth error by default.
@@ -62,6 +63,7 @@ def assert_calibrated(
     ...     print(str(error).splitlines()[0])
     failed: Forecasts, 6 000 rows
     """
+    __tracebackhide__ = True  # pytest shows the line of the test that calls this
     roles = Roles(prediction, outcome, sample_weight, clusters, by)
     source = read(y_true, y_proba, roles, labels=Labels.of(pos_label, neg_label))
     limits = read_limits(measures or [], tolerance)

@@ -15,6 +15,7 @@ from calibrant.data.classes import (
     read_probabilities,
     read_row_weights,
 )
+from calibrant.data.input import are_grids
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.options import shown, whole
@@ -302,7 +303,7 @@ def are_classes(y_true: object, y_proba: object, classes: object = None) -> bool
     """
     if classes is not None or any(isinstance(part, ClassForecasts) for part in (y_true, y_proba)):
         return True
-    if y_proba is None or isinstance(y_proba, Joint):
+    if y_proba is None or isinstance(y_proba, Joint) or are_grids(y_true, y_proba):
         return False
     shape = getattr(y_proba, "shape", None)
     if shape is None and isinstance(y_proba, Sequence) and len(y_proba):

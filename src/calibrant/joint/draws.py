@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+import calibrant._kernels as kernels
 from calibrant.arrays import Floats
 from calibrant.errors import InferenceRefusedError
 
 if TYPE_CHECKING:
     from calibrant.joint.joint import Joint
     from calibrant.joint.sums import LevelSums
+
+# Standard deviations that the table of a binomial distribution spans, and entries of it that take
+# as long as drawing a number without it.
+TABLE, DRAWS_FOR_AN_ENTRY = 18, 6
 
 
 def refuse_mean_outcomes(joint: Joint | LevelSums) -> None:
@@ -28,6 +33,8 @@ def refuse_mean_outcomes(joint: Joint | LevelSums) -> None:
 
 def exact_levels(joint: Joint | LevelSums) -> npt.NDArray[np.bool_]:
     """Whether all rows of a level weigh the same, so that its sum is a scaled binomial."""
+    if joint.weight is joint.rows and joint.weight_squares is joint.rows:
+        return np.ones(joint.rows.size, dtype=bool)
     same = np.isclose(joint.weight_squares * joint.rows, joint.weight**2, rtol=1e-9, atol=0)
     return np.asarray(same)
 
@@ -81,10 +88,12 @@ def draw_binomials(
     count: npt.NDArray[np.int64], chance: Floats, draws: int, rng: np.random.Generator
 ) -> Floats:
     """Draw a binomial number for every count, `draws` times: one row per draw."""
-    ones = np.empty((count.size, draws))
-    single = count == 1
-    ones[single] = rng.random((int(single.sum()), draws)) < chance[single, np.newaxis]
-    several = (count[~single, np.newaxis], chance[~single, np.newaxis])
-    # Draws of one binomial in a row let numpy prepare it once.
-    ones[~single] = rng.binomial(*several, size=(int((~single).sum()), draws))
-    return np.ascontiguousarray(ones.T)
+    # A table has about as many entries as this is often the standard deviation.
+    spread = TABLE * TABLE * count * chance * (1 - chance)
+    wide = (count > 1) & (spread > (DRAWS_FOR_AN_ENTRY * draws) ** 2)
+    tabled = np.where(wide, 0, count) if wide.any() else count
+    ones = kernels.binomials(rng.random((count.size, draws)), tabled, chance)
+    if wide.any():
+        some = (count[wide, np.newaxis], chance[wide, np.newaxis])
+        ones[:, wide] = rng.binomial(*some, size=(int(wide.sum()), draws)).T
+    return ones

@@ -76,12 +76,17 @@ class Joint:
         resolution: int | None = None,
         inherited_rounding: float = 0.0,
     ) -> None:
-        with np.errstate(over="ignore"):
-            total = float(levels.weight.sum())
-            squares = float(levels.weight_squares.sum())
+        plain = levels.weight_squares is levels.weight and levels.rows is levels.weight
+        if plain:
+            total = squares = float(levels.weight.sum())
+        else:
+            with np.errstate(over="ignore"):
+                total = float(levels.weight.sum())
+                squares = float(levels.weight_squares.sum())
         if not 0 < total < np.inf:
             raise InvalidForecastsError(
-                "the weights must have a positive, finite sum", f"a sum of {total:g}"
+                "the weights must have a positive, finite sum, so they cannot all be zero",
+                f"a sum of {total:g}",
             )
         if squares == np.inf or not levels.weight_squares.all():
             raise InvalidForecastsError(
@@ -89,9 +94,10 @@ class Joint:
                 f"weights from {levels.weight.min():g} to {levels.weight.max():g}",
                 "divide the weights by their mean",
             )
-        if levels.rows.sum() > MOST_ROWS:
+        rows = total if plain else float(levels.rows.sum())
+        if rows > MOST_ROWS:
             raise InvalidForecastsError(
-                "there must be at most 2**53 rows", f"counts that add up to {levels.rows.sum():g}"
+                "there must be at most 2**53 rows", f"counts that add up to {rows:g}"
             )
         for name, column in levels.with_ends().columns().items():
             column.setflags(write=False)
@@ -566,6 +572,11 @@ class Joint:
         np.divide(reach, spread, out=moved, where=spread > 0)
         return self._inherited_rounding + float(moved @ self.mass)
 
+    @property
+    def inherited_rounding(self) -> float:
+        """The part of `rounding` that lies outside `low` and `high`: `width` of aggregates."""
+        return self._inherited_rounding
+
     def __len__(self) -> int:
         return self.prediction.size
 
@@ -688,6 +699,77 @@ class Joint:
         array([0., 1.])
         """
         return self.with_positives(draw_positives(self, as_generator(rng), 1)[0])
+
+    def model_world(self) -> Joint:
+        """Return J^p itself: the same predictions, each outcome 1 with exactly that probability.
+
+        The world in which the forecasts are right. Nothing is drawn: `positives` are expected
+        numbers, so it has values and no p-values; `simulated` draws a sample of it.
+
+        Examples
+        --------
+        >>> joint = Joint.from_counts([0.2, 0.7], [10, 10], [2, 9])
+        >>> world = joint.model_world()
+        >>> world.outcome
+        array([0.2, 0.7])
+        >>> round(float(np.abs(joint.point_masses() - world.point_masses()).sum() / 2), 12)
+        0.1
+        """
+        expected = replace(self.sums(), positives=self.weight * self.prediction, binary=False)
+        return Joint(
+            expected, resolution=self.resolution, inherited_rounding=self._inherited_rounding
+        )
+
+    def point_masses(self) -> Floats:
+        """Return the probability of each level with outcome 0 and with outcome 1.
+
+        One row per level, two columns; all add up to one. Half the sum of absolute differences
+        between this table and that of `model_world` is the expected calibration error.
+
+        Examples
+        --------
+        >>> Joint.from_samples([0, 1, 1, 0], [0.2, 0.8, 0.8, 0.8]).point_masses()
+        array([[0.25, 0.  ],
+               [0.25, 0.5 ]])
+        """
+        ones = self.positives / self._total
+        return np.column_stack([self.mass - ones, ones])
+
+    def expectation(self, test: Callable[[Floats, Floats], Any]) -> float:
+        """Return the expected value of a test of prediction and outcome, E f(v, y).
+
+        A test tells outcomes from forecasts if its value differs between a Joint and its
+        `model_world`; the difference is E[(f(v, 1) - f(v, 0)) (y - v)].
+
+        Parameters
+        ----------
+        test : callable
+            f(v, y) for arrays of predictions and outcomes; one number per level, or one for all.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> joint = Joint.from_samples([0, 1, 1, 0], [0.2, 0.8, 0.8, 0.8])
+        >>> joint.expectation(lambda v, y: (v - y) ** 2)
+        0.19
+        >>> joint.model_world().expectation(lambda v, y: (v - y) ** 2)
+        0.16
+        """
+        values = []
+        for outcome in (0.0, 1.0):
+            value = np.asarray(test(self.prediction, np.full(len(self), outcome)), np.float64)
+            if value.shape not in {(), (len(self),)} or np.isnan(value).any():
+                raise InvalidOptionError(
+                    "a test must return one number for each prediction",
+                    "nan" if np.isnan(value).any() else f"shape {value.shape}",
+                )
+            values.append(np.broadcast_to(value, (len(self),)))
+        masses, scores = self.point_masses(), np.column_stack(values)
+        # What has no mass adds nothing, however large the test is there.
+        return float((masses * np.where(masses == 0, 0.0, scores)).sum())
 
     def with_positives(self, positives: Floats) -> Joint:
         """Keep predictions and weights, with other outcomes."""

@@ -15,11 +15,13 @@ from calibrant.measures.lower_distance import lower_distance_to_calibration
 from calibrant.measures.smooth import earth_mover_distance, smooth_calibration_error
 from calibrant.measures.surrogate import surrogate_interval_calibration_error
 from calibrant.measures.true_distance import distance_to_calibration
+from calibrant.measures.two_bins import averaged_two_bin_error
 from calibrant.measures.upper_distance import upper_distance_to_calibration
 from calibrant.measures.weighted import weighted_calibration_error
 
 __all__ = [
     "DistanceBracket",
+    "averaged_two_bin_error",
     "binned_calibration_error",
     "cutoff_calibration_error",
     "distance_bracket",

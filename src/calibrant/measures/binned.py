@@ -17,6 +17,7 @@ from calibrant.measurement import Measurement, read_source, rounding_settings
 from calibrant.measures.expected import expected_batch, mean_distance, norm_witness
 from calibrant.options import check_flag, check_within, refuse_unknown
 from calibrant.pooling import Pooling, bins_between, quantile_bins, uniform_bins
+from calibrant.witness import StepWitness
 
 
 def binned_calibration_error(
@@ -103,15 +104,20 @@ def binned_calibration_error(
         settings |= extra
     else:
         value = mean_distance(joint, order)
-    ends = np.append(pooling.start[1:], 2.0)
-    high = np.nextafter(ends, 0.0)[pooling.occupied]
     return Measurement(
         value,
         "binned_calibration_error",
         settings,
-        partial(norm_witness, joint, order, pooling.start[pooling.occupied], high),
-        table=pooling.table,
+        partial(_witness, pooling, joint, order),
+        table=pooling.tabled,
     )
+
+
+def _witness(pooling: Pooling, joint: Joint, order: float) -> StepWitness:
+    """Find the test that attains the error, constant on each bin."""
+    ends = np.append(pooling.start[1:], 2.0)
+    high = np.nextafter(ends, 0.0)[pooling.occupied]
+    return norm_witness(joint, order, pooling.start[pooling.occupied], high)
 
 
 def binned_batch(

@@ -60,7 +60,7 @@ class DistanceBracket:
             "upper distance": float(self.upper),
             "pooling neighbours only": self.contiguous,
             "interval error": float(self.interval),
-            "four roots of the lower distance": 4 * self.lower.bounds[1] ** 0.5,
+            "4 sqrt(lower distance)": 4 * self.lower.bounds[1] ** 0.5,
         }
 
     def inequalities(self) -> Iterator[tuple[str, float, float]]:
@@ -134,12 +134,12 @@ def distance_bracket(
     --------
     >>> print(distance_bracket([0, 1, 0, 1], [0.375, 0.375, 0.625, 0.625]))
     distance to calibration between 0.025000 and 0.125000
-    half the smooth error             0.007812
-    lower distance                    0.025000
-    upper distance                    0.125000
-    pooling neighbours only           0.125000
-    interval error                    0.125000
-    four roots of the lower distance  0.632456
+    half the smooth error    0.007812
+    lower distance           0.025000
+    upper distance           0.125000
+    pooling neighbours only  0.125000
+    interval error           0.125000
+    4 sqrt(lower distance)   0.632456
     """
     check_tolerance(tolerance)
     true = None

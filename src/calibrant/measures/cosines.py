@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+import calibrant._kernels as kernels
 from calibrant.arrays import Floats
 
 # The first cosines of few masses are summed one by one, which takes less than a transform of all
@@ -26,19 +27,16 @@ INVISIBLE = 1e-16
 
 def shared_out(mass: Floats, place: Floats, nodes: int) -> Floats:
     """Give each mass to the two nodes around its place, the nearer the more."""
-    below = np.minimum(place.astype(np.intp), nodes - 1)
-    share = place - below
-    charge = np.bincount(below, mass * (1 - share), nodes + 1)
-    return np.asarray(charge + np.bincount(below + 1, mass * share, nodes + 1))
+    return kernels.share_out(mass, place, nodes)
 
 
 def cosines_of(charge: Floats) -> Floats:
     """Sum the charges of the nodes j / n times cos(k pi j / n), for k = 0 .. n."""
-    from scipy.fft import dct
-
     halved = charge / 2
     halved[..., [0, -1]] *= 2
-    return np.asarray(dct(halved, type=1, overwrite_x=True))
+    # A cosine transform is the Fourier transform of the even extension.
+    even = np.concatenate([halved, halved[..., -2:0:-1]], axis=-1)
+    return np.ascontiguousarray(np.fft.rfft(even).real)
 
 
 def smoothed(cosines: Floats, width: float, nodes: int) -> Floats:
@@ -60,11 +58,7 @@ def damped(cosines: Floats, width: float, nodes: int) -> Floats:
 
 def evaluated(series: Floats, nodes: int) -> Floats:
     """Evaluate a cosine series at the nodes j / nodes."""
-    from scipy.fft import dct
-
-    padded = np.zeros((*series.shape[:-1], nodes + 1))
-    padded[..., : series.shape[-1]] = series
-    return np.asarray(dct(padded, type=1, overwrite_x=True))
+    return np.asarray(np.fft.hfft(series, 2 * nodes)[..., : nodes + 1])
 
 
 def mean_height(series: Floats, nodes: int) -> float:

@@ -11,8 +11,10 @@ from calibrant.arrays import Floats
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.options import refuse_unknown
-from calibrant.regions import region_between
+from calibrant.regions import region_between, region_sentence
 from calibrant.witness import StepWitness
+
+SETS = ("intervals", "thresholds", "lower", "monotone")
 
 
 def cutoff_calibration_error(
@@ -38,25 +40,32 @@ def cutoff_calibration_error(
         Weights of the rows.
     pos_label : object, optional
         The label that counts as outcome 1.
-    sets : {"intervals", "thresholds"}, default="intervals"
-        All intervals, or only predictions below or above one cut.
+    sets : {"intervals", "thresholds", "lower", "monotone"}, default="intervals"
+        All intervals; predictions below or above one cut; only those below; or monotone weights in
+        [-1, 1] instead of sets.
 
     Returns
     -------
     Measurement
-        In [0, 1]. The witness is the worst interval, with the sign of its bias.
+        In [0, 1]. The witness is the worst interval, with the sign of its bias; with "monotone" a
+        step from -1 to 1 or back.
 
     Notes
     -----
     :math:`\max_I |E[(y - p) 1(p \in I)]|`, the range of the cumulative residuals in the order of
-    the predictions (the Kuiper statistic; for thresholds that of Kolmogorov and Smirnov). Equal
-    predictions are never separated, so the order of the rows does not matter. Known flaw: not
-    continuous, a small change can move predictions across a cut.
+    the predictions: Kuiper's statistic (ECCE-R). With S_j the sum of the j smallest, "lower" is
+    :math:`\max_j |S_j|`, the statistic of Kolmogorov and Smirnov (ECCE-MAD); "thresholds" takes
+    :math:`|S_n - S_j|` as well; "monotone" is :math:`\max_j |S_n - 2 S_j|`, the error of proper
+    calibration: monotone weights are mixtures of steps. Between "thresholds" and twice that lie
+    both "intervals" and "monotone". Equal predictions are never separated, so the order of the
+    rows does not matter. Known flaw: not continuous, a small change can move predictions across a
+    cut.
 
     References
     ----------
     Rossellini et al. (2025), cutoff calibration. Arrieta-Ibarra, Gujral, Tannen, Tygert, Xu
-    (2022), Metrics of calibration for probabilistic predictions, JMLR 23.
+    (2022), Metrics of calibration for probabilistic predictions, JMLR 23. Okoroafor, Kleinberg, Kim
+    (2025), Near-optimal algorithms for omniprediction (proper calibration).
 
     Examples
     --------
@@ -67,40 +76,51 @@ def cutoff_calibration_error(
     (0.4, 0.4)
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
-    refuse_unknown("sets", sets, ("intervals", "thresholds"))
+    refuse_unknown("sets", sets, SETS)
     start, stop, value = _worst_interval(joint, sets)
+    find_witness = _step_witness if sets == "monotone" else _interval_witness
     return Measurement(
         value,
         "cutoff_calibration_error",
         {"sets": sets, **rounding_settings(joint)},
-        partial(_interval_witness, joint, start, stop),
+        partial(find_witness, joint, start, stop),
     )
 
 
 def cutoff_batch(_: Joint, charges: Floats, *, sets: str = "intervals") -> Floats:
     """Cutoff errors of many signed charges (one row each) on the levels of a Joint."""
     below = np.cumsum(charges, axis=1)
-    highest, lowest = below.max(axis=1), below.min(axis=1)
-    if sets == "intervals":
-        return np.asarray(np.maximum(highest, 0.0) - np.minimum(lowest, 0.0))
+    highest = np.maximum(below.max(axis=1), 0.0)
+    lowest = np.minimum(below.min(axis=1), 0.0)
     total = below[:, -1]
-    parts = [np.abs(total), np.abs(highest), np.abs(lowest), total - lowest, highest - total]
-    return np.asarray(np.max(parts, axis=0))
+    parts = {
+        "intervals": [highest - lowest],
+        "lower": [highest, -lowest],
+        "thresholds": [highest, -lowest, total - lowest, highest - total],
+        "monotone": [total - 2 * lowest, 2 * highest - total],
+    }
+    return np.asarray(np.max(parts[sets], axis=0))
 
 
 def _worst_interval(joint: Joint, sets: str) -> tuple[int, int, float]:
-    """First level, level after the last, and absolute bias of the worst interval."""
+    """First level, level after the last, and absolute bias of the worst interval.
+
+    Of monotone weights: those levels have one sign and the others the other.
+    """
     low_at, high_at, lowest, highest, total = kernels.cumulative_residuals(
         joint.prediction, joint.weight, joint.positives
     )
     levels = len(joint)
+    cuts = {low_at: lowest, high_at: highest}
     if sets == "intervals":
         start, stop, error = min(low_at, high_at), max(low_at, high_at), highest - lowest
+    elif sets == "monotone":
+        error, start, stop = max((abs(total - 2 * s), 0, cut) for cut, s in cuts.items())
     else:
-        cuts = {low_at: lowest, high_at: highest}
         candidates = [(abs(s), 0, cut) for cut, s in cuts.items()]
-        candidates += [(abs(total - s), cut, levels) for cut, s in cuts.items()]
-        candidates += [(abs(total), 0, levels)]
+        if sets == "thresholds":
+            candidates += [(abs(total - s), cut, levels) for cut, s in cuts.items()]
+            candidates += [(abs(total), 0, levels)]
         error, start, stop = max(candidates)
     return start, stop, error / joint.total
 
@@ -113,3 +133,14 @@ def _interval_witness(joint: Joint, start: int, stop: int) -> StepWitness:
     return StepWitness(
         np.array([region.low]), np.array([region.high]), np.array([sign]), region.sentence
     )
+
+
+def _step_witness(joint: Joint, _: int, cut: int) -> StepWitness:
+    """One sign below the cut and the other above it, so that the weights gain."""
+    sign = np.where(np.arange(len(joint)) < cut, -1.0, 1.0)
+    if float(sign @ (joint.positives - joint.weight * joint.prediction)) < 0:
+        sign = -sign
+    first = np.unique([0, cut]) if cut < len(joint) else np.array([0])
+    last = np.append(first[1:], len(joint)) - 1
+    v = joint.prediction
+    return StepWitness(v[first], v[last], sign[first], region_sentence(joint, sign))

@@ -8,9 +8,7 @@ from functools import partial
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.errors import InferenceRefusedError
 from calibrant.joint import Joint
-from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
 from calibrant.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.rkhs import (
     GaussianKernel,
@@ -18,8 +16,10 @@ from calibrant.measures.rkhs import (
     LaplaceKernel,
     PairedKernel,
     PolynomialKernel,
+    without_own_pairs,
 )
 from calibrant.options import check_degree, check_flag, check_positive, refuse_unknown
+from calibrant.witness import FunctionWitness, Witness
 
 KernelFunction = Callable[[Floats, Floats], Floats]
 
@@ -33,6 +33,7 @@ def kernel_calibration_error(
     kernel: str | KernelFunction = "laplace",
     bandwidth: float = 1.0,
     degree: int = 3,
+    squared: bool = False,
     unbiased: bool = False,
 ) -> Measurement:
     r"""Largest bias that a test of norm one in a space of smooth functions can find.
@@ -58,6 +59,9 @@ def kernel_calibration_error(
         Width of the Laplace and the Gaussian kernel.
     degree : int, default=3
         Degree of the polynomial kernel. At most 32.
+    squared : bool, default=False
+        Return the square of the error. With the Laplace and the Gaussian kernel it is truthful: no
+        forecast has a smaller expected square than the chances of the outcomes.
     unbiased : bool, default=False
         Estimate the *squared* error without bias instead: pairs of a row with itself are left
         out. The estimate may be negative.
@@ -92,20 +96,26 @@ def kernel_calibration_error(
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     space, settings = _find_kernel(kernel, bandwidth, degree)
     settings |= {"unbiased": unbiased, **rounding_settings(joint)}
+    if check_flag("squared", squared):
+        settings = {"squared": True, **settings}
     square, error = space.square(joint)
+    find_witness: Callable[[], Witness] = partial(space.witness, joint)
     if check_flag("unbiased", unbiased):
-        value = _without_diagonal(joint, space, square)
+        value = without_own_pairs(joint, space.diagonal(joint.prediction), square)
         bounds = (value - error, value + error)
     else:
         value = float(np.sqrt(max(0.0, square)))
         reach = space.moved_by(joint.rounding)
         low = float(np.sqrt(max(0.0, square - error)))
         bounds = (max(0.0, low - reach), float(np.sqrt(max(0.0, square + error))) + reach)
+        if squared:
+            find_witness = partial(_scaled_witness, find_witness, value)
+            value, bounds = max(0.0, square), (bounds[0] ** 2, bounds[1] ** 2)
     return Measurement(
         value,
         "kernel_calibration_error",
         settings,
-        partial(space.witness, joint),
+        find_witness,
         bounds=bounds,
     )
 
@@ -117,10 +127,38 @@ def kernel_batch(
     kernel: str | KernelFunction = "laplace",
     bandwidth: float = 1.0,
     degree: int = 3,
+    squared: bool = False,
 ) -> Floats:
     """Kernel errors of many signed charges (one row each) on the levels of a Joint."""
     space, _ = _find_kernel(kernel, bandwidth, degree)
-    return np.sqrt(np.maximum(0.0, space.forms(joint.prediction, charges)))
+    squares = np.maximum(0.0, space.forms(joint.prediction, charges))
+    return squares if squared else np.sqrt(squares)
+
+
+def kernel_floor(
+    joint: Joint,
+    *,
+    kernel: str | KernelFunction = "laplace",
+    bandwidth: float = 1.0,
+    degree: int = 3,
+    squared: bool = False,
+    unbiased: bool = False,
+) -> float | None:
+    """Mean error of a perfect forecaster on these rows, where it is known: of the squares."""
+    if unbiased:
+        return 0.0
+    if not squared:
+        return None
+    space, _ = _find_kernel(kernel, bandwidth, degree)
+    v = joint.prediction
+    own = joint.weight_squares * v * (1 - v)
+    return float(own @ space.diagonal(v)) / joint.total**2
+
+
+def _scaled_witness(find_witness: Callable[[], Witness], scale: float) -> FunctionWitness:
+    """Make the best test of norm one gain the square of what it gains."""
+    best = find_witness()
+    return FunctionWitness(best, scale, best.sentence)
 
 
 def _find_kernel(
@@ -139,24 +177,3 @@ def _find_kernel(
     }
     check_positive("bandwidth", bandwidth)
     return spaces[kernel](float(bandwidth)), {"kernel": kernel, "bandwidth": bandwidth}
-
-
-def _without_diagonal(joint: Joint, space: Kernel, square: float) -> float:
-    """Leave pairs of a row with itself out of the mean over all pairs (a U-statistic)."""
-    refuse_mean_outcomes(joint)
-    if joint.row_count < 2:
-        raise InferenceRefusedError("an unbiased estimate needs two rows", "one row")
-    if not exact_levels(joint).all():
-        raise InferenceRefusedError(
-            "an unbiased estimate needs rows of one prediction to weigh the same",
-            "different weights within a level",
-            "leave the weights out, or use unbiased=False",
-        )
-    row_weight = joint.weight / joint.rows
-    ones = joint.positives / row_weight
-    zeros = joint.rows - ones
-    v = joint.prediction
-    own = row_weight**2 * (ones * (1 - v) ** 2 + zeros * v**2) * space.diagonal(v)
-    total = joint.total
-    own_pairs, all_pairs = float(joint.weight_squares.sum()), total * total
-    return (all_pairs * square - float(own.sum())) / (all_pairs - own_pairs)

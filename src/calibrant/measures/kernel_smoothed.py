@@ -48,6 +48,9 @@ NARROWEST_OF_FEW = math.sqrt(80) / (math.pi * (FIRST_COSINES - 2))
 NARROWEST_CURVE = MOST_NARROW / SEARCH_NODES
 # Below this width the crude size of residuals that rows give is replaced by that of the levels.
 TINY = 1e-4
+# The search for the width starts between this, or the least width, and the largest; errors are
+# thought to fall like this before two of them are known; and logarithms end this close.
+START, FIRST_SLOPE, CLOSE, MOST_STEPS = 0.01, -1.25, 1e-9, 100
 # Where there is less density, no bias is drawn.
 VISIBLE = 1e-9
 # Integral of the absolute second derivative of a Gaussian of width one, 4 phi(1).
@@ -189,19 +192,22 @@ def smoothed_bias(joint: Joint, charges: Floats, bandwidth: float) -> Floats:
     bandwidth : float
         Width of the Gaussian.
     """
-    from scipy.sparse import csr_array
-
     place = joint.prediction * SEARCH_NODES
     below = np.minimum(place.astype(np.intp), SEARCH_NODES - 1)
     share = place - below
-    entries = np.stack([1 - share, share], axis=1).ravel()
-    nodes = np.stack([below, below + 1], axis=1).ravel()
-    start = 2 * np.arange(len(joint) + 1)
-    shared = csr_array((entries, nodes, start), shape=(len(joint), SEARCH_NODES + 1))
-    density = smoothed(cosines_of(joint.mass @ shared), bandwidth, SEARCH_NODES)
-    residual = smoothed(cosines_of((shared.T @ charges.T).T), bandwidth, SEARCH_NODES)
+    first = np.flatnonzero(np.diff(below, prepend=-1))
+
+    def shared(mass: Floats) -> Floats:
+        """Give each mass to the nodes around its level; levels ascend, so nodes come in runs."""
+        charge = np.zeros((*mass.shape[:-1], SEARCH_NODES + 1))
+        charge[..., below[first]] = np.add.reduceat(mass * (1 - share), first, axis=-1)
+        charge[..., below[first] + 1] += np.add.reduceat(mass * share, first, axis=-1)
+        return charge
+
+    density = smoothed(cosines_of(shared(joint.mass)), bandwidth, SEARCH_NODES)
+    residual = smoothed(cosines_of(shared(charges)), bandwidth, SEARCH_NODES)
     bias = np.divide(residual, density, out=np.zeros_like(residual), where=density > VISIBLE)
-    return np.asarray((shared @ bias.T).T)
+    return np.asarray(bias[:, below] * (1 - share) + bias[:, below + 1] * share)
 
 
 @dataclass(frozen=True)
@@ -274,22 +280,27 @@ class Smoothing:
         return self.error(width, SEARCH_NODES if width * SEARCH_NODES >= MOST_NARROW else NODES)
 
     def _search(self, lowest: float, highest: float) -> float:
-        from scipy.optimize import brentq
+        """Find the width that equals its error, on few nodes.
 
-        # Narrow widths need fine nodes, and all cosines.
-        starts = [NARROWEST_CURVE]
-        if self.first_cosines is not None:
-            starts.insert(0, NARROWEST_OF_FEW)
-        for start in starts:
-            if lowest < start < highest and self._coarse(start) > start:
-                lowest = start
+        The error falls as the width grows, so that the fixed point lies between a width and its
+        error. Logarithms of both are nearly on a line: a secant, or the middle where it gains
+        little.
+        """
+        low, high = math.log(lowest), math.log(highest)
+        at, last = (max(low, math.log(START)) + high) / 2, None
+        for _ in range(MOST_STEPS):
+            error = self._coarse(math.exp(at))
+            excess = math.log(max(error, lowest)) - at
+            low, high = max(low, min(at, at + excess)), min(high, max(at, at + excess))
+            if abs(excess) <= CLOSE or high - low <= CLOSE:
                 break
-        else:
-            if self._coarse(lowest) <= lowest:
-                return lowest
-        if self._coarse(highest) >= highest:  # residuals too far apart to cancel
-            return highest
-        return float(brentq(lambda width: self._coarse(width) - width, lowest, highest, xtol=1e-9))
+            slope, slow = FIRST_SLOPE, False
+            if last is not None:
+                slope, slow = (excess - last[1]) / (at - last[0]), abs(excess) > abs(last[1]) / 2
+            last = at, excess
+            reached = (low + high) / 2 if slow or slope >= 0 else at - excess / slope
+            at = min(max(reached, low), high)
+        return math.exp(min(max(at, low), high))
 
     def _reach(self, width: float) -> float:
         """Bound the error of sharing out between nodes, of the trapezoidal rule, and of rounding.

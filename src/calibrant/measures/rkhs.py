@@ -10,8 +10,9 @@ import numpy as np
 
 import calibrant._kernels as compiled
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.joint import Joint
+from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
 from calibrant.regions import region_sentence
 from calibrant.witness import DecayWitness, PairedWitness, SeriesWitness, Witness
 
@@ -220,14 +221,54 @@ class PairedKernel:
 
     def diagonal(self, prediction: Floats) -> Floats:
         """K(v, v)."""
-        return np.asarray(self.function(prediction, prediction), dtype=np.float64)
+        return self._called(prediction, prediction)
 
     def moved_by(self, rounding: float) -> float:
         """Nothing is known of a kernel given as a function."""
         return 0.0 if rounding == 0 else np.inf
 
     def _between(self, first: Floats, second: Floats) -> Floats:
-        return np.asarray(self.function(first[:, np.newaxis], second), dtype=np.float64)
+        return self._called(first[:, np.newaxis], second)
+
+    def _called(self, first: Floats, second: Floats) -> Floats:
+        """Call a function that may not have been written for arrays."""
+        shape = np.broadcast_shapes(first.shape, second.shape)
+        try:
+            values = np.asarray(self.function(first, second), dtype=np.float64)
+            found = f"shape {values.shape} instead of {shape}"
+        except (TypeError, ValueError) as error:
+            values, found = np.empty(0), str(error)
+        if values.shape != shape or not np.isfinite(values).all():
+            raise InvalidOptionError(
+                "kernel must be a function of two arrays that broadcasts to finite numbers",
+                found if values.shape != shape else "values that are not finite",
+                "wrap it: numpy.vectorize(kernel)",
+            )
+        return values
+
+
+def without_own_pairs(joint: Joint, diagonal: Floats, square: float) -> float:
+    """Leave pairs of a row with itself out of the mean over all pairs (a U-statistic).
+
+    `diagonal` is K(v, v) at the levels, `square` the squared error with all pairs.
+    """
+    refuse_mean_outcomes(joint)
+    if joint.row_count < 2:
+        raise InferenceRefusedError("an unbiased estimate needs two rows", "one row")
+    if not exact_levels(joint).all():
+        raise InferenceRefusedError(
+            "an unbiased estimate needs rows of one prediction to weigh the same",
+            "different weights within a level",
+            "leave the weights out, or use unbiased=False",
+        )
+    row_weight = joint.weight / joint.rows
+    ones = joint.positives / row_weight
+    zeros = joint.rows - ones
+    v = joint.prediction
+    own = row_weight**2 * (ones * (1 - v) ** 2 + zeros * v**2) * diagonal
+    total = joint.total
+    own_pairs, all_pairs = float(joint.weight_squares.sum()), total * total
+    return (all_pairs * square - float(own.sum())) / (all_pairs - own_pairs)
 
 
 def power_moments(joint: Joint, degree: int) -> Floats:

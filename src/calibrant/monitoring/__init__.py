@@ -1,7 +1,14 @@
 """Forecasts watched one after the other: a monitor that may be looked at after every row."""
 
-from calibrant.monitoring.logs import Watch, Watched, watch, watch_at_large as watch_at_large
+from calibrant.monitoring.carried import Carried as Carried
+from calibrant.monitoring.log_lines import (
+    group_table as group_table,
+    log_text as log_text,
+    window_table as window_table,
+)
+from calibrant.monitoring.logs import carry_on as carry_on, watch, watch_at_large as watch_at_large
 from calibrant.monitoring.monitor import CalibrationMonitor
-from calibrant.monitoring.windows import Window
+from calibrant.monitoring.watched import Watch, Watched
+from calibrant.monitoring.windows import Window, windows_of as windows_of
 
 __all__ = ["CalibrationMonitor", "Watch", "Watched", "Window", "watch"]

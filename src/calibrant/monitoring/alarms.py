@@ -25,6 +25,7 @@ from calibrant.errors import InvalidStateError
 from calibrant.inference import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.joint import Joint
 from calibrant.monitoring.bettors import BETTORS, CELLS, EDGES
+from calibrant.options import ShareOfRarer, Tolerance
 from calibrant.pooling import isotonic
 from calibrant.stored import Stored
 
@@ -64,8 +65,8 @@ COUNTS = ("rows", "peak", "contradicted", "alarm_row", "change_row")
 class Bets:
     """A bettor's memory and how far the evidence has come."""
 
-    tolerance: float | None
-    """Allowance of every row; None for the default, which depends on the prediction."""
+    tolerance: Tolerance | None
+    """Allowance of every row; relative ones and None, the default, depend on the prediction."""
     alarm_level: float
     """Evidence that is an alarm."""
     change_level: float
@@ -88,7 +89,8 @@ class Bets:
     """Of the alternatives, cell by cell."""
 
     def __post_init__(self) -> None:
-        most = MOST_LOST / self.tolerance if self.tolerance else np.inf
+        largest = float(allowance(self.tolerance, np.array([0.5]))[0])
+        most = MOST_LOST / largest if self.tolerance else np.inf
         self.sizes = np.minimum(SIZE, most)
         self.stakes = np.ravel(np.clip(STAKES, -most, most), order="F")
 
@@ -211,11 +213,13 @@ def share_left(rows: int) -> float:
     return 1 / block - (rows - first + 1) / (block * (block + 1) * first)
 
 
-def allowance(tolerance: float | None, prediction: Floats) -> Floats:
-    """Tolerance of each row; by default that of a verdict, with the prediction as base rate."""
+def allowance(tolerance: Tolerance | None, prediction: Floats) -> Floats:
+    """Tolerance of each row; where it is relative, the prediction stands for the base rate."""
+    nearest = np.minimum(prediction, 1 - prediction)
+    if isinstance(tolerance, ShareOfRarer):
+        return tolerance.share * nearest
     if tolerance is not None:
         return np.full(prediction.size, tolerance)
-    nearest = np.minimum(prediction, 1 - prediction)
     return np.minimum(LARGEST_TOLERANCE, TOLERATED_SHARE * nearest)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,119 +12,18 @@ from calibrant.arrays import Floats
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Rows
 from calibrant.data.times import Times, checked_times, time_text
-from calibrant.monitoring.events import (
-    CLUSTER_FORECASTS,
-    WITH,
-    ClusterForecast,
-    one_per_cluster,
-)
+from calibrant.errors import InvalidOptionError
+from calibrant.monitoring.carried import Carried
+from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, one_per_cluster
 from calibrant.monitoring.monitor import CalibrationMonitor
+from calibrant.monitoring.seen import Seen
 from calibrant.monitoring.single_outcomes import read_coins
-from calibrant.monitoring.windows import Window, window_length, windows_of
-from calibrant.notebook import brief
-from calibrant.options import refuse_unknown
-from calibrant.words import count_text, probability_text
+from calibrant.monitoring.watched import Watch, Watched
+from calibrant.monitoring.windows import Windows, window_length, windows_of
+from calibrant.options import Tolerance, refuse_unknown
 
-SCHEMA = 1
-WINDOWS_IN_TEXT = 12
 # Whoever does not say how long windows are gets about so many.
 WINDOWS = 24
-# Evidence beyond this is written as this, since JSON has no infinity.
-LARGEST_NUMBER = 1e300
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """One group of rows, in the order of time."""
-
-    group: str | None
-    rows: int
-    monitor: CalibrationMonitor
-    first: str
-    last: str
-    alarm_time: str | None
-    change_time: str | None
-    windows: tuple[Window, ...]
-
-    def __repr__(self) -> str:
-        return brief(self)
-
-    @property
-    def sentence(self) -> str:
-        """Say what the monitor says, and when it alarmed."""
-        when = "" if self.alarm_time is None else f" The alarm was raised at {self.alarm_time}."
-        how = self.monitor.cluster_forecast
-        once = "" if how is None else f" Each cluster entered once, {WITH[how]}."
-        return f"{self.monitor.sentence}{when}{once}"
-
-    @property
-    def brief(self) -> str:
-        """Say when it alarmed, and whether the signal has weakened since."""
-        monitor = self.monitor
-        noun = "row" if monitor.cluster_forecast is None else "cluster"
-        if not monitor.alarm:
-            return f"No alarm after {count_text(monitor.rows, noun)}."
-        weaker = monitor.evidence < 1 / monitor.alpha
-        when = "Alarm" if self.alarm_time is None else f"Alarm at {self.alarm_time}"
-        since = " Since then the signal has weakened." if weaker else ""
-        return f"{when}, after {count_text(monitor.alarm_row or 0, noun)}.{since}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        monitor = self.monitor
-        return {
-            "group": self.group,
-            "rows": self.rows,
-            "clusters": None if monitor.cluster_forecast is None else monitor.rows,
-            "first": self.first,
-            "last": self.last,
-            "alpha": monitor.alpha,
-            "alarm": monitor.alarm,
-            "alarm_row": monitor.alarm_row,
-            "alarm_time": self.alarm_time,
-            "evidence": min(monitor.evidence, LARGEST_NUMBER),
-            "kind": monitor.kind if monitor.alarm else None,
-            "parts": {name: min(e, LARGEST_NUMBER) for name, e in monitor.parts.items()},
-            "pvalue": monitor.pvalue,
-            "change": monitor.change,
-            "change_row": monitor.change_row,
-            "change_time": self.change_time,
-            "run_length": monitor.run_length,
-            "sentence": monitor.sentence,
-            "windows": [asdict(window) for window in self.windows],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """All groups of a log."""
-
-    groups: tuple[Watched, ...]
-    tolerance: float | None
-    alpha: float
-    window: str | None
-    cluster_forecast: ClusterForecast | None = None
-
-    @property
-    def alarm(self) -> bool:
-        """Whether any group caused an alarm."""
-        return any(group.monitor.alarm for group in self.groups)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, of a stable shape."""
-        return {
-            "schema": SCHEMA,
-            "alarm": self.alarm,
-            "rows": sum(group.rows for group in self.groups),
-            "tolerance": self.tolerance,
-            "alpha": self.alpha,
-            "window": self.window,
-            "cluster_forecast": self.cluster_forecast,
-            "groups": [group.as_dict() for group in self.groups],
-        }
-
-    def __str__(self) -> str:
-        return "\n\n".join(_text(group) for group in self.groups)
 
 
 def watch(
@@ -135,7 +34,7 @@ def watch(
     pos_label: object = None,
     by: npt.NDArray[Any] | None = None,
     window: str | None = None,
-    tolerance: float | None = None,
+    tolerance: Tolerance | str | None = None,
     alpha: float = 0.05,
     clusters: object = None,
     cluster_forecast: ClusterForecast = "last",
@@ -160,7 +59,7 @@ def watch(
         Length of the windows: a number with s, m, h, d or w for dates (7d by default), a number
         alone for times that are numbers (one window by default). Windows are multiples of their
         length from Monday 5 January 1970, or from 0; they do not depend on the rows.
-    tolerance, alpha : float
+    tolerance, alpha
         Options of `CalibrationMonitor`.
     clusters : array-like of shape (n,), optional
         Names of the events that rows share: a race forecast every day has one outcome. Each enters
@@ -183,6 +82,42 @@ def watch(
     >>> seen.alarm
     False
     """
+    begun = Carried({})
+    seen, _ = carry_on(
+        begun, y_true, y_proba, time, pos_label=pos_label, by=by, window=window,
+        tolerance=tolerance, alpha=alpha, clusters=clusters, cluster_forecast=cluster_forecast,
+    )  # fmt: skip
+    return replace(seen, new_rows=None)
+
+
+def carry_on(
+    log: Carried,
+    y_true: object,
+    y_proba: object,
+    time: Times,
+    *,
+    pos_label: object = None,
+    by: npt.NDArray[Any] | None = None,
+    window: str | None = None,
+    tolerance: Tolerance | str | None = None,
+    alpha: float = 0.05,
+    clusters: object = None,
+    cluster_forecast: ClusterForecast = "last",
+) -> tuple[Watch, Carried]:
+    """Watch rows that come after those of a log; the same as watching all of them at once.
+
+    Parameters
+    ----------
+    log : Carried
+        What an earlier run returned, or `Carried` with a description for the first run.
+    y_true, y_proba, time, pos_label, by, window, tolerance, alpha, clusters, cluster_forecast
+        As for `watch`. Clusters cannot be carried on: the rows of one might be in several runs.
+
+    Returns
+    -------
+    tuple of Watch and Carried
+        All of the log so far, and what the next run needs.
+    """
     prediction, outcome = read_coins(y_true, y_proba, pos_label)
     moments = checked_times(time, prediction.size)
     dated = moments.dtype.kind == "M"
@@ -194,27 +129,73 @@ def watch(
         column = read_labels(by, "by", prediction.size)
         texts, labels = np.unique(column.astype(str), return_inverse=True)
         names = texts.tolist()
-    counts = np.bincount(labels)
     refuse_unknown("cluster_forecast", cluster_forecast, CLUSTER_FORECASTS)
     how = None if clusters is None else cluster_forecast
+    if log.began:
+        names, labels = _known_groups(log, names, labels)
+        fresh = log.fresh(moments, prediction, outcome, labels, names)
+        prediction, outcome, moments = prediction[fresh], outcome[fresh], moments[fresh]
+        labels = labels[fresh]
+    counts = np.bincount(labels, minlength=len(names))
+    batch = Seen.of(moments, prediction, outcome, labels, names)
     if clusters is not None:
         events = one_per_cluster(prediction, outcome, moments, clusters, cluster_forecast, labels)
         prediction, outcome = events.prediction, events.outcome
         moments, labels = events.time, events.group
-    order = _in_order(moments, prediction, outcome, labels)
+    before = {group.group: group for group in log.groups}
+    watched_before = [before[name].rows if name in before else 0 for name in names]
+    order = _in_order(moments, prediction, outcome, labels, watched_before)
     groups = []
+    sizes = np.bincount(labels, minlength=len(names))
     for name, count, rows in zip(
-        names, counts, np.split(order, np.cumsum(np.bincount(labels))[:-1]), strict=True
+        names, counts, np.split(order, np.cumsum(sizes)[:-1]), strict=True
     ):
+        old = before.get(name)
+        if old is not None and not rows.size:
+            groups.append(old)
+            continue
         monitor = CalibrationMonitor(tolerance, alpha / len(names), cluster_forecast=how)
+        if old is not None:
+            monitor = CalibrationMonitor.from_json(old.monitor.to_json())
         monitor.update_many(outcome[rows], prediction[rows])
-        windows = windows_of(moments[rows], prediction[rows], outcome[rows], length)
-        groups.append(_watched(name, int(count), monitor, moments[rows], windows))
-    return Watch(tuple(groups), tolerance, alpha, window, how)
+        earlier = None if old is None else old.stretch
+        stretch = windows_of(moments[rows], prediction[rows], outcome[rows], length, earlier)
+        groups.append(_watched(name, int(count), monitor, moments[rows], stretch, old))
+    seen = Watch(
+        tuple(groups), groups[0].monitor.tolerance, alpha, window, how, new_rows=batch.rows
+    )
+    if not batch.rows:
+        return seen, log
+    last = moments.max()
+    after = Carried(
+        log.described,
+        dated,
+        int(last.astype(np.int64)) if dated else float(last),
+        log.seen + batch,
+        batch,
+        tuple(groups),
+    )
+    return seen, after
+
+
+def _known_groups(
+    log: Carried, names: list[str | None], labels: npt.NDArray[np.intp]
+) -> tuple[list[str | None], npt.NDArray[np.intp]]:
+    """Take the numbers that groups have in the log; they share alpha, so that none is added."""
+    known = [group.group for group in log.groups]
+    new = [name for name in names if name not in known]
+    if new:
+        raise InvalidOptionError(
+            "the groups of a log must be there when it is begun: they share alpha",
+            f"the new group {new[0]!s:.60}",
+            "begin another state with all rows",
+        )
+    places = np.array([known.index(name) for name in names], dtype=np.intp)
+    return known, places[labels]
 
 
 def watch_at_large(
-    rows: Rows, time: Times, tolerance: float | None, clusters: object = None
+    rows: Rows, time: Times, tolerance: Tolerance | None, clusters: object = None
 ) -> Watched:
     """Watch all rows together, or one drawn from each cluster, in windows of about equal length."""
     length = (time.max() - time.min()) / WINDOWS
@@ -243,20 +224,26 @@ def _watched(
     rows: int,
     monitor: CalibrationMonitor,
     time: Times,
-    windows: tuple[Window, ...],
+    stretch: Windows,
+    before: Watched | None,
 ) -> Watched:
-    def time_of(row: int | None) -> str | None:
-        return None if row is None else time_text(time[row - 1])
+    """Describe a group; times of rows that were watched before are known."""
 
+    def time_of(row: int | None, known: str | None) -> str | None:
+        if row is None or known is not None:
+            return known
+        return time_text(time[row - 1 - (monitor.rows - time.size)])
+
+    alarmed, changed = (None, None) if before is None else (before.alarm_time, before.change_time)
     return Watched(
         group=name,
-        rows=rows,
+        rows=rows if before is None else rows + before.rows,
         monitor=monitor,
-        first=time_text(time[0]),
+        first=time_text(time[0]) if before is None else before.first,
         last=time_text(time[-1]),
-        alarm_time=time_of(monitor.alarm_row),
-        change_time=time_of(monitor.change_row),
-        windows=windows,
+        alarm_time=time_of(monitor.alarm_row, alarmed),
+        change_time=time_of(monitor.change_row, changed),
+        stretch=stretch,
     )
 
 
@@ -265,48 +252,21 @@ def _in_order(
     prediction: Floats,
     outcome: npt.NDArray[np.uint8],
     group: npt.NDArray[np.intp],
+    watched_before: list[int],
 ) -> npt.NDArray[np.intp]:
-    """Order by group and time; rows of one time are sorted, then shuffled with a fixed seed."""
+    """Order by group and time; rows of one time are sorted, then shuffled with a fixed seed.
+
+    Lots of a group go on after those of the rows that were watched before.
+    """
     by_content = np.lexsort((outcome, prediction, time, group))
-    shuffle = np.concatenate([np.random.default_rng(0).random(size) for size in np.bincount(group)])
+    sizes = np.bincount(group, minlength=len(watched_before)).tolist()
+    shuffle = np.concatenate([_lots(*part) for part in zip(watched_before, sizes, strict=True)])
     again = np.lexsort((shuffle, time[by_content], group[by_content]))
     return np.asarray(by_content[again])
 
 
-def _text(watched: Watched) -> str:
-    """Write a group for a terminal: the last windows, and what the monitor says."""
-    monitor = watched.monitor
-    group = "" if watched.group is None else f"{watched.group}: "
-    noun = "row" if monitor.cluster_forecast is None else "cluster"
-    entered, how = count_text(watched.rows, "row"), monitor.cluster_forecast
-    if how is not None:
-        entered = f"{count_text(monitor.rows, 'cluster')} ({entered})"
-    lines = [f"{group}{entered} from {watched.first} to {watched.last}"]
-    if how is not None:
-        lines.append(f"Each cluster enters once, {WITH[how]}, at its last time.")
-    if how == "mean":
-        lines.append("A mean is less extreme than good forecasts are: an alarm may say no more.")
-    lines.append(monitor.sentence)
-    if watched.alarm_time is not None:
-        lines.append(f"The alarm was raised at {watched.alarm_time}.")
-    if watched.change_time is not None:
-        lines.append(
-            f"A change was noticed at {watched.change_time} (a stream within tolerance shows one "
-            f"in {count_text(int(monitor.run_length), noun)} on average, or less often)."
-        )
-    lines.append("")
-    shown = watched.windows[-WINDOWS_IN_TEXT:]
-    width = max(4, *(len(window.start) for window in shown))
-    lines.append(f"{'from':<{width}}  {noun + 's':>9}  prediction  outcome  smooth error")
-    lines += [f"{window.start:<{width}}  {_numbers(window)}" for window in shown]
-    earlier = len(watched.windows) - len(shown)
-    if earlier:
-        lines.append(f"({count_text(earlier, 'earlier window')} not shown)")
-    return "\n".join(lines)
-
-
-def _numbers(window: Window) -> str:
-    if window.mean_prediction is None or window.base_rate is None or window.smooth_error is None:
-        return f"{window.rows:>9}  {'-':>10}  {'-':>7}  {'-':>12}"
-    said, happened = probability_text(window.mean_prediction), probability_text(window.base_rate)
-    return f"{window.rows:>9}  {said:>10}  {happened:>7}  {window.smooth_error:>12.4f}"
+def _lots(drawn: int, size: int) -> Floats:
+    """Numbers of a fixed sequence, after so many that were drawn before."""
+    sequence = np.random.PCG64(0)
+    sequence.advance(drawn)
+    return np.random.Generator(sequence).random(size)

@@ -15,7 +15,16 @@ from calibrant.monitoring.alarms import Bets, witness_of
 from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, one_per_cluster
 from calibrant.monitoring.single_outcomes import read_coins
 from calibrant.monitoring.waiting import Key, WaitingRoom
-from calibrant.options import check_share, check_within, real, refuse_unknown, shown
+from calibrant.options import (
+    ShareOfRarer,
+    Tolerance,
+    check_share,
+    check_within,
+    number_or_percent,
+    refuse_unknown,
+    shown,
+    tolerance_from,
+)
 from calibrant.regions import region_sentence
 from calibrant.stored import Stored, parse, restoring
 from calibrant.words import count_text
@@ -34,9 +43,10 @@ class CalibrationMonitor:
 
     Parameters
     ----------
-    tolerance : float, optional
+    tolerance : float or str, optional
         How far chances may be from forecasts on average without being worth an alarm, in [0, 1);
-        0 tests exact calibration. By default min(0.02, p / 10, (1 - p) / 10) for a forecast of p.
+        0 tests exact calibration, and "5%" allows 5 % of min(p, 1 - p) for a forecast of p. By
+        default min(0.02, p / 10, (1 - p) / 10).
     alpha : float, default=0.05
         Bound on the chance that a stream within tolerance ever causes an alarm, in (0, 1).
     run_length : float, optional
@@ -106,24 +116,23 @@ class CalibrationMonitor:
 
     def __init__(
         self,
-        tolerance: float | None = None,
+        tolerance: Tolerance | str | None = None,
         alpha: float = 0.05,
         *,
         run_length: float | None = None,
         cluster_forecast: ClusterForecast | None = None,
     ) -> None:
-        if tolerance is not None and not 0 <= real("tolerance", tolerance) < 1:
-            raise InvalidOptionError("tolerance must be at least 0 and below 1", shown(tolerance))
+        allowed = None if tolerance is None else _allowed(tolerance)
         check_share("alpha", alpha)
         length = max(DEFAULT_RUN_LENGTH, 1 / alpha) if run_length is None else run_length
         check_within("run_length", length, 1, LONGEST_RUN)
         if cluster_forecast is not None:
             refuse_unknown("cluster_forecast", cluster_forecast, CLUSTER_FORECASTS)
-        self.tolerance = None if tolerance is None else float(tolerance)
+        self.tolerance = str(allowed) if isinstance(allowed, ShareOfRarer) else allowed
         self.alpha = float(alpha)
         self.run_length = float(length)
         self.cluster_forecast = cluster_forecast
-        self._bets = Bets(self.tolerance, 1 / self.alpha, self.run_length)
+        self._bets = Bets(allowed, 1 / self.alpha, self.run_length)
         self._waiting = WaitingRoom()
         self._lock = threading.RLock()  # no part of what is stored
 
@@ -357,7 +366,9 @@ class CalibrationMonitor:
         state = parse(text, STORED)
         state.require_schema(SCHEMA, OTHER_BETS)
         with restoring(STORED):
-            tolerance = None if state.get("tolerance") is None else state.number("tolerance")
+            tolerance = state.get("tolerance")
+            if not isinstance(tolerance, str) and tolerance is not None:
+                tolerance = state.number("tolerance")
             alpha, run_length = state.number("alpha"), state.number("run_length")
             monitor = cls(
                 tolerance,
@@ -396,7 +407,21 @@ class CalibrationMonitor:
             return f"CalibrationMonitor({self.rows} rows, evidence {self.evidence:.3g}, {state})"
 
 
-def _what(tolerance: float | None) -> str:
+def _allowed(tolerance: object) -> Tolerance:
+    """Read a tolerance; unlike that of a verdict it may be 0."""
+    if isinstance(tolerance, ShareOfRarer):
+        return tolerance
+    number, percent = number_or_percent("tolerance", tolerance)
+    if percent:
+        return tolerance_from("tolerance", tolerance)
+    if not 0 <= number < 1:
+        raise InvalidOptionError("tolerance must be at least 0 and below 1", shown(tolerance))
+    return number
+
+
+def _what(tolerance: float | str | None) -> str:
     if tolerance == 0:
         return "exact calibration"
+    if isinstance(tolerance, str):
+        return f"calibration within {tolerance.removesuffix('%')} % of min(p, 1-p)"
     return f"calibration within {'min(0.02, p/10, (1-p)/10)' if tolerance is None else tolerance}"

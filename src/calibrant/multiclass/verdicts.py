@@ -26,6 +26,7 @@ from calibrant.multiclass.monte_carlo import calibration_test
 from calibrant.multiclass.projected import projected_smooth_calibration_error, tries_all
 from calibrant.multiclass.reductions import class_wise
 from calibrant.multiclass.surprise import class_pvalues
+from calibrant.options import ShareOfRarer, Tolerance
 
 # Noise of classes is drawn on their exact probabilities up to so many of them, then on cells.
 MOST_EXACT, CELLS = 64, 2**12
@@ -90,14 +91,20 @@ def _draws_for_sets(rows: int, classes: int) -> int:
     return next(affordable, 0)
 
 
-def class_tolerance(classes: int) -> float:
-    """Error of a class that is small enough when nobody says: 0.02, or a tenth of its even share.
+def class_tolerance(classes: int, asked: Tolerance | None = None) -> float:
+    """Error of a class that is small enough; a relative one is relative to its even share.
+
+    When nobody asked: 0.02, or a tenth of the even share.
 
     Examples
     --------
-    >>> class_tolerance(3), class_tolerance(10)
-    (0.02, 0.01)
+    >>> class_tolerance(3), class_tolerance(10), class_tolerance(10, ShareOfRarer(0.5))
+    (0.02, 0.01, 0.05)
     """
+    if isinstance(asked, ShareOfRarer):
+        return asked.share / classes
+    if asked is not None:
+        return asked
     return min(LARGEST_TOLERANCE, TOLERATED_SHARE / classes)
 
 
@@ -116,7 +123,7 @@ def judge_classes(
         values = class_wise(forecasts).values.tolist()
     evidences = _evidences(forecasts, clusters)
     statistic = Statistic.of(smooth_calibration_error)
-    allowed = settings.tolerance or class_tolerance(len(forecasts.classes))
+    allowed = class_tolerance(len(forecasts.classes), settings.tolerance)
     judged = replace(
         judge_evidences(evidences, statistic, settings.within(allowed), values), noun="class"
     )

@@ -2,6 +2,7 @@
 
 from calibrant.online.almost_one_step import AlmostOneStepAhead
 from calibrant.online.baselines import ConstantForecaster, RunningMeanForecaster
+from calibrant.online.conditional_mean import ConditionalMeanForecaster
 from calibrant.online.cutoff import CutoffForecaster
 from calibrant.online.decision import DecisionForecaster
 from calibrant.online.defensive import DefensiveForecaster
@@ -10,6 +11,7 @@ from calibrant.online.forecaster import Forecaster, Guarantee
 from calibrant.online.foster import FosterForecaster
 from calibrant.online.game import ErrorsOverTime, Game, play
 from calibrant.online.kakade_foster import KakadeFosterForecaster
+from calibrant.online.least import least_error
 from calibrant.online.natures import (
     Bernoulli,
     BiasReinforcer,
@@ -23,9 +25,13 @@ from calibrant.online.natures import (
     ObliviousNature,
     Replay,
 )
+from calibrant.online.own import OwnForecaster
 from calibrant.online.perturbed import PerturbedCounts, UCalibratedForecaster
 from calibrant.online.players import FORECASTERS, NATURES, choose as choose
 from calibrant.online.rates import TABLE_1, Rate, Rates, rates
+from calibrant.online.sign_nature import SignNature
+from calibrant.online.sign_players import MiddlePointer, RandomPointer, RecursiveLabeler
+from calibrant.online.signs import SignGame, SignPreservation
 from calibrant.online.stream import Key as Key, StreamRecalibrator
 from calibrant.online.tree import TreeForecaster
 
@@ -37,6 +43,7 @@ __all__ = [
     "Bernoulli",
     "BiasReinforcer",
     "Categorical",
+    "ConditionalMeanForecaster",
     "ConstantForecaster",
     "CutoffForecaster",
     "DecisionForecaster",
@@ -53,16 +60,24 @@ __all__ = [
     "History",
     "KakadeFosterForecaster",
     "Markov",
+    "MiddlePointer",
     "Nature",
     "ObliviousNature",
+    "OwnForecaster",
     "PerturbedCounts",
+    "RandomPointer",
     "Rate",
     "Rates",
+    "RecursiveLabeler",
     "Replay",
     "RunningMeanForecaster",
+    "SignGame",
+    "SignNature",
+    "SignPreservation",
     "StreamRecalibrator",
     "TreeForecaster",
     "UCalibratedForecaster",
+    "least_error",
     "play",
     "rates",
 ]

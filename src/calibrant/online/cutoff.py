@@ -15,7 +15,7 @@ class CutoffForecaster(GridForecaster):
     r"""Keep the bias over every interval of predictions small: of order sqrt(T log T).
 
     Randomised. A small cutoff error bounds what decision makers with a threshold regret against
-    monotone corrections of the forecasts; proper calibration asks for the same.
+    monotone corrections of the forecasts; proper calibration asks for at most twice as much.
 
     Parameters
     ----------

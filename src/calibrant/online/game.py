@@ -26,6 +26,7 @@ from calibrant.online.natures import (
     as_nature,
     read_answer,
 )
+from calibrant.online.own import OwnForecaster, as_forecaster
 from calibrant.options import MOST_POINTS, as_generator, whole
 from calibrant.words import count_text
 
@@ -217,7 +218,7 @@ class Game:
 
 
 def play(
-    forecaster: Forecaster,
+    forecaster: Forecaster | OwnForecaster,
     nature: Nature | AnyNature,
     rounds: int,
     rng: np.random.Generator | int | None = None,
@@ -228,8 +229,9 @@ def play(
 
     Parameters
     ----------
-    forecaster : Forecaster
-        Who predicts; it learns from every round and is handed on in the result.
+    forecaster : Forecaster, or an object with `forecast()` and `learn(prediction, outcome)`
+        Who predicts; it learns from every round and is handed on in the result. One of your own
+        needs these two methods and no base class, see `OwnForecaster`.
     nature : Nature or callable
         Who chooses the outcomes: one of the natures of this module, or any callable
         `nature(history, forecast) -> outcome` that sees all past rounds and the distribution
@@ -255,8 +257,7 @@ def play(
     >>> game.outcomes.tolist()
     [0, 1, 0, 1, 0, 1, 0, 1, 0]
     """
-    if not isinstance(forecaster, Forecaster):
-        raise InvalidOptionError("forecaster must be a Forecaster", repr(forecaster)[:60])
+    forecaster = as_forecaster(forecaster)
     whole("rounds", rounds)
     chooser = as_nature(nature)
     if chooser.binary and forecaster.classes != 2:

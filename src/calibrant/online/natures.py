@@ -18,7 +18,8 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.online.distribution import Forecast
 from calibrant.online.forecaster import read_outcome, read_sequence
-from calibrant.options import check_within
+from calibrant.online.least import least_error
+from calibrant.options import check_within, whole
 
 Outcomes = npt.NDArray[np.int64]
 
@@ -64,6 +65,11 @@ class Nature(ABC):
     def begin(self, rounds: int, rng: np.random.Generator) -> None:  # noqa: B027  # optional
         """Prepare a game of so many rounds."""
 
+    def least(self, rounds: int, measure: str) -> float | None:
+        """Bound what every forecaster must expect against this nature; None if nothing is known."""
+        del rounds, measure
+        return None
+
     @abstractmethod
     def __call__(self, history: History, forecast: Forecast) -> int:
         """Choose the next outcome."""
@@ -97,6 +103,8 @@ class Bernoulli(ObliviousNature):
     --------
     >>> Bernoulli(0.3).sequence(10, np.random.default_rng(0)).tolist()
     [0, 1, 1, 1, 0, 0, 0, 0, 0, 0]
+    >>> round(Bernoulli(0.5).least(1024, "calibration_decision_loss"), 1)
+    12.8
     """
 
     def __init__(self, chance: float = 0.5) -> None:
@@ -105,6 +113,10 @@ class Bernoulli(ObliviousNature):
     def sequence(self, rounds: int, rng: np.random.Generator) -> Outcomes:
         """Toss the coins."""
         return (rng.random(rounds) < self.chance).astype(np.int64)
+
+    def least(self, rounds: int, measure: str) -> float | None:
+        """Bound the expected rounds x measure of every forecaster from below, see `least_error`."""
+        return least_error(measure, whole("rounds", rounds), self.chance)
 
 
 class Drift(ObliviousNature):

@@ -24,6 +24,7 @@ from calibrant.online.natures import (
     Nature,
 )
 from calibrant.online.perturbed import UCalibratedForecaster
+from calibrant.online.sign_nature import SignNature
 from calibrant.online.tree import TreeForecaster
 
 MakeForecaster = Callable[[int], Forecaster]
@@ -73,6 +74,7 @@ NATURES: Mapping[str, MakeNature] = {
     "breaker": DeterministicBreaker,
     "reinforcer": BiasReinforcer,
     "early-stopping": EarlyStopping,
+    "signs": SignNature,
 }
 """Natures with their usual settings."""
 

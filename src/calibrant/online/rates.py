@@ -13,6 +13,8 @@ from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.online.forecaster import Guarantee
 from calibrant.online.game import measured, play
+from calibrant.online.natures import as_nature
+from calibrant.online.own import as_forecaster
 from calibrant.online.players import (
     FORECASTERS,
     NATURES,
@@ -25,6 +27,7 @@ from calibrant.options import MOST_REPEATS, as_generator, whole
 
 HORIZONS = tuple(2**k for k in range(8, 15))
 CONFIDENCE = 0.95
+KNOWN = ("Table 1", "lower bound")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,9 @@ class Rate:
     """Upper end of its 95 % interval."""
     proven: float | None
     """Slope of the proven rate over the same horizons, logarithms included; None for no promise."""
+    least: float | None = None
+    """No forecaster can expect a smaller error at the last horizon against this nature; None where
+    no such bound is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +82,16 @@ class Rates:
     def frame(self) -> dict[str, list[object]]:
         """Return all columns, for `pandas.DataFrame` and its kin."""
         known = [TABLE_1.get(row.measure, KnownRate("", "")) for row in self.rows]
-        names = ("forecaster", "nature", "measure", "exponent", "low", "high", "proven")
+        names = ("forecaster", "nature", "measure", "exponent", "low", "high", "proven", "least")
         return {
             **{name: [getattr(row, name) for row in self.rows] for name in names},
+            "last": [float(row.errors[-1].mean()) for row in self.rows],
             "upper": [rate.upper for rate in known],
             "lower": [rate.lower for rate in known],
         }
 
     def __str__(self) -> str:
-        head = ("forecaster", "nature", "measure", "measured", "proven", "Table 1", "lower bound")
+        head = ("forecaster", "nature", "measure", "measured", "proven", "at last", "least", *KNOWN)
         lines = [head, *map(_cells, self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(
@@ -101,6 +108,8 @@ def _cells(row: Rate) -> tuple[str, ...]:
         row.measure.replace("_", " "),
         f"{row.exponent:.2f} [{row.low:.2f}, {row.high:.2f}]",
         "-" if row.proven is None else f"{row.proven:.2f}",
+        f"{row.errors[-1].mean():.1f}",
+        "-" if row.least is None else f"{row.least:.1f}",
         known.upper,
         known.lower,
     )
@@ -147,7 +156,8 @@ def rates(
     one point per horizon; its 95 % interval is Student's, with two degrees of freedom less than
     horizons, so it also covers what a straight line does not fit. A measured rate says how the
     forecaster fares against this nature; the promise is about the worst nature. Table 1 is
-    about the best forecaster, not about this one.
+    about the best forecaster, not about this one. "At last" is the mean error at the last horizon,
+    "least" what no forecaster can expect to go below there against this nature (`least_error`).
 
     Examples
     --------
@@ -156,8 +166,8 @@ def rates(
     >>> row.low < row.exponent < row.high
     True
     >>> print(found)
-    forecaster  nature   measure                     measured           proven  Table 1 ...
-    foster      breaker  expected calibration error  0... [0..., 0...]  0.67    T^(2/3) FV98...
+    forecaster  nature   measure                     measured           proven  at last  least ...
+    foster      breaker  expected calibration error  0... [0..., 0...]  0.67    ...      -     ...
     """
     lengths = tuple(whole("horizons", length) for length in horizons)
     if len(set(lengths)) < 3:
@@ -168,7 +178,7 @@ def rates(
     generator = as_generator(rng)
     rows: list[Rate] = []
     for forecaster, make in makers.items():
-        promise = make(lengths[0]).guarantee
+        promise = as_forecaster(make(lengths[0])).guarantee
         title, function = _function(measure, promise)
         proven = _proven(promise, lengths) if measure is None and promise else None
         for nature, make_nature in chosen.items():
@@ -180,7 +190,8 @@ def rates(
                 if progress is not None:
                     progress(1)
             fit = fit_exponent(lengths, errors)
-            rows.append(Rate(forecaster, nature, title, lengths, errors, *fit, proven))
+            least = as_nature(make_nature()).least(lengths[-1], title)
+            rows.append(Rate(forecaster, nature, title, lengths, errors, *fit, proven, least))
     return Rates(tuple(rows))
 
 

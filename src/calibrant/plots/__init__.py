@@ -5,6 +5,7 @@ from calibrant.plots.chance import NullDisplay
 from calibrant.plots.decisions import DecisionLossDisplay, MurphyDisplay
 from calibrant.plots.display import Columns as Columns, Display
 from calibrant.plots.groups import GroupsDisplay, TimeDisplay, short_name as short_name
+from calibrant.plots.ranking import DecompositionDisplay, RiskCoverageDisplay, RocDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import (
     INK as INK,
@@ -13,17 +14,21 @@ from calibrant.plots.style import (
     SERIES as SERIES,
     detached_figure as detached_figure,
     drawing as drawing,
+    picture_kinds as picture_kinds,
 )
 from calibrant.plots.svg import figure_svg, kept_vertices as kept_vertices
 from calibrant.plots.witnesses import WitnessDisplay
 
 __all__ = [
     "DecisionLossDisplay",
+    "DecompositionDisplay",
     "Display",
     "GroupsDisplay",
     "MurphyDisplay",
     "NullDisplay",
     "ReliabilityDisplay",
+    "RiskCoverageDisplay",
+    "RocDisplay",
     "TimeDisplay",
     "WitnessDisplay",
     "figure_svg",

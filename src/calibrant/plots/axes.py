@@ -211,7 +211,7 @@ def width_of(ax: Axes) -> float:
 
 def wrapped(ax: Axes, text: str, size: float = 9.0) -> str:
     """Break text into lines that fit above the axes; a letter is about half as wide as high."""
-    return textwrap.fill(text, max(20, int(width_of(ax) * 72 / (0.53 * size))))
+    return textwrap.fill(text, max(20, int(width_of(ax) * 72 / (0.6 * size))))
 
 
 def legend(ax: Axes, *, beside: bool = False) -> None:

@@ -20,7 +20,7 @@ HILL = 40
 
 @dataclass(eq=False, repr=False)
 class NullDisplay(Display):
-    """A measured error beside what a perfect forecaster would have scored on the same rows.
+    """A measured error beside what perfect forecasts would have scored on the same rows.
 
     Make one with `from_verdict`, or from forecasts as every Display.
 
@@ -33,7 +33,7 @@ class NullDisplay(Display):
 
     measure: str
     null: Floats
-    """Scores of a perfect forecaster."""
+    """Scores of perfect forecasts."""
     value: float
     low: float
     high: float

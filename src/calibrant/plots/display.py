@@ -98,7 +98,8 @@ class Display:
         Parameters
         ----------
         estimator : object
-            A fitted model of two classes with `predict_proba`.
+            A fitted model with `predict_proba`. Of more than two classes `pos_label` names the one
+            to look at, against all others.
         X : array-like
             What the model predicts from.
         y : array-like of shape (n,)
@@ -113,9 +114,15 @@ class Display:
             Whatever `of` takes.
         """
         y_proba, positive = _predicted(estimator, X, pos_label)
+        options = cls._with_columns(X, options)
         return cls.from_predictions(
             y, y_proba, sample_weight=sample_weight, pos_label=positive, ax=ax, **options
         )
+
+    @classmethod
+    def _with_columns(cls, X: object, options: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG003, N803
+        """Find what options name among the columns of X."""
+        return options
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on given axes, or on those of a new figure.
@@ -205,18 +212,18 @@ def _predicted(estimator: Any, features: object, pos_label: object) -> tuple[Any
         raise InvalidOptionError(
             "a model must have predict_proba",
             type(estimator).__name__,
-            "pass its predicted probabilities to from_predictions",
+            "wrap it in a CalibratedModel, or pass probabilities to from_predictions",
         )
     y_proba = np.asarray(estimator.predict_proba(features))
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         return y_proba, pos_label
     labels = np.asarray(classes).tolist()
-    if len(labels) != 2:
+    if len(labels) != 2 and pos_label is None:
         raise InvalidForecastsError(
-            "a model must tell two classes apart",
+            "a model must tell two classes apart, or pos_label must name one",
             f"{len(labels)} classes",
-            "pass the probabilities of one of them to from_predictions, with pos_label",
+            "pos_label looks at one class against all others",
         )
     positive = labels[1] if pos_label is None else pos_label
     if positive not in labels:

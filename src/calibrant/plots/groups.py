@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.data.frames import table_columns
+from calibrant.data.input import as_array
+from calibrant.data.times import checked_times
+from calibrant.errors import InvalidOptionError
 from calibrant.groups import Group, Groups, audit_groups
+from calibrant.joint import Rows
+from calibrant.monitoring import windows_of
 from calibrant.plots.axes import legend, panel_below
 from calibrant.plots.display import Columns, Display
 from calibrant.plots.style import ACCENT, GOOD, INK, MUTED, PAPER, QUIET, SERIES, WARNING
@@ -26,6 +32,8 @@ WORDS = {
     "undecided": "cannot tell",
 }
 MOST_GROUPS = 25
+# Windows that rows are cut into.
+WINDOWS = 10
 LONGEST_NAME = 28
 # The band of all windows misses one of them by chance so often.
 MISSED = 0.05
@@ -56,6 +64,19 @@ class GroupsDisplay(Display):
         """Judge groups (see `calibrant.groups.audit_groups`), or take the result."""
         found = data[0] if isinstance(data[0], Groups) else audit_groups(*data, **options)
         return cls(found, most)
+
+    @classmethod
+    def _with_columns(cls, X: object, options: dict[str, Any]) -> dict[str, Any]:  # noqa: N803
+        """Take groups from the columns of X that `by` names."""
+        by = options.get("by")
+        names = [by] if isinstance(by, str) else by
+        if not (isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)):
+            return options
+        columns = table_columns(X) or {}
+        unknown = [name for name in names if name not in columns]
+        if unknown:
+            raise InvalidOptionError("by must name columns of X, or hold groups", unknown[0])
+        return options | {"by": {name: columns[name] for name in names}}
 
     @property
     def sentence(self) -> str:
@@ -131,8 +152,19 @@ class TimeDisplay(Display):
     noise: Any
 
     @classmethod
-    def of(cls, windows: Sequence[Any]) -> Self:
-        """Take windows in the order of time."""
+    def of(cls, *data: Any, time: object = None, **options: Any) -> Self:
+        """Take windows in the order of time, or cut outcomes and predictions into ten of them.
+
+        Parameters
+        ----------
+        *data : windows; or outcomes and predictions
+            What to show.
+        time : array-like of shape (n,), optional
+            Times of outcomes and predictions: numbers, dates or timestamps.
+        **options
+            `pos_label`, as for all Displays.
+        """
+        windows = data[0] if len(data) == 1 else _cut(*data, time=time, **options)
 
         def column(name: str) -> Any:
             values = (getattr(window, name) for window in windows)
@@ -169,7 +201,7 @@ class TimeDisplay(Display):
         ax.fill_between(at, low, high, color=ACCENT, alpha=0.15, lw=0, label="chance alone")
         ax.plot(at, self.mean_prediction, color=ACCENT, label="mean forecast")
         ax.plot(at, self.base_rate, color=INK, lw=1.2, marker=".", label="observed rate")
-        top = np.nanmax(np.append(high, self.base_rate), initial=0.01)
+        top = float(np.nanmax(np.append(high, self.base_rate), initial=0.0)) or 1.0
         ax.set(ylim=(0, 1.2 * top), ylabel="probability")
         panel.bar(at, self.smooth_error, color=MUTED)
         panel.set(ylabel="smooth error")
@@ -182,3 +214,29 @@ def short_name(name: str, most: int = LONGEST_NAME) -> str:
     """Shorten a name in its middle: names of one column begin alike."""
     half = (most - 1) // 2
     return name if len(name) <= most else f"{name[: most - 1 - half]}…{name[-half:]}"
+
+
+def _cut(
+    y_true: object,
+    y_proba: object,
+    *,
+    time: object,
+    sample_weight: object = None,
+    pos_label: object = None,
+) -> Sequence[Any]:
+    """Cut rows into windows of time of the same length."""
+    if time is None or sample_weight is not None:
+        raise InvalidOptionError(
+            "rows are cut into windows by their times, and have no weights",
+            "no time" if time is None else "weights",
+            "pass time=..., one for each row",
+        )
+    rows = Rows.read(y_true, y_proba, None, pos_label)
+    moments = checked_times(as_array(time, "time"), rows.prediction.size)
+    order = np.lexsort((rows.outcome, rows.prediction, moments))
+    moments, rows = moments[order], rows.where(order)
+    numbers = moments.astype(np.int64) if moments.dtype.kind == "M" else moments
+    length = float(numbers[-1] - numbers[0]) / WINDOWS or None
+    if length is not None and moments.dtype.kind == "M":
+        length = float(max(1, round(length)))
+    return windows_of(moments, rows.prediction, np.asarray(rows.outcome), length).shown

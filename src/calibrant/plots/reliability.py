@@ -11,7 +11,7 @@ from calibrant.arrays import Floats
 from calibrant.decisions import ScoreDecomposition, score_decomposition
 from calibrant.inference import Band, Evidence, find_consistency_band, isotonic_curve
 from calibrant.joint import Joint
-from calibrant.measurement import as_joint
+from calibrant.measurement import Measurement, as_joint
 from calibrant.measures.kernel_smoothed import smoothed_curve
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import as_generator, check_draws, check_share
@@ -37,7 +37,7 @@ from calibrant.plots.style import BAND, INK, MUTED, PAPER, QUIET, SERIES, WARNIN
 from calibrant.plots.svg import kept_vertices, thinned
 from calibrant.pooling import isotonic, pooling_at, quantile_bins
 from calibrant.regions import Region, strongest_region
-from calibrant.words import count_text
+from calibrant.words import count_text, number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +64,7 @@ CURVE, PANEL = "calibrant.reliability", "calibrant.counts"
 class ReliabilityDisplay(Display):
     """What forecasts said against how often it happened, beside what chance alone would do.
 
-    A curve without bins to choose, the band in which the curve of a perfect forecaster lies, dots
+    A curve without bins to choose, the band in which the curve of perfect forecasts lies, dots
     with intervals, and the number of rows below. Make one with `from_predictions`, `from_joint`,
     `from_estimator`, or `of` (which does not draw). Drawn on axes that hold one already, it adds a
     second forecaster.
@@ -76,7 +76,7 @@ class ReliabilityDisplay(Display):
     >>> display.frame()["outcome"]
     array([0.33, 0.67])
     >>> print(display.sentence)
-    Reliability diagram of 120 forecasts. Most clearly: forecasts of 0.10 are too low (mean
+    Reliability diagram of 120 forecasts. Worst range: forecasts of 0.10 are too low (mean
     forecast 0.10, observed rate 0.33, 60 rows).
     """
 
@@ -88,7 +88,7 @@ class ReliabilityDisplay(Display):
     counts: Columns
     """Rows by stretch of predictions: low, high, rows."""
     band: Band | None
-    """Where the curve of a perfect forecaster lies; None if unknown."""
+    """Where the curve of perfect forecasts lies; None if unknown."""
     region: Region | None
     """Where forecasts are most clearly off."""
     detected: bool
@@ -184,9 +184,13 @@ class ReliabilityDisplay(Display):
     @classmethod
     def of_evidence(
         cls, evidence: Evidence, confidence: float = 0.95, *, detected: bool | None = None,
-        region: Region | None = None,
+        region: Region | None = None, error: Measurement | None = None,
+        parts: ScoreDecomposition | None = None,
     ) -> Self:  # fmt: skip
-        """Find the data of evidence that was read before; a region that is given is pointed at."""
+        """Find the data of evidence that was read before; a region that is given is pointed at.
+
+        Smooth error and parts of the Brier score need not be found again where they are known.
+        """
         joint = evidence.given
         found = cls._of(
             joint,
@@ -196,6 +200,8 @@ class ReliabilityDisplay(Display):
             detected=detected,
             rng=as_generator(0),
             clustered=evidence.clusters is not None,
+            error=error,
+            parts=parts,
         )
         return found if region is None else replace(found, region=region)
 
@@ -228,6 +234,8 @@ class ReliabilityDisplay(Display):
         scale: str = SCALES[0],
         draws: int = DRAWS,
         name: str | None = None,
+        error: Measurement | None = None,
+        parts: ScoreDecomposition | None = None,
     ) -> Self:
         band, beyond = None, np.empty(0)
         if evidence is not None:
@@ -240,14 +248,14 @@ class ReliabilityDisplay(Display):
             dots=dots,
             counts=histogram(joint, span),
             band=band,
-            region=strongest_region(joint, _witness(joint)),
+            region=strongest_region(joint, _witness(joint, error)),
             detected=bool(band is None or beyond.size) if detected is None else detected,
             span=span,
             rows=joint.row_count,
             smoother=smoother,
             by_value=len(joint) <= FEW_VALUES,
             confidence=confidence,
-            parts=score_decomposition(joint, pooling=POOLING),
+            parts=parts or score_decomposition(joint, pooling=POOLING),
             notes=notes,
             name=name,
         )
@@ -265,7 +273,7 @@ class ReliabilityDisplay(Display):
             return "No forecast is off"
         if not self.detected:
             return "Nothing detectable: the curve of perfect forecasts may look like this"
-        return f"Most clearly: {self.region.sentence}"
+        return f"Worst range: {self.region.sentence}"
 
     def frame(self, part: str = "dots") -> Columns:
         """Return the data behind the diagram as columns of equal length.
@@ -301,7 +309,8 @@ class ReliabilityDisplay(Display):
         span.show(ax, "xy")
         if before == 0:
             self._draw_finding(ax)
-            self._draw_parts(ax)
+            if width_of(ax) > WIDE_AXES:
+                self._draw_parts(ax)
             ends = (span.low, span.high)
             ax.plot(
                 ends, ends, color=MUTED, lw=1, zorder=1, label=_if_wide(ax, "perfect forecasts")
@@ -315,19 +324,35 @@ class ReliabilityDisplay(Display):
         # A square, and a panel just as wide.
         ax.set_box_aspect(1)
         panel.set_box_aspect(panel.get_position().height / ax.get_position().height)
-        legend(ax, beside=width_of(ax) > WIDE_AXES)
+        if width_of(ax) > WIDE_AXES:
+            legend(ax, beside=True)
+        else:
+            self._draw_legend_inside(ax)
+
+    def _draw_legend_inside(self, ax: Axes) -> None:
+        """Explain the picture on the side of the diagonal where the curve is not."""
+        low = self.region is not None and self.region.outcome > self.region.prediction
+        held = ax.legend(
+            loc="lower right" if low else "upper left", title="  ".join(self._part_texts()),
+            frameon=True, facecolor=PAPER, edgecolor="none", framealpha=0.8, borderpad=0.2,
+            fontsize="x-small", title_fontsize="x-small",
+        )  # fmt: skip
+        held.get_title().set_color(QUIET)
 
     def _draw_parts(self, ax: Axes) -> None:
         """Write the parts of the Brier score in the corner that right forecasts leave free."""
+        ax.text(
+            0.98, 0.02, "\n".join(self._part_texts()), transform=ax.transAxes, ha="right",
+            va="bottom", color=QUIET, fontsize="small",
+        )  # fmt: skip
+
+    def _part_texts(self) -> list[str]:
         if self.parts is None:
-            return
+            return []
         parts = self.parts
         values = (parts.miscalibration, parts.discrimination, parts.uncertainty)
-        lines = (f"{n} {v:.3g}" for n, v in zip(("MCB", "DSC", "UNC"), values, strict=True))
-        ax.text(
-            0.98, 0.02, "\n".join(lines), transform=ax.transAxes, ha="right", va="bottom",
-            color=QUIET, fontsize="small",
-        )  # fmt: skip
+        names = ("MCB", "DSC", "UNC")
+        return [f"{n} {number_text(v)}" for n, v in zip(names, values, strict=True)]
 
     def _draw_finding(self, ax: Axes) -> None:
         pointed = self.detected and self.region is not None
@@ -389,8 +414,9 @@ def _if_wide(ax: Axes, words: str) -> str:
     return words if width_of(ax) > WIDE_AXES else ""
 
 
-def _witness(joint: Joint) -> Floats:
-    return smooth_calibration_error(joint).witness(joint.prediction)
+def _witness(joint: Joint, error: Measurement | None) -> Floats:
+    known = smooth_calibration_error(joint) if error is None else error
+    return known.witness(joint.prediction)
 
 
 def _isotonic(joint: Joint) -> Columns:

@@ -13,7 +13,16 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
 
-import matplotlib as mpl
+from calibrant.errors import MissingPackageError
+
+try:
+    import matplotlib as mpl
+except ImportError as error:
+    raise MissingPackageError(
+        "pictures outside of a report need matplotlib",
+        "an environment without it",
+        "pip install 'calibrant[plots]'",
+    ) from error
 
 _OURS: ContextVar[Mapping[str, Any]] = ContextVar("settings", default=MappingProxyType({}))
 

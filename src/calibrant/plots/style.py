@@ -74,6 +74,14 @@ def drawing(*, from_defaults: bool = False) -> Iterator[None]:
         yield
 
 
+def picture_kinds() -> list[str]:
+    """Name the kinds of files that a figure can be saved to."""
+    with drawing():
+        from matplotlib.backend_bases import FigureCanvasBase
+
+        return list(FigureCanvasBase.get_supported_filetypes())
+
+
 def percent(share: float) -> str:
     """Write a share as a percentage."""
     return f"{share * 100:.3g} %"

@@ -106,37 +106,48 @@ def kept_vertices(pixel: Floats, most: int = MOST_VERTICES) -> npt.NDArray[np.in
     if len(pixel) <= most:
         return np.arange(len(pixel))
     seen = _extremes(pixel)
-    near = UNSEEN
-    while (kept := _bends(pixel[seen], near)).size > most:
+    size, near = _bends(pixel[seen]), UNSEEN
+    while np.count_nonzero(size > near) > most:
         near *= 1.5
-    return np.asarray(seen[kept])
+    return np.asarray(seen[size > near])
 
 
 def _extremes(pixel: Floats) -> npt.NDArray[np.intp]:
     """First, last, lowest and highest vertex of each run within half a pixel."""
-    column = np.floor(2 * pixel[:, 0])
-    first = np.flatnonzero(np.diff(column, prepend=np.nan) != 0)
-    last = np.append(first[1:], column.size) - 1
-    order = np.lexsort((pixel[:, 1], np.cumsum(np.isin(np.arange(column.size), first))))
-    return np.unique(np.concatenate([first, last, order[first], order[last]]))
+    x, y = pixel[:, 0], np.ascontiguousarray(pixel[:, 1])
+    first = np.flatnonzero(np.diff(np.floor(2 * x), prepend=np.nan) != 0)
+    last = np.append(first[1:], x.size) - 1
+    run = np.repeat(np.arange(first.size), last - first + 1)
+    lowest = np.flatnonzero(y == np.minimum.reduceat(y, first)[run])
+    highest = np.flatnonzero(y == np.maximum.reduceat(y, first)[run])
+    seen = np.zeros(x.size, dtype=bool)
+    # Of several that are equal, the first of the lowest and the last of the highest.
+    for places in (
+        first,
+        last,
+        lowest[np.diff(run[lowest], prepend=-1) != 0],
+        highest[np.diff(run[highest], append=-1) != 0],
+    ):
+        seen[places] = True
+    return np.flatnonzero(seen)
 
 
-def _bends(pixel: Floats, near: float) -> npt.NDArray[np.intp]:
-    """Vertices without which a curve would leave its place by more than `near`."""
-    kept = np.zeros(len(pixel), dtype=bool)
-    kept[[0, -1]] = True
-    stack = [(0, len(pixel) - 1)]
+def _bends(pixel: Floats) -> Floats:
+    """Say of each vertex how far the curve would leave its place without it and lesser ones."""
+    size = np.zeros(len(pixel))
+    size[[0, -1]] = np.inf
+    stack = [(0, len(pixel) - 1, np.inf)]
     while stack:
-        start, end = stack.pop()
+        start, end, most = stack.pop()
         if end - start < 2:
             continue
         away = _distances(pixel[start + 1 : end], pixel[start], pixel[end])
         farthest = int(np.argmax(away))
-        if away[farthest] > near:
+        if away[farthest] > UNSEEN:
             middle = start + 1 + farthest
-            kept[middle] = True
-            stack += [(start, middle), (middle, end)]
-    return np.flatnonzero(kept)
+            size[middle] = most = min(most, float(away[farthest]))
+            stack += [(start, middle, most), (middle, end, most)]
+    return size
 
 
 def _distances(points: Floats, start: Floats, end: Floats) -> Floats:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from calibrant.measurement import as_joint
+from calibrant.joint import Joint
+from calibrant.measurement import Measurement, as_joint
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.plots.axes import Span, choose_scale, span_of
 from calibrant.plots.display import Columns, Display
@@ -38,7 +39,11 @@ class WitnessDisplay(Display):
     def of(cls, *data: Any, scale: str = "auto", **options: Any) -> Self:
         """Find the smooth test that gains most."""
         joint = as_joint(*data, **options)
-        error = smooth_calibration_error(joint)
+        return cls.of_error(joint, smooth_calibration_error(joint), scale)
+
+    @classmethod
+    def of_error(cls, joint: Joint, error: Measurement, scale: str = "auto") -> Self:
+        """Take the test of a smooth error that was found before."""
         return cls(
             joint.prediction,
             error.witness(joint.prediction),

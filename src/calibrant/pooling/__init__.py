@@ -6,7 +6,7 @@ from calibrant.pooling.bins import (
     quantile_bins,
     uniform_bins,
 )
-from calibrant.pooling.monotone import isotonic
+from calibrant.pooling.monotone import MonotonePools as MonotonePools, isotonic
 from calibrant.pooling.pools import Pooling
 
 __all__ = ["Pooling", "bins_between", "isotonic", "quantile_bins", "uniform_bins"]

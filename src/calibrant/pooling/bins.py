@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,6 +14,9 @@ from calibrant.joint import Joint, sums as row_sums
 from calibrant.joint.sums import AnyRows
 from calibrant.options import MOST_BINS, refuse_unknown, whole
 from calibrant.pooling.pools import Pooling, pooling_of
+
+# Edges of so many bins are kept for the next call.
+FEW_BINS = 2**10
 
 
 def uniform_bins(source: Joint | AnyRows, n_bins: int = 15, *, closed: str = "left") -> Pooling:
@@ -37,7 +42,8 @@ def uniform_bins(source: Joint | AnyRows, n_bins: int = 15, *, closed: str = "le
     >>> uniform_bins(joint, 10).table["rows"]
     array([1., 0., 0., 1., 0., 0., 0., 0., 0., 1.])
     """
-    return bins_between(source, np.arange(_count(n_bins) + 1) / _count(n_bins), closed=closed)
+    cuts = _even_edges(_count(n_bins)) if n_bins <= FEW_BINS else _even(_count(n_bins))
+    return _between(source, cuts, closed)
 
 
 def bins_between(source: Joint | AnyRows, edges: npt.ArrayLike, *, closed: str = "left") -> Pooling:
@@ -62,7 +68,10 @@ def bins_between(source: Joint | AnyRows, edges: npt.ArrayLike, *, closed: str =
     >>> bins_between(joint, [0, 0.5, 1]).joint.prediction
     array([0.2, 0.9])
     """
-    cuts = _edges(edges)
+    return _between(source, _edges(edges), closed)
+
+
+def _between(source: Joint | AnyRows, cuts: Floats, closed: str) -> Pooling:
     refuse_unknown("closed", closed, ("left", "right"))
     start = cuts[:-1] if closed == "left" else np.nextafter(cuts[:-1], 2.0)
     start = np.concatenate([[0.0], start[1:]])
@@ -108,6 +117,16 @@ def pooling_at(source: Joint, first: npt.NDArray[np.intp]) -> Pooling:
     last = np.append(first[1:], len(source)) - 1
     of_level = np.repeat(np.arange(first.size), np.diff(np.append(first, len(source))))
     return pooling_of(source.summed_by(of_level, first.size), start, source.prediction[last], start)
+
+
+def _even(n_bins: int) -> Floats:
+    cuts = np.arange(n_bins + 1) / n_bins
+    cuts.setflags(write=False)
+    return cuts
+
+
+# The usual numbers of bins come again and again.
+_even_edges = lru_cache(maxsize=16)(_even)
 
 
 def _count(n_bins: int) -> int:

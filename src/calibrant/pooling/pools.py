@@ -48,6 +48,10 @@ class Pooling:
     @property
     def table(self) -> dict[str, Floats]:
         """One entry per pool: ends, rows, weight, mean prediction, mean outcome (NaN if empty)."""
+        return self.tabled()
+
+    def tabled(self) -> dict[str, Floats]:
+        """Make the table."""
         joint = self.joint
         columns = {
             "rows": joint.rows,
@@ -66,7 +70,7 @@ class Pooling:
 def pooling_of(sums: CellSums, low: Floats, high: Floats, start: Floats) -> Pooling:
     """Make a Pooling from sums over the pools."""
     occupied = np.flatnonzero(sums.weight > 0)
-    kept = sums.where(occupied)
+    kept = sums if occupied.size == sums.weight.size else sums.where(occupied)
     ends = np.append(start[1:], 1.0)
     mean = kept.mean_within(start[occupied], ends[occupied])
     joint = Joint(kept.at(mean))

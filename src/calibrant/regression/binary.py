@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import calibrant._kernels as kernels
 from calibrant.arrays import Flags, Floats
 from calibrant.errors import ConvergenceError
 from calibrant.joint import Joint
@@ -148,7 +149,7 @@ def fit_logistic(
     weight, ones : array of shape (n,)
         Weights, which sum to one, and the part of them with outcome 1.
     terms : sequence of arrays of shape (n,)
-        Log-odds are the sum of coefficients times terms; None stands for the constant one.
+        At most three. Log-odds are the sum of coefficients times terms; None is the constant one.
     bounds : pair of arrays
         Least and largest coefficients.
     start : array
@@ -162,8 +163,6 @@ def fit_logistic(
         The coefficients: the problem is convex. Newton's steps go downhill; a coefficient at a
         bound stays while it presses against it.
     """
-    from scipy.special import expit
-
     low, high = bounds
     at, step, gain, loss = start, np.zeros_like(start), 0.0, np.inf
     for _ in range(MOST_STEPS):
@@ -174,12 +173,8 @@ def fit_logistic(
                 step = step / 2
                 at = at - step
                 continue
-        chance = expit(score)
-        spread = weight * chance
-        excess = spread - ones
-        slope = np.array([_dot(term, excess) for term in terms])
-        spread *= 1 - chance
-        step, settled = _step(at, slope, _curvature(terms, spread), low, high)
+        slope, curvature = kernels.logistic_moments(weight, ones, score, list(terms))
+        step, settled = _step(at, slope, curvature.reshape(at.size, -1), low, high)
         gain = float(-slope @ step)
         if gain > NEAR:
             loss = _loss(weight, ones, score)
@@ -228,20 +223,6 @@ def _score(terms: Sequence[Floats | None], offset: Floats | None, at: Floats) ->
     for term, coefficient in zip(terms, at, strict=True):
         total = total + (coefficient if term is None else coefficient * term)
     return np.asarray(total)
-
-
-def _dot(term: Floats | None, values: Floats) -> float:
-    return float(values.sum() if term is None else term @ values)
-
-
-def _curvature(terms: Sequence[Floats | None], spread: Floats) -> Floats:
-    size = len(terms)
-    curvature = np.empty((size, size))
-    for i, first in enumerate(terms):
-        weighted = spread if first is None else first * spread
-        for j, second in enumerate(terms[: i + 1]):
-            curvature[i, j] = curvature[j, i] = _dot(second, weighted)
-    return curvature
 
 
 def _longest(at: Floats, step: Floats, low: Floats, high: Floats) -> float:

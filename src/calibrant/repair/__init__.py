@@ -1,6 +1,13 @@
 """Repair: maps that recalibrate predictions, the choice between them, their export."""
 
-from calibrant.repair.base import RecalibrationMap
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
+from calibrant.repair.base import (
+    TWO_OUTCOMES as TWO_OUTCOMES,
+    RecalibrationMap,
+    shaped as shaped,
+)
 from calibrant.repair.choice import Choice, choose, choose_among as choose_among
 from calibrant.repair.choice_rule import (
     CLEARLY_PATCHED as CLEARLY_PATCHED,
@@ -44,6 +51,7 @@ from calibrant.repair.patches import (
 from calibrant.repair.quoting import Dialect as Dialect, dialect_of as dialect_of
 from calibrant.repair.registry import CLASS_MAPS, MAPS, load, untaught as untaught
 from calibrant.repair.report_text import choice_text as choice_text
+from calibrant.repair.routing import Routed as Routed
 from calibrant.repair.row_losses import losses as losses, mean_loss as mean_loss
 from calibrant.repair.sql import group_columns as group_columns, output_names as output_names
 
@@ -51,8 +59,10 @@ __all__ = [
     "CLASS_MAPS",
     "MAPS",
     "Beta",
+    "CalibratedModel",
     "Choice",
     "ClassWiseIsotonic",
+    "DecisionModel",
     "Dirichlet",
     "GroupMap",
     "Histogram",
@@ -69,3 +79,16 @@ __all__ = [
     "choose",
     "load",
 ]
+
+# Models stand on groups, and so above this room, but whoever repairs looks for them here.
+_MODELS = ("CalibratedModel", "DecisionModel")
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _MODELS:
+        raise AttributeError(f"module 'calibrant.repair' has no attribute {name!r}")
+    return getattr(_import_module("calibrant.models"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,7 +8,6 @@ from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.data.classes import read_classes, read_probabilities
@@ -21,12 +20,15 @@ from calibrant.options import check_flag, refuse_unknown, shown
 from calibrant.regression import rows_behind
 from calibrant.repair.class_export import class_python
 from calibrant.repair.class_forms import AnyForm, ClassForm, class_form_from
+from calibrant.repair.columns import shape_of
 from calibrant.repair.estimator import Estimator
 from calibrant.repair.export import PERCENT, SCALES, UNIT, free_name, python_source
 from calibrant.repair.forms import Form, Lines, Logistic, Steps, form_from
 from calibrant.stored import Stored, plain_value, restoring, value_from
 
 SCHEMA = 1
+# Predictions of two outcomes in one column mean the same as in two.
+TWO_OUTCOMES = (1, 2)
 
 
 class RecalibrationMap(Estimator):
@@ -53,8 +55,8 @@ class RecalibrationMap(Estimator):
 
     def fit(
         self,
-        y_proba: object,
-        y_true: object = None,
+        X: object,  # noqa: N803 (the name that scikit-learn uses)
+        y: object = None,
         sample_weight: object = None,
         *,
         pos_label: object = None,
@@ -64,11 +66,11 @@ class RecalibrationMap(Estimator):
 
         Parameters
         ----------
-        y_proba : Joint, ClassForecasts, or array-like of shape (n,), (n, 1), (n, 2) or (n, K)
+        X : Joint, ClassForecasts, or array-like of shape (n,), (n, 1), (n, 2) or (n, K)
             What was read before, predicted probabilities of outcome 1, or rows of probabilities
             of K classes. Two columns are those of outcomes 0 and 1, unless `classes` names them
             or the map is for classes only.
-        y_true : array-like of shape (n,), optional
+        y : array-like of shape (n,), optional
             Outcomes or labels; left out with a Joint or ClassForecasts.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows: a row of weight k counts like k rows.
@@ -82,20 +84,42 @@ class RecalibrationMap(Estimator):
         The map itself.
         """
         given: Joint | ClassForecasts
-        if isinstance(y_proba, Joint):
-            given = y_proba
-        elif self.for_two and not are_classes(y_true, y_proba, classes):
-            given = Joint.from_rows(Given.read(y_true, y_proba, sample_weight, pos_label))
-        else:
+        if isinstance(X, Joint):
+            given = X
+        elif isinstance(X, ClassForecasts):
             refuse_pos_label(pos_label)
-            read = (y_proba, y_true) if isinstance(y_proba, ClassForecasts) else (y_true, y_proba)
-            given = as_forecasts(*read, classes, sample_weight)
+            given = as_forecasts(X, y, classes, sample_weight)
+        else:
+            if y is None:
+                raise InvalidForecastsError(
+                    f"{self.name} requires y to be passed, but the target y is None"
+                )
+            self._remember_columns(X)
+            given = self._read(self._as_probabilities(X), y, sample_weight, pos_label, classes)
         if isinstance(given, Joint):
             self.form_, self.classes_ = self._fitted(given), None
         else:
             self.form_, self.classes_ = self._fitted_to_classes(given), given.classes
         self.scale_ = UNIT
         return self
+
+    def _as_probabilities(self, X: object) -> object:  # noqa: N803
+        """Read what is given as probabilities; a subclass may take other numbers."""
+        return X
+
+    def _read(
+        self,
+        y_proba: object,
+        y_true: object,
+        sample_weight: object,
+        pos_label: object,
+        classes: Sequence[Any] | None,
+    ) -> Joint | ClassForecasts:
+        """Read predictions and outcomes as what the map can be fitted to."""
+        if self.for_two and not are_classes(y_true, y_proba, classes):
+            return Joint.from_rows(Given.read(y_true, y_proba, sample_weight, pos_label))
+        refuse_pos_label(pos_label)
+        return as_forecasts(y_true, y_proba, classes, sample_weight)
 
     def with_scale(self, scale: str) -> Self:
         """Return the same map for predictions in other units.
@@ -118,35 +142,49 @@ class RecalibrationMap(Estimator):
         other.scale_ = scale
         return other
 
-    def transform(self, y_proba: object, by: object = None) -> npt.NDArray[np.float64]:  # noqa: ARG002
+    def transform(self, X: object, by: object = None) -> Any:  # noqa: ARG002, N803
         """Recalibrate predictions; they come back in the shape in which they were given.
 
         Parameters
         ----------
-        y_proba : array-like of shape (n,), (n, 1) or (n, 2); (n, K) for a map of classes
+        X : float, or array-like of shape (n,), (n, 1) or (n, 2); (n, K) for a map of classes
             Predictions, in the units of `scale_`.
         by : mapping of str to array-like, frame, or array of shape (n, k), optional
             Columns of groups. Only maps with patches for groups look at them.
 
         Returns
         -------
-        array
-            Probabilities in [0, 1].
+        float or array
+            Probabilities in [0, 1]: a number for a number, an array of the same library for an
+            array, or what `set_output` asked for.
         """
         self._require_fitted()
+        if is_number(X):
+            return float(self._moved(np.array([X]).reshape(1))[0])
+        self._check_columns(X, TWO_OUTCOMES if self.classes_ is None else ())
+        return self._contained(self._moved(self._as_probabilities(X)), X)
+
+    def _moved(self, y_proba: object) -> Floats:
+        """Recalibrate predictions, in the shape in which they were given."""
         if self.classes_ is not None:
             return self.form_(read_rows(y_proba, self.classes_, self.scale_))
-        given = np.shape(y_proba) if hasattr(y_proba, "shape") else np.asarray(y_proba).shape
-        repaired = self.form_(read_predictions(y_proba, self.scale_))
-        if given[1:] == (2,):
-            return np.column_stack([1 - repaired, repaired])
-        return repaired.reshape(given)
+        return shaped(self.form_(read_predictions(y_proba, self.scale_)), y_proba)
 
     def fit_transform(
-        self, y_proba: object, y_true: object = None, sample_weight: object = None
-    ) -> npt.NDArray[np.float64]:
+        self,
+        X: object,  # noqa: N803
+        y: object = None,
+        sample_weight: object = None,
+        **options: Any,
+    ) -> Any:
         """Fit, and recalibrate the same rows: for pipelines, never to judge a map."""
-        return self.fit(y_proba, y_true, sample_weight).transform(y_proba)
+        return self.fit(X, y, sample_weight, **options).transform(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = self.for_two
+        tags.input_tags.two_d_array = self.for_classes
+        return tags
 
     def __call__(self, prediction: Floats) -> Floats:
         """Recalibrate probabilities, as `Joint.apply` asks."""
@@ -230,6 +268,27 @@ class RecalibrationMap(Estimator):
         self._require_fitted()
         return select_text(self, column, table, keep, name, dialect)
 
+    def to_onnx(self, *, name: str = "recalibrated") -> Any:
+        """Return the map as an ONNX model; needs the package `onnx`.
+
+        Parameters
+        ----------
+        name : str, default="recalibrated"
+            Name of its output.
+
+        Returns
+        -------
+        onnx.ModelProto
+            It takes "prediction", doubles in the units of `scale_`, of shape (n,), or (n, K) in the
+            order of `classes_`, and returns probabilities of the same shape. What is outside of
+            [0, 1] is moved to its end: a graph cannot refuse it. Steps are looked up by comparing
+            each prediction with each start, which takes memory of their product.
+        """
+        from calibrant.repair.onnx import onnx_model
+
+        self._require_fitted()
+        return onnx_model(self, name)
+
     def _restored(self, data: Stored) -> Self:
         """Take over what was fitted from plain data."""
         if data.has("classes"):
@@ -282,6 +341,19 @@ class RecalibrationMap(Estimator):
             f"forecasts of {len(forecasts.classes)} classes",
             "use Temperature, VectorScaling, Dirichlet or ClassWiseIsotonic",
         )
+
+
+def is_number(X: object) -> bool:  # noqa: N803
+    """Whether one prediction is given, not a container of some."""
+    return isinstance(X, int | float | np.number) or getattr(X, "shape", None) == ()
+
+
+def shaped(repaired: Floats, given: object) -> Floats:
+    """Return predictions of two outcomes in the shape of those given: one column, or two."""
+    shape = shape_of(given)
+    if shape[1:] == (2,):
+        return np.column_stack([1 - repaired, repaired])
+    return repaired.reshape(shape)
 
 
 def form_of_two(fitted: RecalibrationMap) -> Form:

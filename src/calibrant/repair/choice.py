@@ -22,7 +22,7 @@ from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import card
-from calibrant.options import shown
+from calibrant.options import check_flag, shown
 from calibrant.repair.base import RecalibrationMap, refuse_pos_label
 from calibrant.repair.choice_rule import LEAVE, Gain, gain_after_choice
 from calibrant.repair.folds import Split, Units, read_class_units, read_units
@@ -53,6 +53,8 @@ class Choice:
     """The best map that was not chosen, when none was."""
     untried: tuple[str, ...]
     """Maps that were not tried, because the rows are too few to teach them."""
+    asked: bool = False
+    """Whether the map was taken because it was asked for, whatever it gains."""
     _units: Units = field(repr=False)
     _repaired: Floats = field(repr=False)
     """Predictions of the rows by maps that had not seen them."""
@@ -105,7 +107,14 @@ class Choice:
     def sentence(self) -> str:
         """Say what was chosen and what it gains."""
         if self.leave_alone:
-            return f"Leave it alone: {self._reason()}."
+            return self.map.sentence if self.asked else f"Leave it alone: {self._reason()}."
+        if self.asked:
+            effect = "harms" if self.gain.high < 0 else self.gain.promise
+            falls = self.gain.text(self.score, self.confidence)
+            return (
+                f"The {self.map.name} map was asked for and {effect}: on rows that did not teach "
+                f"it {falls}. {self.map.sentence}"
+            )
         why = failure_text(self._units, self._units.prediction, self._repaired)
         falls = self.gain.text(self.score, self.confidence)
         return (
@@ -156,6 +165,7 @@ def choose(
     sample_weight: object = None,
     pos_label: object = None,
     maps: Sequence[RecalibrationMap | str] | None = None,
+    always: bool = False,
     score: AnyScore = "log",
     task: DecisionTask | None = None,
     clusters: object = None,
@@ -192,6 +202,9 @@ def choose(
     maps : sequence of maps or their names, optional
         What to choose from, simplest first; by default all that the rows can teach, of two outcomes
         or of classes. `Identity` always takes part.
+    always : bool, default=False
+        Take the one map that `maps` names, whatever it gains. Nothing is chosen then, and the gain
+        is that of this map on rows that did not teach it.
     score : {"log", "brier", "spherical"}, DecisionTask or Score, default="log"
         Proper score by which maps are compared; for classes one of the three names.
     task : DecisionTask, optional
@@ -280,7 +293,7 @@ def choose(
     else:
         given = (y_true, y_proba, sample_weight, pos_label)
         units, labels = read_units(given, split, settings.rng)
-    return choose_among(units, labels, maps, rule, task, settings)
+    return choose_among(units, labels, maps, rule, task, settings, always=always)
 
 
 def choose_among(
@@ -290,14 +303,22 @@ def choose_among(
     rule: Score,
     task: DecisionTask | None,
     settings: Settings,
+    *,
+    always: bool = False,
 ) -> Choice:
-    """Choose a map by its score on rows that are split into folds."""
+    """Choose a map by its score on rows that are split into folds, or take the one asked for."""
+    if check_flag("always", always) and (maps is None or len(maps) != 1):
+        raise InvalidOptionError(
+            "maps must name the one map to take always", "all" if maps is None else shown(maps)
+        )
     candidates = candidates_of(maps, units)
     held = cross_fitted(units, candidates)
     judged = units.judged
     seen, labels = units.where(judged), {name: column[judged] for name, column in labels.items()}
     decision = chosen_by(units, rule, held, judged, settings.confidence)
     chosen, gains = decision.name if can_nest(units) else LEAVE, decision.gains
+    if always:
+        chosen = list(candidates)[-1]
     scores = {name: mean_loss(seen, rule, values[judged]) for name, values in held.items()}
     told = {
         name: gain if name == LEAVE else gain.told(scores[LEAVE], scores[name])
@@ -313,7 +334,9 @@ def choose_among(
         "chosen": [name == chosen for name in held],
     }
     repaired, gain = seen.prediction, gains[LEAVE]
-    if chosen != LEAVE:
+    if always:
+        repaired, gain = held[chosen][judged], told[chosen]
+    elif chosen != LEAVE:
         repaired = nested(units, candidates, rule, held)[judged]
         saved = losses(rule, seen, seen.prediction) - losses(rule, seen, repaired)
         gain = gain_after_choice(seen, saved, gains[chosen], settings.confidence)
@@ -327,6 +350,7 @@ def choose_among(
         score=rule.name,
         runner_up=best if chosen == LEAVE and best != LEAVE else "",
         untried=untaught(units) if maps is None else (),
+        asked=always,
         _units=seen,
         _repaired=repaired,
         _labels=labels,

@@ -185,7 +185,9 @@ class ClassWiseIsotonic(_MapOfClasses):
 
     def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:
         count = len(forecasts.classes)
-        least = min(0.5 / (len(forecasts) + 1), 1 / count)
+        weight = forecasts.weight
+        rows = len(forecasts) if weight is None else max(float(weight.sum()), len(forecasts))
+        least = min(0.5 / (rows + 1), 1 / count)
         return ClassLines(tuple(_increasing(joint) for _, joint in forecasts.class_wise()), least)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -10,7 +11,14 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.data.groupings import Codes, Grouping
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.repair.base import SCHEMA, RecalibrationMap, form_of_two, read_predictions
+from calibrant.repair.base import (
+    SCHEMA,
+    RecalibrationMap,
+    form_of_two,
+    is_number,
+    read_predictions,
+    shaped,
+)
 from calibrant.repair.export import free_name, python_source
 from calibrant.repair.forms import Form
 from calibrant.repair.patches import Patches, codes_of, patches_text, unseen
@@ -102,34 +110,39 @@ class GroupMap(RecalibrationMap):
         patches, columns = patches_text(len(self.patches.patches)), ", ".join(self.patches.columns)
         return f"{self.base.sentence} Then {patches} for groups of {columns}."
 
-    def transform(self, y_proba: object, by: object = None) -> Floats:
+    def transform(self, X: object, by: object = None) -> Any:  # noqa: N803
         """Recalibrate predictions.
 
         Parameters
         ----------
-        y_proba : array-like of shape (n,) or (n, 2)
+        X : float, or array-like of shape (n,), (n, 1) or (n, 2)
             Predicted probabilities of outcome 1, in the units of `scale_`.
         by : mapping of str to array-like, frame, or array of shape (n, k)
-            The columns of the groups; may be left out if there are no patches.
+            The columns of the groups; may be left out if there are no patches. A number has a
+            mapping of names to single values.
 
         Returns
         -------
-        array of shape (n,) or (n, 2)
+        float or array
             As the predictions were given. Rows with a value that was not seen in the fit have
             the prediction of the map for all rows; a warning counts them.
         """
         if not self.patches.patches:
-            return self.base.transform(y_proba)
+            return self.base.transform(X)
         if by is None:
             raise InvalidForecastsError(
                 "a map with patches needs the columns of the groups",
                 "none",
                 f"pass by={{{', '.join(f'{name!r}: ...' for name in self.patches.columns)}}}",
             )
-        prediction = read_predictions(y_proba, self.scale_)
+        if is_number(X):
+            single = (
+                {name: [value] for name, value in by.items()} if isinstance(by, Mapping) else by
+            )
+            return float(self.transform([X], single)[0])
+        prediction = read_predictions(X, self.scale_)
         codes = codes_of(self.patches.groupings, by, prediction.size)
-        moved = self.patched(self.form_(prediction), codes)
-        return np.column_stack([1 - moved, moved]) if np.asarray(y_proba).ndim == 2 else moved
+        return self._contained(shaped(self.patched(self.form_(prediction), codes), X), X)
 
     def patched(self, base: Floats, codes: list[Codes]) -> Floats:
         """Correct predictions of the map for all rows, of rows in groups known by number."""
@@ -150,6 +163,16 @@ class GroupMap(RecalibrationMap):
             "sentence": self.sentence,
             **self.patches.as_dict(),
         }
+
+    def to_onnx(self, *, name: str = "recalibrated") -> Any:
+        """Return the map as an ONNX model, if it has no patches for groups."""
+        if self.patches.patches:
+            raise InvalidOptionError(
+                "patches for groups cannot be written as ONNX",
+                self.name,
+                "write SQL, JSON or Python",
+            )
+        return self.base.to_onnx(name=name)
 
     def to_python(self, name: str = "recalibrate") -> str:
         """Return the source of a Python function of a prediction and a dictionary of columns.

@@ -8,5 +8,6 @@ from calibrant.report.screen import (
 )
 from calibrant.report.sentences import verdict_sentence as verdict_sentence
 from calibrant.report.summary import Asked as Asked
+from calibrant.report.watch_page import render_watch as render_watch
 
 __all__ = ["Audit", "audit"]

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant.data.labels import Labels
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
-from calibrant.groups import Groups, Segment
 from calibrant.inference import Settings, Verdict
 from calibrant.inputs import Roles, Source, read
 from calibrant.measurement import Measurement
-from calibrant.multiclass import MulticlassDecisionTask
+from calibrant.options import share_from
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
 from calibrant.report.markdown import render_markdown
@@ -25,6 +24,10 @@ from calibrant.report.summary import Asked, Summary, summarise
 from calibrant.report.text import render_text
 from calibrant.stages import Tell, silent
 from calibrant.writing import write_whole
+
+if TYPE_CHECKING:
+    from calibrant.groups import Groups, Segment
+    from calibrant.multiclass import MulticlassDecisionTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +131,17 @@ def audit(
     by: object = None,
     pairs: bool = False,
     find_segments: bool = False,
-    tolerance: float | None = None,
-    gap_tolerance: float | None = None,
-    oe_tolerance: float | None = None,
+    tolerance: float | str | None = None,
+    gap_tolerance: float | str | None = None,
+    oe_tolerance: float | str | None = None,
+    risk: float | str | None = None,
     confidence: float = 0.95,
     clusters: object = None,
     task: DecisionTask | MulticlassDecisionTask | None = None,
     time: object = None,
     count: str | None = None,
     positives: str | None = None,
+    prediction_sum: str | None = None,
     title: str | None = None,
     draws: int = 999,
     rng: np.random.Generator | int | None = 0,
@@ -178,15 +183,20 @@ def audit(
     find_segments : bool, default=False
         Whether to look for the worst combinations of the columns `by`, on one half of the rows,
         and judge them on the other.
-    tolerance : float, optional
-        Smooth error that is small enough. By default 0.02, or a tenth of the share of the rarer
-        outcome if that is less; for each of K classes 0.02, or a tenth of 1/K.
-    gap_tolerance : float, optional
+    tolerance : float or str, optional
+        Smooth error that is small enough, or "5%" for 5 % of the share of the rarer outcome. By
+        default 0.02, or a tenth of that share if it is less; for each of K classes the share is
+        1/K.
+    gap_tolerance : float or str, optional
         Typical gap between forecast and observed rate that is small enough, by default twice the
         tolerance.
-    oe_tolerance : float, optional
-        Share by which observed events may differ from those expected: 0.1 allows observed over
-        expected from 1/1.1 to 1.1, for all rows and for each group. Not judged by default.
+    oe_tolerance : float or str, optional
+        Share by which observed events may differ from those expected: 0.1 or "10%" allows observed
+        over expected from 1/1.1 to 1.1, for all rows and for each group. Not judged by default.
+    risk : float or str, optional
+        Share of outcomes 0 that is allowed among the rows that are acted on: adds the lowest
+        forecast from which on that is certified (see `certified_threshold`). For confidences of
+        answers. Refused with clusters and with different weights.
     confidence : float, default=0.95
         Confidence of the intervals that decide.
     clusters : array-like of shape (n,), or str, optional
@@ -200,10 +210,12 @@ def audit(
     count, positives : str, optional
         Columns of a frame or of files that hold aggregates: how many rows with about the same
         prediction a line stands for, and how many of them had outcome 1.
+    prediction_sum : str, optional
+        Column of the sum of their predictions, instead of `prediction`, their mean.
     title : str, optional
         What the forecasts are about.
     draws : int, default=999
-        How often outcomes are redrawn to find what a perfect forecaster would have scored.
+        How often outcomes are simulated to find what perfect forecasts would have scored.
         At most 10**6.
     rng : numpy.random.Generator or int, default=0
         Source of randomness; fixed by default, so that an audit says the same again.
@@ -253,12 +265,15 @@ def audit(
         pairs,
         find_segments,
         classes=classes,
+        prediction_sum=prediction_sum,
     )
     if na not in {"refuse", "drop"}:
         raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))
     labels = Labels.of(pos_label, neg_label, na_label)
     source = read(y_true, y_proba, roles, labels=labels, drop_missing=na == "drop", title=title)
-    return audit_source(source, settings, Asked(task, oe_tolerance, find_segments))
+    ratio = None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance)
+    allowed = None if risk is None else share_from("risk", risk)
+    return audit_source(source, settings, Asked(task, ratio, allowed, find_segments))
 
 
 def audit_source(source: Source, settings: Settings, asked: Asked, tell: Tell = silent) -> Audit:

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from calibrant.inference import (
-    CALIBRATED,
-    DETECTABLE,
-    MISCALIBRATED,
-    bounds_text,
-)
+from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED
 from calibrant.regions import Region, strongest_region
+from calibrant.report.error_units import ErrorUnit
+from calibrant.report.sections import RELATIVE
 from calibrant.report.summary import HEADLINE, Summary
 from calibrant.words import (
     RARE,
-    agreeing,
     comparable_texts,
     count_text,
-    number_text,
     percent_text,
     points_text,
+    range_texts,
     rate_texts,
-    rounded_down,
     rounded_up,
     samples_text,
     thousands_text,
 )
 
-DEFAULT_TOLERANCE = "The tolerance is the default: 0.02, or a tenth of the rarer outcome."
+DEFAULT_TOLERANCE = "Default tolerance: 2 points, or a tenth of the rarer outcome if less."
 
 
 def conclusion(summary: Summary) -> str:
@@ -36,25 +31,41 @@ def conclusion(summary: Summary) -> str:
     if verdict.state == MISCALIBRATED:
         return f"{_wrong(summary)} {_cure(summary)}"
     told = _fine(summary) if verdict.state == CALIBRATED else _open(summary)
-    return " ".join([told, *_but(summary)])
+    return " ".join([told, *_ratio_of_rare(summary), *_but(summary)])
 
 
 def certainty(summary: Summary) -> str:
     """Say how sure the conclusion is, and what is tolerated."""
     verdict = summary.verdict
-    error = bounds_text(verdict.interval, verdict.tolerance)
-    known = f"the smooth error is {error} (tolerance {number_text(verdict.tolerance)})"
+    unit = ErrorUnit.of(summary)
+    error = unit.bounds(verdict.interval, verdict.tolerance)
+    known = f"the smooth error is {error} (tolerated: {unit.number(verdict.tolerance)})"
     if verdict.gap is not None:
-        gap = bounds_text(verdict.gap.interval, verdict.gap.tolerance)
-        known += f" and the typical gap {gap} (tolerance {number_text(verdict.gap.tolerance)})"
+        gap = unit.bounds(verdict.gap.interval, verdict.gap.tolerance)
+        known += f" and the typical gap {gap} (tolerated: {unit.number(verdict.gap.tolerance)})"
     draws = verdict.test.headline.null.size
     most = "at most " if verdict.pvalue * (draws + 1) < 1.5 else ""
-    default = "" if summary.settings["tolerance given"] else f" {DEFAULT_TOLERANCE}"
     return (
         f"How sure: {percent_text(verdict.interval.confidence)} confident that {known}. Perfect "
         f"forecasts would look at least this bad in {most}{samples_text(verdict.pvalue)} samples."
-        f"{default}"
+        f"{tolerance_origin(summary)}"
     )
+
+
+def _ratio_of_rare(summary: Summary) -> Iterator[str]:
+    """Say how many events there were for one forecast, where they are rare and it is not one."""
+    ratio = summary.classical.ratio
+    if ErrorUnit.of(summary).rare and summary.ratios is None and (ratio.low > 1 or ratio.high < 1):
+        value, low, high = ratio.texts
+        yield f"There were {value} times as many events as forecast (between {low} and {high})."
+
+
+def tolerance_origin(summary: Summary) -> str:
+    """Say where the tolerance comes from, unless it was given as a number."""
+    relative = summary.settings.get(RELATIVE)
+    if relative is not None:
+        return f" The tolerance is {str(relative).removesuffix('%')} % of the rarer outcome."
+    return "" if summary.settings["tolerance given"] else f" {DEFAULT_TOLERANCE}"
 
 
 def _but(summary: Summary) -> Iterator[str]:
@@ -82,12 +93,7 @@ def _wrong(summary: Summary) -> str:
     if region is None:
         return f"Miscalibrated: {subject} are off."
     too = "low" if region.outcome > region.prediction else "high"
-    ends = rate_texts(region.low, region.high)
-    where = f"{subject} between {ends[0]} and {ends[1]}"
-    if ends[0] == ends[1]:
-        where = f"{subject} of {ends[0]}"
-    if region.rows == summary.data.rows:
-        where = subject
+    where = f"{subject}{_range(summary, region)}"
     forecast, rate = rate_texts(region.prediction, region.outcome)
     rows = thousands_text(region.rows)
     told = (
@@ -98,6 +104,19 @@ def _wrong(summary: Summary) -> str:
         return f"Miscalibrated: {told}"
     gap = points_text(verdict.gap.interval.value)
     return f"Miscalibrated: {subject} are typically off by {gap}, up and down. Worst: {told}"
+
+
+def _range(summary: Summary, region: Region) -> str:
+    """Say which forecasts a range holds; one end is enough where it holds all beyond."""
+    low, high = range_texts(region.low, region.high)
+    lowest, highest = summary.joint.prediction[[0, -1]]
+    if region.low <= lowest and region.high >= highest:
+        return ""
+    if low == high:
+        return f" of {low}"
+    if region.low <= lowest:
+        return f" up to {high}"
+    return f" of {low} or more" if region.high >= highest else f" between {low} and {high}"
 
 
 def _difference(region: Region) -> str:
@@ -119,11 +138,12 @@ def _cure(summary: Summary) -> str:
         return (
             f"Recalibrating ({choice.map.name} map) may help; audit fresh rows before you trust it."
         )
-    first, second = comparable_texts(before, after)
-    return (
-        f"Recalibrate: the {choice.map.name} map lowers the smooth error from {first} to {second} "
-        "on rows it had not seen."
-    )
+    what, fall = "smooth error", ErrorUnit.of(summary).fall(before, after)
+    if summary.verdict.error_state != MISCALIBRATED:
+        first, second = comparable_texts(choice.before.brier, choice.after.brier)
+        what, fall = "Brier score", f"from {first} to {second}"
+    lowers = f"the {choice.map.name} map lowers the {what} {fall}"
+    return f"Recalibrate: {lowers} on rows it had not seen."
 
 
 def _fine(summary: Summary) -> str:
@@ -131,8 +151,8 @@ def _fine(summary: Summary) -> str:
     trust = "use the probabilities as they are"
     if summary.classes is not None:
         trust = "trust the confidence in the most likely class as it is"
-    most = _error(summary, verdict.interval.high, rounded_up)
-    limit = _error(summary, verdict.tolerance, rounded_down)
+    unit = ErrorUnit.of(summary)
+    most, limit = unit.text(verdict.interval.high, rounded_up), unit.text(verdict.tolerance)
     begin, but = "Calibrated", "They are"
     if verdict.pvalue <= DETECTABLE:
         begin, but = "Good enough", "They are not perfect, but"
@@ -144,25 +164,14 @@ def _open(summary: Summary) -> str:
     interval, tolerance, what = verdict.interval, verdict.tolerance, "error"
     if verdict.error_state == CALIBRATED and verdict.gap is not None:
         interval, tolerance, what = verdict.gap.interval, verdict.gap.tolerance, "typical gap"
-    high, limit = (
-        _error(summary, interval.high, rounded_up),
-        _error(summary, tolerance, rounded_down),
-    )
+    unit = ErrorUnit.of(summary)
+    high, limit = unit.text(interval.high, rounded_up), unit.text(tolerance)
     up_to = f"the {what} may be anything up to {high}, and {limit} {_is(limit)} tolerated"
     if verdict.pvalue <= DETECTABLE:
         begin = "Not perfect, but too few rows to say whether it matters"
     else:
         begin = "Too few rows to say"
     return f"{begin}: {up_to}. {verdict.outlook}"
-
-
-def _error(summary: Summary, value: float, rounded: Callable[[float], str]) -> str:
-    """Write an error in points, or as a share of the rarer outcome where that is rare."""
-    rarer = min(summary.data.base_rate, 1 - summary.data.base_rate)
-    if 0 < rarer < RARE:
-        return f"{rounded(round(100 * value / rarer, 9))} % of the rate of events"
-    points = rounded(round(100 * value, 9))
-    return f"{points} {agreeing(1 if points == '1' else 2, 'point', 'points')}"
 
 
 def _is(amount: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from calibrant.joint import Joint
 from calibrant.measures import DistanceBracket, distance_bracket
+from calibrant.words import comparable_texts
 
 # More levels than this are rounded to so many cells, which moves the lower distance by at most half
 # a cell; the upper distance and the interval error are then those of the rounded forecasts.
@@ -15,7 +16,7 @@ MEANINGS = {
     "upper distance": "moving equal forecasts alike by this much makes them calibrated",
     "pooling neighbours only": "the same, when only neighbouring forecasts may be pooled",
     "interval error": "the same with bins, whose width counts as error",
-    "four roots of the lower distance": "neither upper distance nor interval error is above it",
+    "4 sqrt(lower distance)": "neither upper distance nor interval error is above it",
 }
 """What each number of the chain means; the true distance needs individuals, which no file has."""
 
@@ -32,8 +33,8 @@ def is_rounded(joint: Joint) -> bool:
 
 def distance_sentence(distances: DistanceBracket, noise_floor: float) -> str:
     """Say how far forecasts would have to move; the smooth error bounds what noise would do."""
+    high, low, floor = comparable_texts(distances.high, distances.low, 2 * noise_floor)
     return (
-        f"Moving the forecasts by {distances.high:.4f} on average makes them calibrated on these "
-        f"rows; less than {distances.low:.4f} cannot. For perfect forecasts the first would be "
-        f"{2 * noise_floor:.4f} or less on average."
+        f"Moving the forecasts by {high} on average makes them calibrated on these rows; less than "
+        f"{low} cannot. For perfect forecasts the first would be {floor} or less on average."
     )

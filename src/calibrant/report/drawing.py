@@ -16,7 +16,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.plots import PALETTE, Span, kept_vertices
-from calibrant.words import percent_text, visible
+from calibrant.words import percent_text, typeset, visible
 
 # Ticks of an axis, about.
 TICKS = 5
@@ -221,4 +221,4 @@ def _class(kind: str) -> str:
 
 
 def _words(text: str) -> str:
-    return escape(visible(text, lines=True))
+    return escape(typeset(visible(text, lines=True)))

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from calibrant.data.groupings import AND
-from calibrant.groups import Groups
 from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, RARE, range_text
-from calibrant.repair import Choice
-from calibrant.report.sections import ClassSection
 from calibrant.report.sentences import row_sentence, set_sentence, verdict_sentence
 from calibrant.words import agreeing, capital, comparable_texts, count_text, interval_texts
 
 if TYPE_CHECKING:
+    from calibrant.groups import Groups
+    from calibrant.repair import Choice
+    from calibrant.report.sections import ClassSection
     from calibrant.report.summary import Summary
 
 ISSUE, NOTE, PASSED = "issue", "note", "passed"
@@ -58,6 +58,18 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
     ]
     order = {ISSUE: 0, NOTE: 1, PASSED: 2}
     return tuple(sorted(found, key=lambda finding: order[finding.kind]))
+
+
+def actions(summary: Summary) -> list[Finding]:
+    """Choose what to do: more rows where these cannot tell, a map, then what else is wrong."""
+    advised = [finding for finding in summary.findings if finding.advice]
+    found = [finding for finding in advised if finding.code == UNTOLD]
+    needed = summary.verdict.state != CALIBRATED
+    repair = [finding for finding in advised if finding.code == REPAIR and needed]
+    issues = [finding for finding in advised if finding.kind == ISSUE]
+    # A map says what the verdict says, and how.
+    found += repair + [finding for finding in issues if not (repair and finding.code == VERDICT)]
+    return found or [finding for finding in advised if finding.code == TRUSTED]
 
 
 def _verdict(summary: Summary) -> Iterator[Finding]:
@@ -184,10 +196,10 @@ def _classes(section: ClassSection) -> Iterator[Finding]:
 
 
 def _by_group(summary: Summary) -> str:
-    groups = summary.groups
-    if summary.classes is not None or groups is None:
-        return "give the model the column"
-    columns = columns_of(groups)
+    columns = [] if summary.groups is None else columns_of(summary.groups)
+    if summary.classes is not None:
+        named = f"{agreeing(len(columns), 'column', 'columns')} {', '.join(columns)}"
+        return f"give the model the {named}"
     by = shlex.quote(",".join(columns))
     these = agreeing(len(columns), "the column", "these columns")
     return f"recalibrate by group (calibrant repair FILE --by {by}), or give the model {these}"

@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 
 from calibrant.decisions import DecisionTask
-from calibrant.groups import Groups
-from calibrant.inference import CALIBRATED
+from calibrant.inference import Groups
 from calibrant.report import sentences, tables
 from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
 from calibrant.report.drawing import SHAPES
-from calibrant.report.findings import ISSUE, REPAIR, TRUSTED, UNTOLD, VERDICT, Finding
+from calibrant.report.error_units import ErrorUnit
+from calibrant.report.findings import actions
 from calibrant.report.json import plain
+from calibrant.report.page import page_environment, raw_file
 from calibrant.report.pictures import pictures, rates_text
+from calibrant.report.sentences import split_texts
 from calibrant.report.summary import Summary
-from calibrant.words import count_text, percent_text, thousands_text
+from calibrant.words import count_text, number_text, percent_text, thousands_text
 
 # A page shows so many groups or classes, and counts the others.
 MOST = 500
@@ -38,22 +40,11 @@ BENEFITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 
 def render_html(summary: Summary) -> str:
     """Write an audit as a page; whatever the user named is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
     from markupsafe import Markup
 
     from calibrant import __version__
 
-    environment = Environment(
-        loader=PackageLoader("calibrant.report"),
-        autoescape=select_autoescape(["html", "jinja"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-    )
-
-    def raw(name: str) -> Markup:
-        source, _, _ = environment.loader.get_source(environment, name)  # type: ignore[union-attr]
-        return Markup(source)  # noqa: S704  # our own file
-
+    environment = page_environment()
     numbers = summary.classical
     drawn = {name: Markup(svg) for name, svg in pictures(summary).items()}  # noqa: S704
     page = environment.get_template("report.html.jinja").render(
@@ -63,7 +54,7 @@ def render_html(summary: Summary) -> str:
         most=MOST,
         conclusion=conclusion(summary),
         certainty=certainty(summary),
-        actions=_actions(summary),
+        actions=actions(summary)[:ACTIONS],
         about=_columns_of,
         rates=rates_text,
         colours=COLOURS,
@@ -80,26 +71,18 @@ def render_html(summary: Summary) -> str:
         start=_start(summary),
         settings=_settings(summary),
         data=_script_data(summary),
-        css=raw("report.css"),
-        js=raw("report.js"),
+        css=raw_file(environment, "report.css"),
+        js=raw_file(environment, "report.js"),
         version=__version__,
         percent=percent_text,
         number=_number,
+        exact=number_text,
+        unit=ErrorUnit.of(summary),
+        split=split_texts(summary),
         thousands=thousands_text,
         count=count_text,
     )
     return str(page)
-
-
-def _actions(summary: Summary) -> list[Finding]:
-    """Choose what to do first: more rows where these cannot tell, a map, then other issues."""
-    advised = [f for f in summary.findings if f.advice]
-    found = [f for f in advised if f.code == UNTOLD]
-    repair = [f for f in advised if f.code == REPAIR and summary.verdict.state != CALIBRATED]
-    issues = [f for f in advised if f.kind == ISSUE]
-    # A map says what the verdict says, and how.
-    found += repair + [f for f in issues if not (repair and f.code == VERDICT)]
-    return (found or [f for f in advised if f.code == TRUSTED])[:ACTIONS]
 
 
 def _columns_of(groups: Groups, tolerance: float) -> Iterator[dict[str, str]]:

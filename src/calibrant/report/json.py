@@ -7,14 +7,14 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.groups import Groups, Segment
 from calibrant.inference import (
     CalibrationTest,
+    CertifiedThreshold,
     Costs,
     Estimate,
     Gap,
@@ -26,9 +26,12 @@ from calibrant.inference import (
     Verdict,
 )
 from calibrant.report.findings import Finding
-from calibrant.report.sections import ClassSection
 from calibrant.report.sentences import set_sentence
 from calibrant.report.summary import Summary
+
+if TYPE_CHECKING:
+    from calibrant.groups import Groups, Segment
+    from calibrant.report.sections import ClassSection
 
 SCHEMA = 3
 # Numbers and nulls between brackets, spread over lines.
@@ -64,6 +67,7 @@ def as_dict(summary: Summary) -> dict[str, Any]:
         else [_segment(segment) for segment in summary.segments],
         "time": None if summary.watched is None else summary.watched.as_dict(),
         "repair": _repair(summary),
+        "certified": _certified(summary.certified),
         "costs": _costs(summary.costs),
         "distance": {
             "low": summary.distances.low,
@@ -118,6 +122,13 @@ def _groups(groups: Groups) -> dict[str, Any]:
         "sentence": groups.sentence,
         "groups": [asdict(group) for group in groups],
     }
+
+
+def _certified(found: CertifiedThreshold | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    names = ("threshold", "risk", "confidence", "coverage", "answered", "errors", "sentence")
+    return {name: getattr(found, name) for name in names}
 
 
 def _ratios(judged: RatioJudgement) -> dict[str, Any]:

@@ -42,6 +42,8 @@ def _blocks(summary: Summary) -> Iterator[Iterator[str] | list[str]]:
     yield [escaped(f"{headline(summary)} {where_sentence(summary)} {cost_sentence(summary)}")]
     if summary.ratios is not None:
         yield [escaped(summary.ratios.sentence)]
+    if summary.certified is not None:
+        yield [escaped(summary.certified.sentence)]
     yield measure_table(summary.measured).only("measure", "value", PERFECT).markdown()
     if summary.classes is not None:
         section = summary.classes

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.groups import Group, Groups
+from calibrant.inference import Group, Groups
 from calibrant.plots import (
     DecisionLossDisplay,
     GroupsDisplay,
@@ -18,8 +18,19 @@ from calibrant.plots import (
     short_name,
 )
 from calibrant.report.drawing import COLOURS, LETTER, Axis, Sheet, round_numbers, thin
-from calibrant.report.summary import Summary
-from calibrant.words import capital, count_text, distinct_texts, percent_text, probability_text
+from calibrant.report.error_units import ErrorUnit
+from calibrant.report.summary import HEADLINE, Summary
+from calibrant.words import (
+    capital,
+    count_text,
+    distinct_texts,
+    number_text,
+    percent_text,
+    probability_text,
+    rounded_down,
+    rounded_up,
+    thousands_text,
+)
 
 # Pixels of a picture that spans the page, and of one beside another.
 WIDE, HALF = 520, 440
@@ -36,7 +47,9 @@ def pictures(summary: Summary) -> dict[str, str]:
     drawn = {
         "scale": _scale(summary),
         "reliability": _reliability(summary.diagram, summary),
-        "witness": _witness(WitnessDisplay.of(summary.joint)),
+        "witness": _witness(
+            WitnessDisplay.of_error(summary.joint, summary.measured.values[HEADLINE])
+        ),
         "costs": _costs(DecisionLossDisplay(summary.costs.curve, summary.costs.perfect)),
     }
     allowed = summary.verdict.tolerance
@@ -45,7 +58,7 @@ def pictures(summary: Summary) -> dict[str, str]:
     if summary.groups is not None:
         drawn["groups"] = _groups("groups", summary.groups, allowed)
     if summary.watched is not None:
-        drawn["time"] = _time(TimeDisplay.of(summary.watched.windows))
+        drawn["time"] = time_picture(TimeDisplay.of(summary.watched.windows))
     return {name: sheet.svg() for name, sheet in drawn.items()}
 
 
@@ -88,15 +101,15 @@ def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
         where = probability_text(low) if low == high else _between(low, high)
         words = f"{count_text(int(rows), 'forecast')} {'of ' if low == high else ''}{where}"
         sheet.bar(float(x[0]), float(x[1]), foot - bars * float(rows) / most, foot, words)
-    sheet.text(left - 7, foot - bars + 9, f"{most:,.0f}".replace(",", " "), "quiet", "end", size=11)
+    sheet.text(left - 7, foot - bars + 9, thousands_text(most), "quiet", "end", size=11)
     sheet.text(left - 7, foot, "rows", "quiet", "end", size=11)
     sheet.upward(upward, left, "accuracy" if summary.classes else "observed rate")
     sheet.across(across, foot, "confidence" if summary.classes else "forecast")
     parts = summary.costs.decomposition
     values = (parts.miscalibration, parts.discrimination, parts.uncertainty)
     for line, (name, value) in enumerate(zip(("MCB", "DSC", "UNC"), values, strict=True)):
-        sheet.text(left + side - 82, base - 40 + 15 * line, name, "quiet", size=11)
-        sheet.text(left + side - 6, base - 40 + 15 * line, f"{value:.3g}", "quiet", "end", size=11)
+        row = base - 40 + 15 * line
+        sheet.text(left + side - 6, row, f"{name} {number_text(value)}", "quiet", "end", size=11)
     _legend(sheet, display, left, foot + 52)
     return sheet
 
@@ -165,7 +178,7 @@ def _scale(summary: Summary) -> Sheet:
     if verdict.gap is not None:
         gap = verdict.gap
         tracks.append(("typical gap", gap.interval, gap.tolerance, gap.state, 0.0))
-    left, right = 14.0, HALF - 14.0
+    unit, left, right = ErrorUnit.of(summary), 14.0, HALF - 14.0
     most = max(max(interval.high, allowed, noise) for _, interval, allowed, _, noise in tracks)
     axis = Axis.linear(0, 1.12 * most, left, right)
     sheet = Sheet("scale", HALF, 64.0 * len(tracks) + 46, verdict.sentence)
@@ -173,24 +186,27 @@ def _scale(summary: Summary) -> Sheet:
         top = 64.0 * place
         line = top + 40
         sheet.text(left, top + 16, capital(name), bold=True)
-        found, low, high, limit = _points(interval.value, interval.low, interval.high, allowed)
+        found = unit.brief(interval.value)
+        low, high = unit.number(interval.low, rounded_down), unit.number(interval.high, rounded_up)
         sheet.text(left + LETTER * 15.5, top + 16, f"{found} ({low} to {high})")
-        sheet.text(right, top + 16, f"tolerated: {limit}", "quiet", "end", size=11)
+        limit = f"tolerated: {unit.text(allowed)}"
+        sheet.text(right, top + 16, limit, "quiet", "end", size=11)
         if noise > 0:
             sheet.area(axis([0, noise, noise, 0]), [line - 9, line - 9, line + 9, line + 9])
         sheet.line([left, right], [line, line])
         factor = allowed / verdict.tolerance
         sheet.tolerance(axis, allowed, line - 15, line + 15, factor=factor)
         sheet.line(axis([interval.low, interval.high]), [line, line], COLOURS[state], 6)
-        words = f"{capital(name)} {interval.value:.4g}, {_between(interval.low, interval.high)}"
+        words = f"{capital(name)} {found}, between {low} and {high}"
         sheet.dot(
-            float(axis(interval.value)), line, f"{words}; tolerated {allowed:.3g}: {state}",
+            float(axis(interval.value)), line, f"{words}; {limit}: {state}",
             state, COLOURS[state], kind=f"judged {state}",
             data=_judged(interval.low, interval.high, factor),
         )  # fmt: skip
     foot = 64.0 * len(tracks) + 2
-    for value in round_numbers(0, axis.span.high):
-        sheet.text(float(axis(value)), foot + 10, _points(value)[0], "quiet", "middle", size=11)
+    for number in round_numbers(0, axis.span.high / unit.size):
+        at = float(axis(number * unit.size))
+        sheet.text(at, foot + 10, number_text(number), "quiet", "middle", size=11)
     sheet.area([left, left + 12, left + 12, left], [foot + 24, foot + 24, foot + 34, foot + 34])
     sheet.text(left + 17, foot + 34, "chance alone, 95 %", "quiet", size=11)
     sheet.line([left + 150] * 2, [foot + 22, foot + 36], "warning", 1.6, dashed=True)
@@ -199,15 +215,6 @@ def _scale(summary: Summary) -> Sheet:
     sure = percent_text(verdict.interval.confidence)
     sheet.text(left + 264, foot + 34, f"where the truth lies ({sure})", "quiet", size=11)
     return sheet
-
-
-def _points(*shares: float) -> list[str]:
-    """Write differences of probabilities in percentage points, with digits that tell them apart."""
-    for digits in range(2, 6):
-        texts = [f"{100 * share:.{digits}g} pp" for share in shares]
-        if len(set(texts)) == len(set(shares)):
-            break
-    return texts
 
 
 def _judged(low: float, high: float, factor: float) -> dict[str, object]:
@@ -272,8 +279,8 @@ def _costs(display: DecisionLossDisplay) -> Sheet:
     highest = float(frame["loss"].max())
     if display.perfect is not None:
         highest = max(highest, float(display.perfect.most.max()))
-    across = Axis.linear(0, 1, left, WIDE - 20)
-    upward = Axis.linear(0, 1.1 * max(highest, 1e-6), base, top)
+    across = Axis.linear(*_seen(display, highest), left, WIDE - 20)
+    upward = Axis.linear(0, 1.1 * highest or 1.0, base, top)
     if display.perfect is not None:
         _hill(sheet, across(display.perfect.threshold), upward(display.perfect.most), base, "band")
     x, y = thin(across(frame["threshold"]), upward(frame["loss"]))
@@ -282,6 +289,19 @@ def _costs(display: DecisionLossDisplay) -> Sheet:
     sheet.across(across, base, "decision threshold")
     sheet.upward(upward, left, "loss per decision", percent=False)
     return sheet
+
+
+def _seen(display: DecisionLossDisplay, highest: float) -> tuple[float, float]:
+    """Find the thresholds at which a loss can be seen: few where forecasts are rare."""
+    curves = [(display.frame()["threshold"], display.frame()["loss"])]
+    if display.perfect is not None:
+        curves.append((display.perfect.threshold, display.perfect.most))
+    at = np.concatenate([x[y > highest / 100] for x, y in curves])
+    low, high = (0.0, 1.0) if at.size == 0 else (float(at.min()), float(at.max()))
+    room = 0.05 * (high - low)
+    if room == 0 or high - low > 0.5:
+        return 0.0, 1.0
+    return max(low - room, 0.0), min(high + room, 1.0)
 
 
 def _hill(sheet: Sheet, x: Floats, y: Floats, base: float, ink: str) -> None:
@@ -305,11 +325,13 @@ def _witness(display: WitnessDisplay) -> Sheet:
     return sheet
 
 
-def _time(display: TimeDisplay) -> Sheet:
+def time_picture(display: TimeDisplay) -> Sheet:
+    """Draw forecast and observed rate, window by window."""
     left, top, base = 64.0, 10.0, 220.0
     sheet = Sheet("time", WIDE, base + 66, display.sentence)
     low, high = display.chance
-    most = float(np.nanmax(np.append(high, display.base_rate), initial=0.01))
+    drawn = np.append(high, [display.base_rate, display.mean_prediction])
+    most = float(np.nanmax(drawn, initial=0.0)) or 1.0
     upward = Axis.linear(0, min(1.15 * most, 1.03), base, top)
     count = display.start.size
     across = Axis.linear(-0.5, max(count - 0.5, 0.5), left, WIDE - 20)

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant.groups import Groups
 from calibrant.joint import Joint
 from calibrant.joint.ranking import area_under_curve
 from calibrant.pooling import quantile_bins
 from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.findings import REPAIR
-from calibrant.report.sentences import SEGMENTS, cost_sentence, row_sentence, set_sentence
+from calibrant.report.sentences import (
+    SEGMENTS,
+    cost_sentence,
+    row_sentence,
+    set_sentence,
+    split_texts,
+)
 from calibrant.report.summary import Summary
 from calibrant.report.tables import FORECAST, OBSERVED, RATIO, ShownTable, group_table
 from calibrant.words import (
@@ -27,6 +33,9 @@ from calibrant.words import (
     typeset,
     visible,
 )
+
+if TYPE_CHECKING:
+    from calibrant.groups import Groups
 
 # A screen: so many lines and columns, and so many groups.
 LINES, COLUMNS, MOST_GROUPS = 24, 100, 5
@@ -144,6 +153,8 @@ def _further(summary: Summary) -> Iterator[str]:
         yield summary.ratios.overall.sentence
     if summary.costs.task is not None and summary.costs.own:
         yield cost_sentence(summary)
+    if summary.certified is not None:
+        yield summary.certified.sentence
     if summary.watched is not None:
         yield f"Over time: {summary.watched.brief}"
     if summary.segments is not None:
@@ -186,14 +197,10 @@ def _numbers(summary: Summary, width: int) -> list[Line]:
 
 def _split(summary: Summary, width: int) -> list[Line]:
     """Show what the Brier score is made of."""
-    parts = summary.costs.decomposition
-    split = (parts.miscalibration, parts.discrimination, parts.uncertainty)
-    # Digits enough for the smallest part, unless it is next to nothing.
-    least = max(parts.miscalibration, parts.score / 100)
-    _, *texts, score = comparable_texts(least, *split, parts.score)
+    parts = split_texts(summary)
     return _sentence(
-        f"Brier score {score} = {texts[0]} miscalibration - {texts[1]} discrimination + "
-        f"{texts[2]} uncertainty.",
+        f"Brier score {parts['score']} = {parts['miscalibration']} miscalibration - "
+        f"{parts['discrimination']} discrimination + {parts['uncertainty']} uncertainty.",
         width,
     )
 

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from calibrant.data.groupings import gathered_name
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
-from calibrant.groups import DEPTH, SEGMENTS, WIDTH, Division, Groups, Segment, search_segments
-from calibrant.inference import Costs, Evidence, Evidences, Settings, find_costs
+from calibrant.inference import (
+    CertifiedThreshold,
+    Costs,
+    Evidence,
+    Evidences,
+    Settings,
+    find_certified,
+    find_costs,
+)
 from calibrant.inputs import Source
 from calibrant.joint.classes import ClassForecasts
-from calibrant.monitoring import Watched, watch_at_large
-from calibrant.multiclass import (
-    ClassJudgement,
-    MulticlassDecisionTask,
-    SetsAndRows,
-    class_wise,
-    find_class_costs,
-    judge,
-    judge_classes,
-    judge_sets_and_rows,
-)
+from calibrant.options import Tolerance
 from calibrant.stages import Tell
+from calibrant.words import count_text, thousands_text
+
+# The setting of a tolerance that was given in per cent.
+RELATIVE = "tolerance relative to the rarer outcome"
+# The group of labels that are too rare to have one each.
+GATHERED = re.compile(re.escape(gathered_name(0)).replace("0", r"(\d+)"))
+
+if TYPE_CHECKING:
+    from calibrant.groups import Division, Groups, Segment
+    from calibrant.monitoring import Watched
+    from calibrant.multiclass import ClassJudgement, SetsAndRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +68,23 @@ def describe(source: Source) -> Data:
     )
 
 
+def gathered_notes(source: Source, groups: Groups) -> tuple[str, ...]:
+    """Say of columns with very many labels that the rarest of them share a group."""
+    sizes = {group.by: 0 for group in groups}
+    for group in groups:
+        sizes[group.by] += 1
+    notes = []
+    for group in groups:
+        found = GATHERED.match(group.name)
+        if found is not None and sizes[group.by] > source.roles.most_levels:
+            notes.append(
+                f"column {group.by!r} has more than {source.roles.most_levels} labels: the "
+                f"{thousands_text(int(found[1]))} rarest share the group {group.name!r}, "
+                f"{count_text(group.rows, 'row')}"
+            )
+    return tuple(notes)
+
+
 @dataclass(frozen=True, slots=True)
 class ClassSection:
     """What can be said of classes beyond the confidence in the most likely one."""
@@ -77,6 +104,8 @@ def judge_each_class(
     forecasts: ClassForecasts, clusters: object, settings: Settings, tell: Tell
 ) -> ClassSection:
     """Judge every class, the worst set of classes and whole rows."""
+    from calibrant.multiclass import class_wise, judge, judge_classes, judge_sets_and_rows
+
     tell("classes")
     errors = class_wise(forecasts)
     by_class = judge_classes(forecasts, clusters, settings, errors.values.tolist())
@@ -90,6 +119,8 @@ def look_for_segments(
     divided: Division | Evidences | None, settings: Settings
 ) -> tuple[Segment, ...]:
     """Look for the worst combinations of columns on one half of the rows; judge on the other."""
+    from calibrant.groups import DEPTH, SEGMENTS, WIDTH, Division, search_segments
+
     if not isinstance(divided, Division):
         raise InvalidOptionError(
             "find_segments looks at combinations of columns", "no columns", "name them with by=..."
@@ -107,19 +138,34 @@ def look_for_segments(
     )
 
 
-def watch_source(source: Source, tolerance: float | None) -> Watched | None:
+def watch_source(source: Source, tolerance: Tolerance | None) -> Watched | None:
     """Describe windows of time, and what a monitor says; None without times."""
     if source.times is None or source.rows is None:
         return None
+    from calibrant.monitoring import watch_at_large
+
     return watch_at_large(source.rows, source.times, tolerance, source.clusters)
+
+
+def answer_from(
+    source: Source, risk: float | None, settings: Settings
+) -> CertifiedThreshold | None:
+    """Certify from which forecast on to act, if a risk is allowed."""
+    if risk is None:
+        return None
+    return find_certified(source.joint, risk, settings.confidence, source.clusters)
 
 
 def cost_of_trust(source: Source, evidence: Evidence, task: object, settings: Settings) -> Costs:
     """Find what trusting the forecasts costs, in general and in the reader's own task."""
+    if source.classes is None and task is None:
+        return find_costs(evidence, settings)
+    from calibrant.multiclass import MulticlassDecisionTask, find_class_costs
+
     if source.classes is None:
         if isinstance(task, MulticlassDecisionTask):
             raise InvalidOptionError("task must be a DecisionTask", "a task for classes")
-        assert task is None or isinstance(task, DecisionTask)  # noqa: S101  # types say so
+        assert isinstance(task, DecisionTask)  # noqa: S101  # types say so
         return find_costs(evidence, settings, task)
     if isinstance(task, DecisionTask):
         raise InvalidOptionError(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from calibrant.groups import Segment
 from calibrant.inference import DETECTABLE, CalibrationTest, Costs
-from calibrant.report.sections import ClassSection
+from calibrant.report.sections import RELATIVE
 from calibrant.words import (
     capital,
     chance_text,
@@ -20,6 +19,8 @@ from calibrant.words import (
 )
 
 if TYPE_CHECKING:
+    from calibrant.groups import Segment
+    from calibrant.report.sections import ClassSection
     from calibrant.report.summary import Summary
 
 SEGMENTS = "Segments found on one half of the rows and judged on the other:"
@@ -126,6 +127,15 @@ def _by_chance(mean: str, most: str) -> str:
     return f"perfect forecasts would show {mean} on average and at most {most} in 95 % of samples"
 
 
+def split_texts(summary: Summary) -> dict[str, str]:
+    """Write the parts of the score, with digits enough for the smallest that matters."""
+    parts = summary.costs.decomposition
+    names = ("score", "miscalibration", "discrimination", "uncertainty")
+    least = max(parts.miscalibration, parts.score / 100)
+    _, *texts = comparable_texts(least, *(getattr(parts, name) for name in names))
+    return dict(zip(names, texts, strict=True))
+
+
 def set_sentence(section: ClassSection) -> str:
     """Name the worst set of classes, beside what chance alone finds."""
     worst, test, floor = section.sets.projected, section.sets.projected_test, section.sets.floor
@@ -157,8 +167,10 @@ def row_sentence(section: ClassSection) -> str:
 
 def tolerance_text(summary: Summary) -> str:
     """Write the tolerance, and where it comes from if nobody gave it."""
-    given = summary.settings["tolerance given"]
-    why = "" if given else " (the default: 0.02, or a tenth of the rarer outcome if that is less)"
+    relative = summary.settings.get(RELATIVE)
+    why = "" if relative is None else f" ({str(relative).removesuffix('%')} % of the rarer outcome)"
+    if not summary.settings["tolerance given"]:
+        why = " (the default: 0.02, or a tenth of the rarer outcome if that is less)"
     return f"{number_text(summary.verdict.tolerance)}{why}"
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from calibrant.decisions import DecisionTask
-from calibrant.groups import Groups, Segment, groups_of, judge_groups
 from calibrant.inference import (
     DETECTABLE,
     DRAWS_FOR_ICI,
+    CertifiedThreshold,
     ClassicalNumbers,
     Costs,
     Evidence,
@@ -26,25 +27,31 @@ from calibrant.inputs import Source
 from calibrant.joint import Joint
 from calibrant.measures import DistanceBracket
 from calibrant.measures.conventions import Convention, conventions
-from calibrant.monitoring import Watched
-from calibrant.multiclass import MulticlassDecisionTask
 from calibrant.notebook import brief
-from calibrant.options import enough_draws
-from calibrant.plots import ReliabilityDisplay
-from calibrant.repair import Choice
+from calibrant.options import ShareOfRarer, enough_draws
 from calibrant.report.advice import advise
 from calibrant.report.distances import find_distances
 from calibrant.report.findings import Finding, findings
 from calibrant.report.sections import (
+    RELATIVE,
     ClassSection,
     Data,
+    answer_from,
     cost_of_trust,
     describe,
+    gathered_notes,
     judge_each_class,
     look_for_segments,
     watch_source,
 )
 from calibrant.stages import Tell, silent
+
+if TYPE_CHECKING:
+    from calibrant.groups import Groups, Segment
+    from calibrant.monitoring import Watched
+    from calibrant.multiclass import MulticlassDecisionTask
+    from calibrant.plots import ReliabilityDisplay
+    from calibrant.repair import Choice
 
 # The measure of the verdict.
 HEADLINE = "smooth_calibration_error"
@@ -59,8 +66,12 @@ class Asked:
     """The reader's own decision."""
     oe_tolerance: float | None = None
     """Share by which observed events may differ from those expected."""
+    risk: float | None = None
+    """Share of outcomes 0 that is allowed where one acts on the forecast, if one is given."""
     segments: bool = False
     """Whether to look for the worst combinations of the columns of the groups."""
+    distances: bool = False
+    """Whether to find the distance to calibration at once, rather than when it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +103,10 @@ class Summary:
     """Windows of time and what a monitor says, if times were given."""
     choice: Choice | None
     """The map that would help most on rows it has not seen; None where rows allow no choice."""
+    certified: CertifiedThreshold | None
+    """From which forecast on outcomes 0 are as few as asked for, if that was asked."""
     costs: Costs
     """What trusting the forecasts costs a decision maker."""
-    distances: DistanceBracket
-    """How far from calibrated the forecasts are at least and at most, on these rows."""
     classical: ClassicalNumbers
     """Slope, intercepts, observed over expected, and so on."""
     conventions: tuple[Convention, ...]
@@ -117,8 +128,18 @@ class Summary:
         return self.evidence.given
 
     @cached_property
+    def distances(self) -> DistanceBracket:
+        """How far from calibrated the forecasts are at least and at most, on these rows.
+
+        Found when it is asked for: one screen does without.
+        """
+        return find_distances(self.joint)
+
+    @cached_property
     def diagram(self) -> ReliabilityDisplay:
         """The reliability diagram, which points where the words do; found when it is asked for."""
+        from calibrant.plots import ReliabilityDisplay
+
         verdict = self.verdict
         unseen = verdict.gap is not None and verdict.test.headline.pvalue > DETECTABLE
         return ReliabilityDisplay.of_evidence(
@@ -126,6 +147,8 @@ class Summary:
             verdict.interval.confidence,
             detected=verdict.pvalue <= DETECTABLE,
             region=verdict.gap.worst if verdict.gap is not None and unseen else None,
+            error=self.measured.values[HEADLINE],
+            parts=self.costs.decomposition,
         )
 
     @cached_property
@@ -173,10 +196,15 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     )
     classical = find_classical(evidence, few)
     # Groups draw as often as there are groups: what comes before does not depend on them.
-    groups, divided = None, groups_of(source)
+    groups, divided = None, None
+    if source.by or source.groups:
+        from calibrant.groups import groups_of, judge_groups
+
+        divided = groups_of(source)
     if divided is not None:
         tell("groups")
         groups = judge_groups(divided, headline, settings.within(verdict.tolerance))
+    data, shared = describe(source), () if groups is None else gathered_notes(source, groups)
     segments = None
     if asked.segments:
         tell("segments")
@@ -187,10 +215,9 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     ratios = None
     if asked.oe_tolerance is not None:
         ratios = RatioJudgement.of(classical.ratio, groups, asked.oe_tolerance)
-    tell("distance to calibration")
-    return Summary(
+    summary = Summary(
         title=source.title,
-        data=describe(source),
+        data=replace(data, notes=(*data.notes, *shared)),
         evidence=evidence,
         verdict=verdict,
         measured=replace(measured, floors=floors),
@@ -200,12 +227,16 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         segments=segments,
         watched=watched,
         choice=choice,
+        certified=answer_from(source, asked.risk, settings),
         costs=costs,
-        distances=find_distances(joint),
         classical=classical,
         conventions=conventions(joint),
         settings=_settings(source, settings, asked, verdict, classes),
     )
+    if asked.distances:
+        tell("distance to calibration")
+        _ = summary.distances  # kept for those who ask again
+    return summary
 
 
 def _settings(
@@ -215,13 +246,19 @@ def _settings(
     verdict: Verdict,
     classes: ClassSection | None,
 ) -> dict[str, object]:
+    relative = {}
+    if isinstance(settings.tolerance, ShareOfRarer):
+        relative = {RELATIVE: str(settings.tolerance)}
     ratio = {} if asked.oe_tolerance is None else {"O/E tolerance": asked.oe_tolerance}
+    risk = {} if asked.risk is None else {"risk": asked.risk}
     by_class = {} if classes is None else {"tolerance by class": classes.by_class.tolerance}
     return {
         "tolerance": verdict.tolerance,
         "tolerance given": settings.tolerance is not None,
+        **relative,
         **by_class,
         **ratio,
+        **risk,
         "confidence": settings.confidence,
         "draws": settings.draws,
         "seed": settings.seed,

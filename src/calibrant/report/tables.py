@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from calibrant.catalogue import CATALOGUE
-from calibrant.groups import Groups, Segment
 from calibrant.inference import Measured, Ratio, RatioJudgement, events_text
 from calibrant.report.sentences import segment_verdict
 from calibrant.words import (
@@ -19,6 +19,9 @@ from calibrant.words import (
     thousands_text,
     visible,
 )
+
+if TYPE_CHECKING:
+    from calibrant.groups import Groups, Segment
 
 # Columns of words; all others hold numbers.
 WORDS = {"group", "class", "segment", "measure", "verdict", "settings", "what it asks"}
@@ -100,10 +103,10 @@ def group_table(groups: Groups) -> ShownTable:
                 thousands_text(group.rows),
                 thousands_text(group.events),
                 f"{group.mean_prediction:.{digits - 1}f}",
-                f"{group.base_rate:.{digits - 1}f}",
+                _fixed(group.base_rate, digits - 1),
                 *_ratio_cells(group.ratio),
                 f"{group.value:.{digits}f}",
-                f"{group.low:.{digits}f} and {group.high:.{digits}f}",
+                f"{_fixed(group.low, digits)} and {_fixed(group.high, digits)}",
                 f"{group.noise_floor:.{digits}f}",
                 f"{group.state}, few rows" if group.small else group.state,
             )
@@ -126,6 +129,10 @@ def _digits(groups: Groups) -> int:
     rates = [rate / 10 for g in groups for rate in (g.mean_prediction, g.base_rate) if rate > 0]
     smallest = max(min([groups.tolerance, *rates]), 10.0**-MOST_DIGITS)
     return max(4, 1 - math.floor(math.log10(smallest)))
+
+
+def _fixed(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}" if value else "0"
 
 
 def _ratio_cells(ratio: Ratio) -> tuple[str, str]:

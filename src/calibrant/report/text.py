@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.catalogue import CATALOGUE
-from calibrant.groups import Groups
-from calibrant.inference import CALIBRATED
-from calibrant.report.findings import ISSUE, NOTE, REPAIR, TRUSTED, UNTOLD, VERDICT
+from calibrant.inference import Groups
+from calibrant.report.findings import NOTE, UNTOLD, actions
 from calibrant.report.sentences import (
     SEGMENTS,
     at_once,
@@ -30,7 +29,7 @@ from calibrant.report.tables import (
     measure_table,
     ratio_table,
 )
-from calibrant.words import chance_text, comparable_texts, count_text, percent_text
+from calibrant.words import chance_text, comparable_texts, count_text, number_text, percent_text
 
 # A terminal shows so many groups or classes; the others are counted.
 MOST_GROUPS = 10
@@ -66,6 +65,8 @@ def _headline(summary: Summary) -> Iterator[str]:
         yield row_sentence(summary.classes)
     yield from ratio_sentences(summary)
     yield cost_sentence(summary)
+    if summary.certified is not None:
+        yield summary.certified.sentence
     if summary.groups is not None:
         yield summary.groups.sentence
         if summary.ratios is not None:
@@ -100,7 +101,7 @@ def _smooth_error(summary: Summary) -> Iterator[str]:
             f"{'typical gap':<30}  {value}, between {low} and {high}, over "
             f"{count_text(verdict.gap.ranges, 'range')} of forecasts"
         )
-        yield f"{'tolerance of the gap':<30}  {verdict.gap.tolerance:.3g}"
+        yield f"{'tolerance of the gap':<30}  {number_text(verdict.gap.tolerance)}"
     yield f"{'p-value':<30}  {chance_text(verdict.pvalue)}"
     low, high = comparable_texts(summary.distances.low, summary.distances.high)
     yield f"{'distance to calibration':<30}  between {low} and {high} on these rows"
@@ -158,13 +159,7 @@ def _segment_lines(summary: Summary) -> Iterator[str]:
 
 
 def _advice(summary: Summary) -> Iterator[str]:
-    advised = [f for f in summary.findings if f.kind == ISSUE and f.advice]
-    repair = [f for f in summary.findings if f.code == REPAIR]
-    if repair and summary.verdict.state != CALIBRATED:  # says what the verdict says, and how
-        advised = repair + [f for f in advised if f.code != VERDICT]
-    if not advised:
-        advised = [f for f in summary.findings if f.code in {UNTOLD, TRUSTED}] + repair
-    for finding in advised:
+    for finding in actions(summary):
         yield f"what to do: {finding.advice} ({finding.code})"
 
 

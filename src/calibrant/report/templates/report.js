@@ -89,7 +89,7 @@
     const lead = document.querySelector(".lead").cloneNode(true);
     all("button", lead).forEach((each) => each.remove());
     const words = [".title", ".verdict"].map((name) => document.querySelector(name).textContent);
-    const sentences = [...words, lead.textContent].join("\n").replace(/[ \t\n]*\n[ \t\n]*/g, "\n").trim();
+    const sentences = [...words, lead.textContent].join("\n").replace(/[ \t\n]*\n[ \t\n]*/g, "\n").replace(/\u202f/g, " ").trim();
     try {
       await navigator.clipboard.writeText(sentences);
     } catch {
@@ -151,7 +151,11 @@
   // Another tolerance judges by the same intervals; the slider runs from a tenth to ten times.
   const slider = by("tolerance");
   const given = Number(slider.dataset.tolerance);
-  const points = (share) => `${(100 * share).toPrecision(2).replace(/\.?0+$/, (end) => (end.includes(".") ? "" : end))} pp`;
+  const { size, one, several } = slider.dataset;
+  const points = (share) => {
+    const number = String(Number((share / size).toPrecision(2)));
+    return `${number} ${number === "1" ? one : several}`;
+  };
   const judge = (low, high, allowed) => (high <= allowed ? "calibrated" : low > allowed ? "miscalibrated" : "undecided");
   const rejudge = () => {
     const allowed = Number(slider.value) === 0.5 ? given : given * 10 ** (2 * slider.value - 1);

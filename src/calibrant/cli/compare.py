@@ -1,0 +1,189 @@
+"""`calibrant compare A B`: which of two forecasters is better, and is the difference real."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrant.cli.options import (
+    ClusterOption,
+    ConfidenceOption,
+    Missing,
+    MissingOption,
+    NaLabelOption,
+    NegLabelOption,
+    OutcomeOption,
+    PosLabelOption,
+    Scale,
+    ScaleOption,
+    SeedOption,
+    WeightOption,
+    names_of,
+)
+from calibrant.cli.progress import progress
+from calibrant.cli.write import check_files, say, write_text
+from calibrant.errors import InvalidOptionError
+
+if TYPE_CHECKING:
+    from calibrant.inference import Comparison
+
+SCHEMA = 1
+# Calibration first, then a score that also asks how well forecasts tell outcomes apart.
+MEASURES = ("smooth_calibration_error", "brier")
+
+
+def compare(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="Two files with the same rows, the first one first; or one with both columns."
+        ),
+    ],
+    prediction: Annotated[
+        str,
+        typer.Option(
+            help="Column of predictions; two with a comma for one file, or for different names."
+        ),
+    ] = "prediction",
+    outcome: OutcomeOption = "outcome",
+    key: Annotated[
+        str | None,
+        typer.Option(help="Column that joins the rows of two files; else by their order."),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measure, or score: brier, log, spherical; may be repeated, the first decides."
+        ),
+    ] = None,
+    max_worse: Annotated[
+        float | None,
+        typer.Option(help="How much worse the second may be: decides the exit code."),
+    ] = None,
+    weight: WeightOption = None,
+    cluster: ClusterOption = None,
+    confidence: ConfidenceOption = 0.95,
+    pos_label: PosLabelOption = None,
+    neg_label: NegLabelOption = None,
+    na_label: NaLabelOption = None,
+    scale: ScaleOption = Scale.UNIT,
+    na: MissingOption = Missing.REFUSE,
+    seed: SeedOption = 0,
+    json_path: Annotated[
+        str | None, typer.Option("--json", help="File for the result as JSON, or - for stdout.")
+    ] = None,
+    quiet: Annotated[  # noqa: FBT002
+        bool, typer.Option("--quiet", help="Print the first sentence alone.")
+    ] = False,
+) -> None:
+    """Compare two forecasters on the same rows, and say whether the difference is real.
+
+    Without --max-worse the exit code is 0 whatever is found.
+    """
+    from calibrant.data.labels import Labels
+    from calibrant.gate import EXIT_CODES, state_of_difference
+    from calibrant.inference import compare as compare_rows
+    from calibrant.inputs import Roles, pair_columns, pair_files
+    from calibrant.options import check_share
+
+    check_files({"--json": json_path}, files)
+    if max_worse is not None:
+        check_share("max_worse", max_worse)
+    columns = _columns(files, names_of(prediction, "--prediction") or [], key)
+    options: dict[str, Any] = {
+        "labels": Labels.of(pos_label, neg_label, na_label),
+        "percent": scale is Scale.PERCENT,
+        "drop_missing": na is Missing.DROP,
+    }
+    roles = Roles(columns[1], outcome, weight, cluster)
+    measures = list(dict.fromkeys(measure or MEASURES))
+    with progress(["reading", *measures]) as tell:
+        tell("reading")
+        if len(files) == 1:
+            pairs = pair_columns(files[0], columns[0], roles, **options)
+        else:
+            pairs = pair_files(files[0], files[1], columns[0], key, roles, **options)
+        found = []
+        for name in measures:
+            tell(name)
+            found.append(
+                compare_rows(
+                    pairs.outcome,
+                    pairs.old,
+                    pairs.new,
+                    sample_weight=pairs.weight,
+                    clusters=pairs.clusters,
+                    measure=name,
+                    margin=max_worse,
+                    confidence=confidence,
+                    rng=seed,
+                )
+            )
+    first = found[0]
+    state = None
+    if max_worse is not None:
+        state = state_of_difference(first.low, first.high, max_worse)
+    names = _names(files, columns)
+    if json_path is not None:
+        result = {
+            "schema": SCHEMA,
+            "state": state,
+            "first": names[0],
+            "second": names[1],
+            "rows": len(pairs.outcome),
+            "unpaired": [count - len(pairs.outcome) for count in pairs.counts],
+            "max_worse": max_worse,
+            "comparisons": [_as_dict(comparison) for comparison in found],
+            "notes": list(pairs.notes),
+        }
+        write_text(json.dumps(result, allow_nan=False), json_path)
+    if json_path != "-":
+        verdict = "" if state is None else f"{state}: "
+        say(f"{verdict}{first.sentence}")
+        beside = [comparison.sentence for comparison in found[1:]]
+        beside += [f"first: {names[0]}; second: {names[1]}", f"{pairs.sentence}."]
+        for line in () if quiet else (*beside, *(f"note: {note}" for note in pairs.notes)):
+            say(line)
+    if state is not None and EXIT_CODES[state]:
+        raise typer.Exit(EXIT_CODES[state])
+
+
+def _columns(files: list[str], columns: list[str], key: str | None) -> tuple[str, str]:
+    """Find the column of either forecaster."""
+    if len(files) > 2:
+        raise InvalidOptionError("compare takes one file or two", f"{len(files)} files")
+    if len(columns) > 2:
+        raise InvalidOptionError("--prediction must name one column or two", ", ".join(columns))
+    if len(files) == 1 and len(columns) == 1:
+        raise InvalidOptionError(
+            "--prediction must name two columns of one file",
+            repr(columns[0]),
+            "write --prediction old,new, or name a second file",
+        )
+    if len(files) == 1 and key is not None:
+        raise InvalidOptionError("--key joins two files", "one file", "leave it out")
+    if files.count("-") > 1:
+        raise InvalidOptionError("standard input can be read once", "- twice")
+    return columns[0], columns[-1]
+
+
+def _names(files: list[str], columns: tuple[str, str]) -> tuple[str, str]:
+    """Name the forecasters by what tells them apart."""
+    if len(files) == 1:
+        return columns
+    if columns[0] == columns[1]:
+        return files[0], files[1]
+    return f"{files[0]} ({columns[0]})", f"{files[1]} ({columns[1]})"
+
+
+def _as_dict(comparison: Comparison) -> dict[str, Any]:
+    import math
+
+    numbers = {
+        name: getattr(comparison, name)
+        for name in ("first", "second", "difference", "low", "high", "confidence")
+    }
+    finite = {name: n if math.isfinite(n) else None for name, n in numbers.items()}
+    return {"measure": comparison.measure, "sentence": comparison.sentence, **finite}

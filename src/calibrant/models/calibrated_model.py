@@ -1,0 +1,327 @@
+"""A classifier with a calibration map after it, learned from forecasts of rows it had not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.arrays import Floats, Indices
+from calibrant.data.classes import read_row_weights
+from calibrant.decisions import AnyScore
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.groups import GroupRepair, repair_by_group
+from calibrant.models.folds import Pairs, fold_pairs, given_pairs, sound, split_by
+from calibrant.models.forecasts import probabilities, raw_forecasts, refuse_no_forecasts, shrinkage
+from calibrant.models.lesson import Lesson
+from calibrant.models.report import ModelReport
+from calibrant.models.rows import count_rows, grouping_columns, take, takes_rows
+from calibrant.models.wrapper import ModelWrapper, fitted_to, read_classes
+from calibrant.options import as_generator, check_flag, shown
+from calibrant.repair import Choice, RecalibrationMap, choose
+
+PREFIT = "prefit"
+CHOOSE = "choose"
+# How scikit-learn wraps a model that is not to be fitted again.
+FROZEN = "FrozenEstimator"
+
+
+class CalibratedModel(ModelWrapper):
+    """A classifier whose probabilities are recalibrated, if that helps on rows unseen.
+
+    Models are fitted without each fold of the rows and forecast it. From these forecasts a map is
+    chosen as by `calibrant.repair.choose`, which may be none: then the model is left alone, and
+    `report_` says why.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A model with `predict_proba`, or with `decision_function`, whose scores are read as
+        log-odds. Two classes or many.
+    map : "choose", str, map, or sequence of these, default="choose"
+        "choose" takes the best map for the rows, or none. The name of a map, or a map, is taken
+        whatever it gains; a sequence is what to choose from.
+    cv : int, "prefit", splitter or iterable of pairs of rows, default=5
+        A number of folds, dealt by what rows hold and the seed, classes evenly, whole clusters
+        together, forward in time if times are given. "prefit": the model is fitted already, and
+        the rows are new to it; so is a `FrozenEstimator`. Or a splitter of scikit-learn.
+    ensemble : bool, default=False
+        With False one model is fitted to all rows, and the map is applied to it. With True the
+        models of the folds are kept, the map is applied to each, and the mean is returned.
+    by : str, int, or sequence of these, optional
+        Columns of X that group the rows: the map gets patches for groups that need them. For two
+        classes.
+    proper_score : {"log", "brier", "spherical"}, DecisionTask or Score, default="log"
+        Score by which maps are compared.
+    rng : int, default=0
+        Seed of the folds.
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+        Labels of the classes, sorted; of a model that came fitted, its own.
+    map_ : RecalibrationMap
+        The fitted map: of the probability of `classes_[1]`, or of rows of probabilities.
+    report_ : ModelReport
+        What was chosen, what it gains on rows that had no part in it, a sentence.
+    estimators_ : list
+        The fitted models: one, or one for each fold.
+    n_features_in_, feature_names_in_
+        As the fitted models have them.
+
+    Notes
+    -----
+    Rows of weight zero are left out. With `ensemble=False` the map was learned from models that
+    saw fewer rows than the one it is applied to; with 5 folds that is 80 %. A model that forecasts
+    much better with all rows is then moved a little too far. With `ensemble=True` the mean of
+    calibrated forecasts is a little less sure than each of them.
+
+    Known flaw: rows that depend on each other must be named as clusters, or the model forecasts
+    what it has all but seen, and looks better than it is.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = make_classification(2000, n_features=20, n_redundant=10, random_state=0)
+    >>> model = CalibratedModel(GaussianNB()).fit(X, y)
+    >>> model.report_.leave_alone, model.predict_proba(X[:2]).shape
+    (False, (2, 2))
+    """
+
+    to_fit = "call fit(X, y)"
+    map_: RecalibrationMap
+    report_: ModelReport
+    estimators_: list[Any]
+    shrink_: float | None
+    """What scores are divided by before they are read as log-odds; None for probabilities."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        map: str | RecalibrationMap | Sequence[str | RecalibrationMap] = CHOOSE,  # noqa: A002
+        *,
+        cv: Any = 5,
+        ensemble: bool = False,
+        by: str | int | Sequence[str | int] | None = None,
+        proper_score: AnyScore = "log",
+        rng: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.map = map
+        self.cv = cv
+        self.ensemble = ensemble
+        self.by = by
+        self.proper_score = proper_score
+        self.rng = rng
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: object = None,
+        sample_weight: object = None,
+        *,
+        clusters: object = None,
+        time: object = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Fit models, let them forecast rows that they have not seen, and learn a map from that.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n, d)
+            Features, as the model takes them.
+        y : array-like of shape (n,)
+            Labels of the classes, numbers or words.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, for the model if its fit takes them and for the map.
+        clusters : array-like of shape (n,), optional
+            Labels of groups of rows that depend on each other: no model forecasts a cluster of
+            which it has seen a row. A splitter gets them as its groups.
+        time : array-like of shape (n,), optional
+            Times of the rows: models and maps learn from earlier rows only.
+        **fit_params
+            Further arguments of the fit of the model. With metadata routing those that it asked
+            for.
+
+        Returns
+        -------
+        The model itself.
+        """
+        refuse_no_forecasts(self.estimator)
+        labels = read_classes(y, self.name)[0]
+        size = count_rows(X)
+        if size != labels.size:
+            raise InvalidForecastsError(
+                "X and y must have the same number of rows", f"{size} and {labels.size}"
+            )
+        weight = read_row_weights(sample_weight, size)
+        beside = {"clusters": clusters, "time": time}
+        fitting, splitting = self._routed(sample_weight, beside, fit_params)
+        kept = None if weight is None or weight.all() else np.flatnonzero(weight > 0)
+        if weight is not None and kept is not None:
+            X, labels, weight = take(X, kept), labels[kept], weight[kept]  # noqa: N806
+            fitting, splitting, beside = (
+                {
+                    name: take(value, kept) if takes_rows(value, size) else value
+                    for name, value in part.items()
+                }
+                for part in (fitting, splitting, beside)
+            )
+        _, classes, code = read_classes(labels, self.name)
+        rows = Lesson.read(X, labels, code, weight, **beside)
+        if self._is_prefit:
+            model = self.estimator
+            classes = np.asarray(getattr(model, "classes_", classes))
+            self._learn(rows.of_classes(classes), [(model, np.arange(labels.size))], classes, 0)
+            return self
+        pairs = self._pairs(rows, kept, beside["clusters"], splitting)
+        judged = [
+            (fitted_to(self.estimator, X, labels, taught, fitting), inside)
+            for taught, inside in pairs
+        ]
+        self._learn(rows, judged, classes, len(pairs))
+        if not check_flag("ensemble", self.ensemble):
+            self.estimators_ = [fitted_to(self.estimator, X, labels, None, fitting)]
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Return the recalibrated probability of each class, in the order of `classes_`."""
+        self._require_fitted()
+        by = self._groups(X)
+        total = np.zeros((0, 0))
+        for model in self.estimators_:
+            moved = self._recalibrated(raw_forecasts(model, X, self.classes_)[0], by)
+            total = moved if total.size == 0 else total + moved
+        return total / len(self.estimators_)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted map as plain data; `calibrant.repair.load` takes it back."""
+        return self._map_alone().to_dict()
+
+    def to_json(self) -> str:
+        """Return the fitted map as JSON; `calibrant.repair.load` takes it back."""
+        return self._map_alone().to_json()
+
+    def to_python(self, name: str = "recalibrate") -> str:
+        """Return the source of a Python function of the model's probabilities."""
+        return self._map_alone().to_python(name)
+
+    def to_sql(self, column: str | Sequence[str] | None = None, **options: Any) -> str:
+        """Return the map as SQL of a column of the model's probabilities.
+
+        Parameters
+        ----------
+        column, **options
+            As for `RecalibrationMap.to_sql`.
+        """
+        return self._map_alone().to_sql(column, **options)
+
+    def to_onnx(self, **options: Any) -> Any:
+        """Return the map as an ONNX model of the model's probabilities; needs `onnx`.
+
+        Parameters
+        ----------
+        **options
+            As for `RecalibrationMap.to_onnx`.
+        """
+        return self._map_alone().to_onnx(**options)
+
+    def _map_alone(self) -> RecalibrationMap:
+        """Return the map, if probabilities are what it takes."""
+        self._require_fitted()
+        if self.shrink_ is not None:
+            raise InvalidOptionError(
+                "only a map of probabilities can be exported",
+                "a model that gives scores",
+                "export what `map_` holds and turn scores into probabilities first",
+            )
+        return self.map_
+
+    @property
+    def _is_prefit(self) -> bool:
+        prefit = isinstance(self.cv, str) and self.cv == PREFIT
+        return prefit or type(self.estimator).__name__ == FROZEN
+
+    def _models(self) -> list[Any]:
+        return self.estimators_
+
+    def _pairs(
+        self, rows: Lesson, kept: Indices | None, groups: object, splitting: dict[str, Any]
+    ) -> Pairs:
+        """Rows that teach and rows that are forecast, for each model."""
+        cv = 5 if self.cv is None else self.cv
+        if isinstance(cv, int | float | np.number):
+            return fold_pairs(cv, rows.code, rows.beside, as_generator(self.rng))
+        if hasattr(cv, "split") and not isinstance(cv, str):
+            pairs = split_by(cv, rows.X, rows.labels, groups, **splitting)
+        else:
+            pairs = given_pairs(cv, kept)
+        return sound(pairs, rows.code)
+
+    def _learn(
+        self,
+        rows: Lesson,
+        judged: list[tuple[Any, Indices]],
+        classes: npt.NDArray[Any],
+        folds: int,
+    ) -> None:
+        """Choose and fit a map from forecasts of rows that the models have not seen."""
+        found = [raw_forecasts(model, take(rows.X, at), classes) for model, at in judged]
+        inside = np.concatenate([at for _, at in judged])
+        raw = np.concatenate([given for given, _ in found])
+        shrink = shrinkage(raw) if found[0][1] else None
+        choice = self._choice(rows.where(inside), probabilities(raw, shrink), classes)
+        self.estimators_ = [model for model, _ in judged]
+        self.map_, self.shrink_ = choice.map, shrink
+        self.report_ = ModelReport.of(choice, inside.size, folds)
+        self.classes_ = classes
+
+    def _choice(
+        self, rows: Lesson, chance: Floats, classes: npt.NDArray[Any]
+    ) -> Choice | GroupRepair:
+        maps, always = self._maps()
+        given: dict[str, Any] = {
+            "sample_weight": rows.weight,
+            "clusters": rows.beside.cluster,
+            "time": rows.beside.time,
+            "maps": maps,
+            "always": always,
+            "score": self.proper_score,
+            "rng": self.rng,
+        }
+        by = self._groups(rows.X)
+        if len(classes) == 2:
+            if by is not None:
+                return repair_by_group(rows.code == 1, chance[:, 1], by, **given)
+            return choose(rows.code == 1, chance[:, 1], **given)
+        if by is not None:
+            raise InvalidOptionError(
+                "patches for groups are for two classes", f"{len(classes)} classes", "leave out by"
+            )
+        return choose(rows.code, chance, classes=list(range(len(classes))), **given)
+
+    def _maps(self) -> tuple[list[RecalibrationMap | str] | None, bool]:
+        """Return what to choose from, and whether that is no choice."""
+        if isinstance(self.map, str | RecalibrationMap):
+            return (None, False) if self.map == CHOOSE else ([self.map], True)
+        if isinstance(self.map, Sequence):
+            return list(self.map), False
+        raise InvalidOptionError(
+            'map must be "choose", a map, its name, or a list of maps', shown(self.map)
+        )
+
+    def _groups(self, X: Any) -> dict[str, Any] | None:  # noqa: N803
+        if self.by is None:
+            return None
+        several = isinstance(self.by, Sequence) and not isinstance(self.by, str)
+        return grouping_columns(X, list(self.by) if several else [self.by])  # type: ignore[arg-type]
+
+    def _recalibrated(self, raw: Floats, by: dict[str, Any] | None) -> Floats:
+        chance = probabilities(raw, self.shrink_)
+        if len(self.classes_) == 2:
+            moved = self.map_.transform(chance[:, 1], by)
+            return np.column_stack([1 - moved, moved])
+        return np.asarray(self.map_.transform(chance))

@@ -1,0 +1,146 @@
+"""Rows that teach a model and rows that it forecasts, again and again until all were forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.arrays import Indices
+from calibrant.data import EARLIEST, deal_clusters, deal_folds, deal_in_time
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.options import MOST_FOLDS, shown, whole
+
+Pairs = list[tuple[Indices, Indices]]
+# So often are whole clusters dealt anew until every class is among the rows that teach.
+MOST_DEALS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is known of the rows beside features and labels."""
+
+    content: list[npt.NDArray[Any]]
+    """What rows hold, for an order that is theirs."""
+    cluster: Indices | None = None
+    time: npt.NDArray[Any] | None = None
+
+
+def fold_pairs(cv: object, code: Indices, beside: Beside, rng: np.random.Generator) -> Pairs:
+    """Deal rows into folds: by content and seed, classes evenly; whole clusters; time forward."""
+    count = whole("cv", cv, 2, MOST_FOLDS)
+    _refuse_single_rows(code)
+    if beside.time is not None:
+        return _forward(count, code, beside)
+    if beside.cluster is not None:
+        return _by_clusters(count, code, beside.cluster, rng)
+    fold = np.empty(code.size, dtype=np.intp)
+    for number in range(int(code.max()) + 1):
+        inside = np.flatnonzero(code == number)
+        fold[inside] = deal_folds(count, rng, *(part[inside] for part in beside.content))
+    return _pairs(fold)
+
+
+def split_by(
+    cv: Any,
+    X: Any,  # noqa: N803
+    y: Any,
+    groups: object,
+    **beside: Any,
+) -> Pairs:
+    """Take the folds of a splitter of scikit-learn."""
+    named = beside if groups is None else {"groups": groups, **beside}
+    return [(np.asarray(first), np.asarray(second)) for first, second in cv.split(X, y, **named)]
+
+
+def given_pairs(cv: object, kept: Indices | None) -> Pairs:
+    """Take pairs of rows that teach and are judged; rows are counted as they were given."""
+    if not isinstance(cv, Iterable) or isinstance(cv, str):
+        raise InvalidOptionError(
+            'cv must be a number of folds, "prefit", a splitter, or pairs of rows', shown(cv)
+        )
+    pairs = [(np.asarray(first), np.asarray(second)) for first, second in cv]
+    if kept is None:
+        return pairs
+    most = max((int(part.max()) for pair in pairs for part in pair if part.size), default=0)
+    place = np.full(max(most, int(kept.max())) + 1, -1)
+    place[kept] = np.arange(kept.size)
+    moved = [(place[first], place[second]) for first, second in pairs]
+    return [(first[first >= 0], second[second >= 0]) for first, second in moved]
+
+
+def sound(pairs: Pairs, code: Indices) -> Pairs:
+    """Refuse folds that forecast a row twice, or that no model can learn from."""
+    pairs = [(taught, judged) for taught, judged in pairs if judged.size]
+    found = np.concatenate([judged for _, judged in pairs]) if pairs else np.empty(0, np.intp)
+    if found.size == 0 or np.bincount(found).max() > 1:
+        raise InvalidOptionError(
+            "folds of cv must forecast rows once at most",
+            "no rows" if found.size == 0 else "a row in two folds",
+            "use a splitter such as StratifiedKFold",
+        )
+    for taught, _ in pairs:
+        if not _has_all(code, taught):
+            raise InvalidForecastsError(
+                "every fold must leave rows of every class to learn from",
+                "a fold without a class",
+                "use folds that share out classes evenly, such as StratifiedKFold",
+            )
+    return pairs
+
+
+def _pairs(fold: Indices) -> Pairs:
+    return [
+        (np.flatnonzero(fold != number), np.flatnonzero(fold == number))
+        for number in np.unique(fold)
+    ]
+
+
+def _by_clusters(count: int, code: Indices, cluster: Indices, rng: np.random.Generator) -> Pairs:
+    """Deal whole clusters, anew while a class has none among the rows that teach."""
+    whole_clusters = int(cluster.max()) + 1
+    for _ in range(MOST_DEALS):
+        pairs = _pairs(deal_clusters(cluster, min(count, whole_clusters), rng))
+        if all(_has_all(code, taught) for taught, _ in pairs):
+            return pairs
+    raise InvalidForecastsError(
+        "every class must be in two clusters or more, so that each fold can be forecast",
+        f"{whole_clusters} clusters",
+        "leave clusters out, or fit the model before and pass cv='prefit'",
+    )
+
+
+def _forward(count: int, code: Indices, beside: Beside) -> Pairs:
+    """Learn from what came before, and from no cluster that is judged."""
+    fold = deal_in_time(np.asarray(beside.time), count)
+    pairs: Pairs = []
+    for number in range(EARLIEST + 1, int(fold.max()) + 1):
+        judged, taught = np.flatnonzero(fold == number), fold < number
+        if beside.cluster is not None:
+            taught &= ~np.isin(beside.cluster, beside.cluster[judged])
+        rows = np.flatnonzero(taught)
+        if _has_all(code, rows):
+            pairs.append((rows, judged))
+    if not pairs:
+        raise InvalidForecastsError(
+            "earlier rows must hold every class, so that later ones can be forecast",
+            "none that do",
+            "leave time out, or fit the model before and pass cv='prefit'",
+        )
+    return pairs
+
+
+def _has_all(code: Indices, rows: Indices) -> bool:
+    return bool(np.unique(code[rows]).size == int(code.max()) + 1)
+
+
+def _refuse_single_rows(code: Indices) -> None:
+    if np.bincount(code).min() < 2:
+        raise InvalidForecastsError(
+            "every class must have two rows or more, so that each can be forecast by others",
+            "a class of one sample",
+            "leave that class out, or fit the model before and pass cv='prefit'",
+        )

@@ -1,0 +1,79 @@
+"""What a calibrated model has to say about its map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant.groups import GroupRepair
+from calibrant.notebook import brief, card
+from calibrant.repair import Choice, Gain, plain_table
+from calibrant.words import count_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelReport:
+    """What was chosen for a model, and what it gains on rows that had no part in it."""
+
+    map: str
+    """Name of the map; "Identity" means: the model is left alone."""
+    leave_alone: bool
+    """Whether the model is left as it is."""
+    gain: Gain
+    """Score that the map saves for a row, with its interval. Rows that neither taught the model
+    nor the map nor had a say in the choice judge it; with patches for groups, what these save."""
+    score: str
+    """Name of the score."""
+    confidence: float
+    """Confidence of the interval."""
+    rows: int
+    """Rows whose forecasts the map was judged on."""
+    folds: int
+    """Models that forecast them, none of which had seen them; 0 if the model came fitted."""
+    table: dict[str, list[Any]]
+    """All maps that were tried, as in a `Choice`."""
+    sentence: str
+    """The same in words."""
+
+    @classmethod
+    def of(cls, choice: Choice | GroupRepair, rows: int, folds: int) -> ModelReport:
+        """Tell a choice of forecasts that some models made of rows."""
+        counted = count_text(rows, "row")
+        if folds:
+            by = f"Judged on {counted}, each forecast by a model that had not seen it."
+        else:
+            by = f"Judged on the {counted} given, which must be new to the model."
+        return cls(
+            map=choice.map.name,
+            leave_alone=choice.leave_alone,
+            gain=choice.gain,
+            score=choice.score,
+            confidence=choice.confidence,
+            rows=rows,
+            folds=folds,
+            table=choice.table,
+            sentence=f"{choice.sentence} {by}",
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __repr__(self) -> str:
+        return brief(self)
+
+    def _repr_html_(self) -> str:
+        return card(self.sentence)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "map": self.map,
+            "leave_alone": self.leave_alone,
+            "gain": self.gain.as_dict(),
+            "score": self.score,
+            "confidence": self.confidence,
+            "rows": self.rows,
+            "folds": self.folds,
+            "table": plain_table(self.table),
+            "sentence": self.sentence,
+        }

@@ -1,0 +1,232 @@
+"""A classifier around a classifier: what scikit-learn asks of it, and what it hands on."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.arrays import Floats, Indices
+from calibrant.data.input import as_array, one_column, refuse_missing
+from calibrant.errors import CalibrantWarning, InvalidForecastsError
+from calibrant.models.rows import take, takes_rows
+from calibrant.repair import Estimator
+
+MOST_LABELS_SHOWN = 5
+
+
+class ModelWrapper(Estimator):
+    """A classifier that fits another one and changes what it answers."""
+
+    fitted_by = "classes_"
+    routed_methods: ClassVar[tuple[str, ...]] = ("fit", "score")
+    estimator: Any
+    classes_: npt.NDArray[Any]
+    """Labels of the classes, sorted."""
+
+    def set_score_request(self, **requests: bool | str | None) -> Self:
+        """Say which arguments of `score` are wanted, as for `set_fit_request`."""
+        return self._request("score", requests)
+
+    def get_metadata_routing(self) -> Any:
+        """Return what it asks for itself, and what the estimator inside asks for."""
+        from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+        router = MetadataRouter(owner=self).add_self_request(self._own_requests())
+        fits = MethodMapping().add(caller="fit", callee="fit")
+        router.add(estimator=self.estimator, method_mapping=fits)
+        splitter = getattr(self, "cv", None)
+        if hasattr(splitter, "get_metadata_routing"):
+            splits = MethodMapping().add(caller="fit", callee="split")
+            router.add(splitter=splitter, method_mapping=splits)
+        return router
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Return the probability of each class, a column for each in the order of `classes_`."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+        """Return the most likely class of each row."""
+        chance = self.predict_proba(X)
+        return np.asarray(self.classes_[chance.argmax(axis=1)])
+
+    def score(self, X: Any, y: object, sample_weight: object = None) -> float:  # noqa: N803
+        """Return the share of rows that are predicted right, as classifiers do."""
+        right = self.predict(X) == one_column(as_array(y, "y"), "y")
+        weight = None if sample_weight is None else as_array(sample_weight, "sample_weight")
+        return float(np.average(right, weights=weight))
+
+    @property
+    def n_features_in_(self) -> int:  # type: ignore[override]
+        """Number of columns that the model was fitted to."""
+        return int(self._asked("n_features_in_"))
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[np.object_]:  # type: ignore[override]
+        """Names of the columns that the model was fitted to, if they had any."""
+        return np.asarray(self._asked("feature_names_in_"), dtype=object)
+
+    @property
+    def _is_prefit(self) -> bool:
+        """Whether the model inside came fitted."""
+        raise NotImplementedError
+
+    def _models(self) -> list[Any]:
+        """Return the fitted models inside."""
+        raise NotImplementedError
+
+    def _asked(self, name: str) -> Any:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{self.name} has no attribute {name!r} before it is fitted")
+        return getattr(self._models()[0], name)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags, get_tags
+
+        inner = get_tags(self.estimator) if hasattr(self.estimator, "__sklearn_tags__") else None
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags() if inner is None else copy.copy(inner.input_tags),
+            array_api_support=False,
+        )
+
+    def __sklearn_clone__(self) -> Self:
+        """Clone it; a model that was fitted before is kept, because it is not fitted again."""
+        from sklearn.base import clone
+
+        parameters = self.get_params(deep=False)
+        kept = {"estimator"} if self._is_prefit else set()
+        new = type(self)(
+            **{
+                name: value if name in kept else clone(value, safe=False)
+                for name, value in parameters.items()
+            }
+        )
+        if hasattr(self, "_metadata_request"):
+            new._metadata_request = copy.deepcopy(self._metadata_request)  # noqa: SLF001
+        return new
+
+    def _routed(
+        self, sample_weight: object, beside: dict[str, Any], given: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the arguments of the fit of the model, and those of the split."""
+        if _routing_enabled():
+            from sklearn.utils.metadata_routing import process_routing
+
+            passed = {"sample_weight": sample_weight, **beside, **given}
+            passed = {name: value for name, value in passed.items() if value is not None}
+            routed = process_routing(self, "fit", **passed)
+            return dict(routed.estimator.fit), dict(getattr(routed, "splitter", _NO_SPLIT).split)
+        fitting = dict(given)
+        if sample_weight is not None:
+            takes = inspect.signature(self.estimator.fit).parameters
+            if "sample_weight" in takes:
+                fitting["sample_weight"] = sample_weight
+            else:
+                warnings.warn(
+                    f"fit of {type(self.estimator).__name__} takes no sample_weight: weights are "
+                    "used for the map alone. Of a pipeline, turn on metadata routing and let the "
+                    "last step ask for them.",
+                    CalibrantWarning,
+                    stacklevel=3,
+                )
+        return fitting, {}
+
+
+class _NoSplit:
+    split: ClassVar[dict[str, Any]] = {}
+
+
+_NO_SPLIT = _NoSplit()
+
+
+def _routing_enabled() -> bool:
+    try:
+        from sklearn import get_config
+    except ImportError:
+        return False
+    return bool(get_config().get("enable_metadata_routing", False))
+
+
+def unfitted(estimator: Any) -> Any:
+    """Return a model like it that was not fitted."""
+    try:
+        from sklearn.base import clone
+    except ImportError:
+        if hasattr(estimator, "get_params"):
+            return type(estimator)(**copy.deepcopy(estimator.get_params(deep=False)))
+        return copy.deepcopy(estimator)
+    return clone(estimator, safe=False)
+
+
+def fitted_to(
+    estimator: Any,
+    X: Any,  # noqa: N803
+    y: npt.NDArray[Any],
+    rows: Indices | None,
+    beside: dict[str, Any],
+) -> Any:
+    """Fit a fresh model to some of the rows, or to all."""
+    size = len(y)
+    if rows is not None:
+        X, y = take(X, rows), y[rows]  # noqa: N806
+        beside = {
+            name: take(value, rows) if takes_rows(value, size) else value
+            for name, value in beside.items()
+        }
+    model = unfitted(estimator)
+    model.fit(X, y, **beside)
+    return model
+
+
+def read_classes(y: object, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Indices]:
+    """Return labels, the classes among them, and the number of the class of each row."""
+    if y is None:
+        raise InvalidForecastsError(f"{name} requires y to be passed, but the target y is None")
+    labels = as_array(y, "y")
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        _warn_of_column()
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise InvalidForecastsError(
+            "y should be a 1d array of labels, one for each row",
+            f"an array of shape {labels.shape}",
+        )
+    if labels.dtype.kind == "c":
+        raise InvalidForecastsError(
+            "y must hold labels", "complex numbers", "Complex data not supported"
+        )
+    refuse_missing(labels, "y")
+    if labels.dtype.kind == "f":
+        if np.isinf(labels).any():
+            raise InvalidForecastsError("y must hold labels", "infinity (inf)")
+        if not np.array_equal(labels, np.round(labels)):
+            raise InvalidForecastsError(
+                "y must hold labels of classes",
+                "Unknown label type: continuous",
+                "probabilities and amounts are no classes",
+            )
+    try:
+        classes, code = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise InvalidForecastsError("y must hold labels of one kind", str(error)) from error
+    if classes.size < 2:
+        raise InvalidForecastsError(
+            "y must hold two classes or more", "one class" if classes.size else "no rows: 0 samples"
+        )
+    return labels, classes, code.reshape(-1).astype(np.intp)
+
+
+def _warn_of_column() -> None:
+    """Warn as scikit-learn does, in its own category where it is installed."""
+    try:
+        from sklearn.exceptions import DataConversionWarning as Kind
+    except ImportError:
+        Kind = CalibrantWarning  # noqa: N806
+    warnings.warn("A column-vector y was passed when a 1d array was expected.", Kind, stacklevel=4)

@@ -1,0 +1,200 @@
+"""A log that goes on: what one run of `calibrant watch` hands to the next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.arrays import Floats
+from calibrant.data.times import Times, time_text
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
+from calibrant.joint import Joint
+from calibrant.monitoring.monitor import CalibrationMonitor
+from calibrant.monitoring.seen import Seen
+from calibrant.monitoring.watched import Watched
+from calibrant.monitoring.windows import MOST_WINDOWS, Window, Windows
+from calibrant.options import shown
+from calibrant.stored import Stored, parse, restoring
+from calibrant.words import count_text
+
+SCHEMA = 1
+STORED = "a stored watch"
+NUMBERS = ("mean_prediction", "base_rate", "smooth_error", "noise", "noise_floor")
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Monitors, windows and rows of a log so far.
+
+    A log is carried on in the order of time: rows must be due after all rows that were watched.
+    """
+
+    described: Mapping[str, Any]
+    """Columns and options that the log was begun with; those of every run must be the same."""
+    dated: bool = False
+    """Whether times are dates."""
+    last: float | int | None = None
+    """Time of the last row, in microseconds for dates; None before the first run."""
+    seen: Seen = field(default_factory=Seen)
+    """All rows so far."""
+    batch: Seen = field(default_factory=Seen)
+    """Rows of the last run."""
+    groups: tuple[Watched, ...] = ()
+
+    @property
+    def began(self) -> bool:
+        """Whether there was a run."""
+        return self.last is not None
+
+    def require(self, described: Mapping[str, Any]) -> None:
+        """Refuse columns and options that are not those of the log."""
+        for name in {**self.described, **described}:
+            then, now = self.described.get(name), described.get(name)
+            if then != now:
+                raise InvalidOptionError(
+                    f"a log must be carried on with the {name} that it was begun with, "
+                    f"{shown(then)}",
+                    shown(now),
+                    "give the same options, or begin another state",
+                )
+
+    def fresh(
+        self,
+        time: Times,
+        prediction: Floats,
+        outcome: npt.NDArray[np.uint8],
+        group: npt.NDArray[np.intp],
+        names: Sequence[str | None],
+    ) -> npt.NDArray[np.bool_]:
+        """Find the rows that are new; the others must be those that were watched before.
+
+        Rows that are due no later than the last one are either all rows so far, or those of the
+        last run again. Others come too late: the bets on what followed are settled.
+        """
+        if self.last is None:
+            return np.ones(time.size, dtype=bool)
+        if (time.dtype.kind == "M") != self.dated:
+            raise InvalidForecastsError(
+                "times must be of the kind that the log was begun with",
+                "numbers" if self.dated else "dates",
+            )
+        old = time.astype(np.int64 if self.dated else np.float64) <= self.last
+        again = Seen.of(time[old], prediction[old], outcome[old], group[old], names)
+        if again.rows and again not in {self.seen, self.batch}:
+            raise InvalidForecastsError(
+                f"rows must be due after {self.last_text}, the last time that was watched, "
+                f"or be all {count_text(self.seen.rows, 'row')} that were watched, or those of "
+                "the last run",
+                f"{count_text(again.rows, 'row')} that "
+                f"{'is' if again.rows == 1 else 'are'} due earlier",
+                "leave out rows that were watched; rows that come late cannot enter any more",
+            )
+        return np.asarray(~old)
+
+    @property
+    def last_text(self) -> str:
+        """Write the last time."""
+        return time_text(np.datetime64(int(self.last or 0), "us") if self.dated else self.last)
+
+    def to_json(self) -> str:
+        """Write everything that the next run needs."""
+        groups = [
+            {
+                "group": group.group,
+                "rows": group.rows,
+                "first": group.first,
+                "last": group.last,
+                "alarm_time": group.alarm_time,
+                "change_time": group.change_time,
+                "monitor": json.loads(group.monitor.to_json()),
+                "windows": [asdict(window) for window in group.windows],
+                "step": group.stretch.step,
+                "last_window": {
+                    "prediction": group.stretch.last.prediction.tolist(),
+                    "rows": group.stretch.last.rows.tolist(),
+                    "positives": group.stretch.last.positives.tolist(),
+                },
+            }
+            for group in self.groups
+        ]
+        state = {
+            "schema": SCHEMA,
+            "described": dict(self.described),
+            "dated": self.dated,
+            "last": self.last,
+            "seen": [self.seen.rows, *self.seen.sums],
+            "batch": [self.batch.rows, *self.batch.sums],
+            "groups": groups,
+        }
+        return json.dumps(state, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Carried:
+        """Take back what `to_json` wrote."""
+        state = parse(text, STORED)
+        state.require_schema(SCHEMA, "another release wrote it: watch the whole log again")
+        with restoring(STORED):
+            dated = state.flag("dated")
+            last = state.whole("last", -(2**63), 2**63) if dated else state.number("last")
+            found = cls(
+                dict(state.part("described").data),
+                dated,
+                last,
+                _seen(state, "seen"),
+                _seen(state, "batch"),
+                tuple(_group(part) for part in state.parts("groups")),
+            )
+            names = [group.group for group in found.groups]
+            rows = sum(group.rows for group in found.groups)
+            if not names or len(set(names)) < len(names) or rows != found.seen.rows:
+                raise InvalidStateError(f"groups of {STORED} must hold its rows", f"{rows}")
+        return found
+
+
+def _seen(state: Stored, name: str) -> Seen:
+    entries = state.entries(name)
+    if len(entries) != 3 or not all(type(n) is int and 0 <= n < 2**64 for n in entries):
+        raise InvalidStateError(f"{name} of {STORED} must be three whole numbers", shown(entries))
+    return Seen(entries[0], (entries[1], entries[2]))
+
+
+def _group(part: Stored) -> Watched:
+    def text_or_none(name: str) -> str | None:
+        return None if part.get(name) is None else part.text(name)
+
+    monitor = CalibrationMonitor.from_json(json.dumps(part.get("monitor")))
+    levels = part.part("last_window")
+    counts = (levels.numbers(name, 0.0) for name in ("prediction", "rows", "positives"))
+    windows = tuple(_window(entry) for entry in part.parts("windows"))
+    stretch = Windows(windows, part.whole("step", -(2**62), 2**62), Joint.from_counts(*counts))
+    rows = part.whole("rows")
+    held = sum(window.rows for window in windows)
+    if not windows or len(windows) > MOST_WINDOWS or held != monitor.rows or rows != held:
+        raise InvalidStateError(f"windows of {STORED} must hold its rows", f"{held} of {rows}")
+    if stretch.last.row_count != windows[-1].rows:
+        raise InvalidStateError(f"the last window of {STORED} must hold its rows")
+    return Watched(
+        text_or_none("group"),
+        rows,
+        monitor,
+        part.text("first"),
+        part.text("last"),
+        text_or_none("alarm_time"),
+        text_or_none("change_time"),
+        stretch,
+    )
+
+
+def _window(entry: Stored) -> Window:
+    if set(entry.data) != {column.name for column in fields(Window)}:
+        raise InvalidStateError(f"{entry.what} must have the fields of a window")
+    numbers = {n: None if entry.get(n) is None else entry.number(n, 0.0, 1.0) for n in NUMBERS}
+    rows = entry.whole("rows")
+    if any((number is None) != (rows == 0) for number in numbers.values()):
+        raise InvalidStateError(f"{entry.what} must have numbers where it has rows")
+    return Window(entry.text("start"), entry.text("end"), rows, **numbers)

@@ -1,0 +1,116 @@
+"""A log as a terminal shows it: a sentence, a line for each group, then windows of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from calibrant.monitoring.events import WITH
+from calibrant.monitoring.watched import Watch, Watched
+from calibrant.monitoring.windows import Window
+from calibrant.words import comparable_texts, count_text, distinct_texts, shortened, thousands_text
+
+# Windows of a group, groups whose windows are shown, and letters of the name of a group.
+WINDOWS_IN_TEXT, GROUPS_IN_TEXT, LABEL = 12, 3, 40
+NOTHING = "-"
+
+
+def log_text(watch: Watch, *, full: bool = False) -> str:
+    """Write a log; of many groups the windows of those that alarm, or of all if asked."""
+    groups: Sequence[Watched] = watch.groups
+    blocks = []
+    if len(groups) > 1:
+        blocks.append("\n".join([watch.sentence, "", *group_lines(watch)]))
+        if not full:
+            groups = watch.alarming[:GROUPS_IN_TEXT]
+    blocks += ["\n".join(_lines(group)) for group in groups]
+    hidden = len(watch.groups) - len(groups)
+    if hidden:
+        blocks.append(f"(windows of {count_text(hidden, 'group')} not shown; --full shows all)")
+    return "\n\n".join(blocks)
+
+
+def group_table(watch: Watch) -> list[tuple[str, ...]]:
+    """Write heads and a line for each group: those that alarm first."""
+    heads = ("group", "rows", "mean forecast", "observed rate", "O/E", "evidence", "alarm")
+    alarming = watch.alarming
+    quiet = sorted(
+        (group for group in watch.groups if not group.monitor.alarm),
+        key=lambda group: (-group.monitor.evidence, str(group.group)),
+    )
+    lines: list[tuple[str, ...]] = [heads]
+    for group in (*alarming, *quiet):
+        said, happened = group.mean_prediction, group.base_rate
+        ratio = NOTHING if said <= 0 else f"{happened / said:.3g}"
+        lines.append(
+            (
+                shortened(str(group.group), LABEL),
+                thousands_text(group.rows),
+                *distinct_texts(said, happened),
+                ratio,
+                f"{group.monitor.evidence:.3g}",
+                group.alarm_time or "none",
+            )
+        )
+    return lines
+
+
+def group_lines(watch: Watch) -> list[str]:
+    """Align the table of groups: names and alarms on the left, numbers on the right."""
+    table = group_table(watch)
+    needed = f"{1 / watch.groups[0].monitor.alpha:.3g}"
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    last = len(widths) - 1
+    lines = [
+        "  ".join(
+            f"{cell:<{width}}" if place in {0, last} else f"{cell:>{width}}"
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]
+    return [*lines, f"An alarm of a group needs evidence of {needed}."]
+
+
+def window_table(windows: Sequence[Window], noun: str = "row") -> list[tuple[str, ...]]:
+    """Write heads and a line for each window of time."""
+    heads = ("from", f"{noun}s", "mean forecast", "observed rate", "smooth error", "noise floor")
+    return [heads, *(_cells(window) for window in windows)]
+
+
+def _cells(window: Window) -> tuple[str, ...]:
+    said, happened = window.mean_prediction, window.base_rate
+    if said is None or happened is None or window.smooth_error is None:
+        return (window.start, "0", *[NOTHING] * 4)
+    error, floor = comparable_texts(window.smooth_error, window.noise_floor or 0.0)
+    rates = distinct_texts(said, happened)
+    return (window.start, thousands_text(window.rows), *rates, error, floor)
+
+
+def _lines(watched: Watched) -> Iterator[str]:
+    """Write a group: what the monitor says, and the last windows."""
+    monitor, noun = watched.monitor, watched.noun
+    group = "" if watched.group is None else f"{watched.group}: "
+    entered, how = count_text(watched.rows, "row"), monitor.cluster_forecast
+    if how is not None:
+        entered = f"{count_text(monitor.rows, 'cluster')} ({entered})"
+    yield f"{group}{entered} from {watched.first} to {watched.last}"
+    if how is not None:
+        yield f"Each cluster enters once, {WITH[how]}, at its last time."
+    if how == "mean":
+        yield "A mean is less extreme than good forecasts are: an alarm may say no more."
+    yield monitor.sentence
+    if watched.alarm_time is not None:
+        yield f"The alarm was raised at {watched.alarm_time}."
+    if watched.change_time is not None:
+        yield (
+            f"A change was noticed at {watched.change_time} (a stream within tolerance shows one "
+            f"in {count_text(int(monitor.run_length), noun)} on average, or less often)."
+        )
+    yield ""
+    table = window_table(watched.windows[-WINDOWS_IN_TEXT:], noun)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for first, *rest in table:
+        numbers = (f"{cell:>{width}}" for cell, width in zip(rest, widths[1:], strict=True))
+        yield "  ".join([f"{first:<{widths[0]}}", *numbers])
+    earlier = len(watched.windows) - WINDOWS_IN_TEXT
+    if earlier > 0:
+        yield f"({count_text(earlier, 'earlier window')} not shown)"

@@ -1,0 +1,161 @@
+"""Maps as ONNX models, in doubles, with operators that every runtime has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant.arrays import Floats
+from calibrant.errors import MissingPackageError
+from calibrant.regression import LEAST
+from calibrant.repair.class_forms import AnyForm, ClassLines, Softmax, Unmoved
+from calibrant.repair.export import PERCENT
+from calibrant.repair.forms import MOST_LOG_ODDS, Lines, Logistic, Steps
+
+if TYPE_CHECKING:
+    from calibrant.repair.base import RecalibrationMap
+
+OPSET, IR_VERSION = 17, 8
+INPUT = "prediction"
+
+
+class Graph:
+    """Nodes of a graph, each of which takes names and returns a new one."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def __call__(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """Add a node and return the name of its output."""
+        from onnx import helper
+
+        output = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
+        return output
+
+    def constant(self, value: Any, dtype: Any = np.float64) -> str:
+        """Add a constant and return its name."""
+        from onnx import numpy_helper
+
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype=dtype), name))
+        return name
+
+    def clipped(self, value: str, low: float, high: float) -> str:
+        """Keep values between two ends."""
+        return self("Clip", value, self.constant(low), self.constant(high))
+
+
+def onnx_model(fitted: RecalibrationMap, name: str) -> Any:
+    """Write a fitted map as an ONNX model."""
+    try:
+        from onnx import TensorProto, checker, helper
+    except ImportError as error:
+        raise MissingPackageError(
+            "to_onnx needs onnx", "no such package", "pip install onnx"
+        ) from error
+    graph = Graph()
+    given = INPUT
+    if fitted.scale_ == PERCENT:
+        given = graph("Div", given, graph.constant(100.0))
+    moved = _form(graph, fitted.form_, graph.clipped(given, 0.0, 1.0))
+    graph.nodes.append(helper.make_node("Identity", [moved], [name]))
+    shape: list[str | int | None] = ["n"]
+    if fitted.classes_ is not None:
+        shape.append(len(fitted.classes_))
+    ends = [helper.make_tensor_value_info(end, TensorProto.DOUBLE, shape) for end in (INPUT, name)]
+    made = helper.make_model(
+        helper.make_graph(graph.nodes, "recalibrate", ends[:1], ends[1:], graph.constants),
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="calibrant",
+        doc_string=fitted.sentence,
+    )
+    checker.check_model(made)
+    return made
+
+
+def _form(graph: Graph, form: AnyForm, given: str) -> str:
+    if isinstance(form, Unmoved):
+        return given
+    if isinstance(form, Steps):
+        return graph("Gather", graph.constant(form.value), _place(graph, form.start, given))
+    if isinstance(form, Lines):
+        return _lines(graph, form, given)
+    if isinstance(form, Logistic):
+        return _logistic(graph, form, given)
+    if isinstance(form, Softmax):
+        return _softmax(graph, form, given)
+    return _class_lines(graph, form, given)
+
+
+def _place(graph: Graph, start: Floats, given: str, most: int | None = None) -> str:
+    """Find the number of the last start that is not beyond, at least 0."""
+    column = graph("Unsqueeze", given, graph.constant([1], np.int64))
+    beyond = graph("GreaterOrEqual", column, graph.constant(start[np.newaxis]))
+    counted = graph("Cast", beyond, to=7)  # 64-bit integers
+    axes = graph.constant([1], np.int64)
+    count = graph("ReduceSum", counted, axes, keepdims=0)
+    place = graph("Sub", count, graph.constant(1, np.int64))
+    last = start.size - 1 if most is None else most
+    return graph("Clip", place, graph.constant(0, np.int64), graph.constant(last, np.int64))
+
+
+def _lines(graph: Graph, form: Lines, given: str) -> str:
+    if form.knot.size == 1:
+        return graph("Gather", graph.constant(form.value), _place(graph, form.knot, given))
+    left = _place(graph, form.knot, given, form.knot.size - 2)
+
+    def at(values: Floats) -> str:
+        return graph("Gather", graph.constant(values), left)
+
+    way = graph("Sub", given, at(form.knot[:-1]))
+    share = graph.clipped(graph("Div", way, at(np.diff(form.knot))), 0.0, 1.0)
+    step = graph("Mul", share, at(np.diff(form.value)))
+    return graph("Add", at(form.value[:-1]), step)
+
+
+def _logistic(graph: Graph, form: Logistic, given: str) -> str:
+    inside = graph.clipped(given, LEAST, 1 - LEAST)
+    low = graph("Mul", graph.constant(form.low), graph("Log", inside))
+    rest = graph("Sub", graph.constant(1.0), inside)
+    high = graph("Mul", graph.constant(form.high), graph("Log", rest))
+    log_odds = graph("Sub", graph("Add", low, graph.constant(form.intercept)), high)
+    bounded = graph.clipped(log_odds, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+    return graph("Sigmoid", bounded)
+
+
+def _softmax(graph: Graph, form: Softmax, given: str) -> str:
+    score = graph("Log", graph.clipped(given, LEAST, 1.0))
+    weight = graph.constant(form.weight)
+    score = graph("Mul" if form.weight.ndim == 1 else "MatMul", score, weight)
+    return graph("Softmax", graph("Add", score, graph.constant(form.shift)), axis=1)
+
+
+def _class_lines(graph: Graph, form: ClassLines, given: str) -> str:
+    """Move each class by its own lines, then rows onto the simplex as `onto_simplex` does."""
+    classes = len(form.lines)
+    axis = graph.constant([1], np.int64)
+    columns = []
+    for number, line in enumerate(form.lines):
+        column = graph("Gather", given, graph.constant(number, np.int64), axis=1)
+        columns.append(graph("Unsqueeze", _lines(graph, line, column), axis))
+    table = graph("Concat", *columns, axis=1)
+    falling = f"sorted_{len(graph.nodes)}"
+    from onnx import helper
+
+    most = graph.constant([classes], np.int64)
+    graph.nodes.append(helper.make_node("TopK", [table, most], [falling, f"{falling}_at"], axis=1))
+    summed = graph("CumSum", falling, graph.constant(1, np.int64))
+    excess = graph("Sub", summed, graph.constant(1.0))
+    ranked = graph("Mul", falling, graph.constant(np.arange(1.0, classes + 1)[np.newaxis]))
+    held = graph("Cast", graph("Greater", ranked, excess), to=7)
+    kept = graph("ReduceSum", held, axis, keepdims=1)
+    last = graph("Sub", kept, graph.constant(1, np.int64))
+    count = graph("Cast", kept, to=11)  # doubles
+    shift = graph("Div", graph("GatherElements", excess, last, axis=1), count)
+    moved = graph("Sub", table, shift)
+    floor = graph("Max", graph("Max", moved, graph.constant(0.0)), graph.constant(form.least))
+    return graph("Div", floor, graph("ReduceSum", floor, axis, keepdims=1))

@@ -1,0 +1,64 @@
+"""Errors in a unit that laymen read: percentage points, or a share of the rate of rare events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from calibrant.inference import CALIBRATED, MISCALIBRATED, ConfidenceInterval, state_of
+from calibrant.report.summary import Summary
+from calibrant.words import RARE, comparable_texts, number_text, rounded_down, rounded_up
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorUnit:
+    """What errors of probabilities are counted in."""
+
+    size: float
+    """The error that counts as one."""
+    one: str
+    several: str
+
+    @classmethod
+    def of(cls, summary: Summary) -> ErrorUnit:
+        """Choose points, or percents of the rarer outcome's rate where that is rare."""
+        rarer = min(summary.data.base_rate, 1 - summary.data.base_rate)
+        if 0 < rarer < RARE:
+            return cls(rarer / 100, "% of the rate of events", "% of the rate of events")
+        return cls(0.01, "point", "points")
+
+    @property
+    def rare(self) -> bool:
+        """Whether it is a share of a rate."""
+        return self.one.startswith("%")
+
+    def number(self, value: float, rounded: Callable[[float], str] = number_text) -> str:
+        """Write the number alone."""
+        return rounded(round(value / self.size, 9))
+
+    def text(self, value: float, rounded: Callable[[float], str] = number_text) -> str:
+        """Write an error with its unit."""
+        return self.named(self.number(value, rounded))
+
+    def brief(self, value: float) -> str:
+        """Write an error beside others whose unit is said in full."""
+        return self.text(value).partition(" of ")[0]
+
+    def named(self, number: str) -> str:
+        """Put the unit behind a number."""
+        return f"{number} {self.one if number == '1' else self.several}"
+
+    def fall(self, before: float, after: float) -> str:
+        """Say from where to where an error falls."""
+        first, second = comparable_texts(before / self.size, after / self.size)
+        return f"from {first} to {self.named(second)}"
+
+    def bounds(self, interval: ConfidenceInterval, tolerance: float) -> str:
+        """Say what an interval knows beside a tolerance: at least, at most, or both."""
+        state = state_of(interval.low, interval.high, tolerance)
+        if state == MISCALIBRATED:
+            return f"at least {self.text(interval.low, rounded_down)}"
+        if state == CALIBRATED:
+            return f"at most {self.text(interval.high, rounded_up)}"
+        low = self.number(interval.low, rounded_down)
+        return f"between {low} and {self.text(interval.high, rounded_up)}"

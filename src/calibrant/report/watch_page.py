@@ -1,0 +1,73 @@
+"""A watched log as one HTML page, in the style of the audit's: the sentence, groups, time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calibrant.monitoring import Watch, Watched, group_table, window_table
+from calibrant.plots import TimeDisplay
+from calibrant.report.page import page_environment, raw_file
+from calibrant.report.pictures import time_picture
+from calibrant.words import count_text, percent_text
+
+# Windows in a picture, and groups with a picture of their own.
+MOST_WINDOWS, MOST_PICTURES = 120, 24
+
+
+def render_watch(watch: Watch, title: str, notes: Sequence[str] = ()) -> str:
+    """Write a log as a page; whatever the user named is escaped."""
+    from markupsafe import Markup
+
+    from calibrant import __version__
+
+    several = len(watch.groups) > 1
+    quiet = [group for group in watch.groups if not group.monitor.alarm]
+    ordered = [*watch.alarming, *quiet]
+    pictured = ordered[:MOST_PICTURES]
+    hidden = len(ordered) - len(pictured)
+    environment = page_environment()
+    page = environment.get_template("watch.html.jinja").render(
+        watch=watch,
+        title=title,
+        certainty=_certainty(watch),
+        notes=notes,
+        groups=group_table(watch) if several else None,
+        groups_caption=f"{count_text(len(watch.groups), 'group')} in one table",
+        parts=[_part(group, place, Markup) for place, group in enumerate(pictured)],
+        hidden=f"{count_text(hidden, 'group')} without a picture." if hidden else "",
+        css=raw_file(environment, "report.css"),
+        version=__version__,
+    )
+    return str(page)
+
+
+def _part(group: Watched, place: int, markup: Any) -> dict[str, Any]:
+    """Draw a group, and list its windows."""
+    windows = group.windows[-MOST_WINDOWS:]
+    sheet = time_picture(TimeDisplay.of(windows))
+    sheet.name = f"time-{place}"
+    return {
+        "group": group,
+        "picture": markup(sheet.svg()),
+        "windows": window_table(group.windows, group.noun),
+        "caption": f"{count_text(len(group.windows), 'window')} of {count_text(group.rows, 'row')}",
+        "shown": len(windows),
+        "left_out": len(group.windows) - len(windows),
+    }
+
+
+def _certainty(watch: Watch) -> str:
+    """Say what an alarm promises, and what is tolerated."""
+    tolerated = watch.tolerance
+    if tolerated is None:
+        tolerance = "The tolerance is the default: 0.02, or a tenth of the forecast"
+    elif isinstance(tolerated, str):
+        tolerance = f"The tolerance is {tolerated.removesuffix('%')} % of the forecast"
+    else:
+        tolerance = f"The tolerance is {tolerated:.3g}"
+    return (
+        f"How sure: forecasts within the tolerance would ever cause an alarm with a chance of at "
+        f"most {percent_text(watch.alpha)}, however often one looks. {tolerance}. Silence proves "
+        "nothing."
+    )

@@ -1,0 +1,216 @@
+"""What users of scikit-learn expect of a map: pipelines, names, containers, errors, numbers."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError as TheirNotFitted
+from sklearn.pipeline import make_pipeline
+
+from calibrant import groups, repair
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, NotFittedError
+
+RNG = np.random.default_rng(5)
+P = RNG.random(300)
+Y = (RNG.random(300) < P**2).astype(int)
+W = RNG.integers(1, 4, 300)
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.usefixtures("routing")
+def test_a_pipeline_routes_weights_to_a_map():
+    wanted = make_pipeline(repair.Platt().set_fit_request(sample_weight=True))
+    wanted.fit(P, Y, sample_weight=W)
+    assert np.array_equal(wanted.transform(P), repair.Platt().fit(P, Y, W).transform(P))
+    assert not np.array_equal(wanted.transform(P), repair.Platt().fit(P, Y).transform(P))
+    refused = make_pipeline(repair.Platt().set_fit_request(sample_weight=False))
+    with pytest.raises(TypeError, match="sample_weight"):
+        refused.fit(P, Y, sample_weight=W)
+    with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError):
+        make_pipeline(repair.Platt()).fit(P, Y, sample_weight=W)
+
+
+@pytest.mark.usefixtures("routing")
+def test_requests_survive_a_clone_and_a_pickle():
+    asked = repair.Platt().set_fit_request(sample_weight="weights")
+    for one in (clone(asked), pickle.loads(pickle.dumps(asked))):  # noqa: S301
+        assert one.get_metadata_routing().fit.requests["sample_weight"] == "weights"
+    grouped = groups.Multicalibrator().set_fit_request(by=True).set_transform_request(by=True)
+    assert clone(grouped).get_metadata_routing().transform.requests == {"by": True}
+
+
+def test_requests_for_what_no_method_takes_are_refused(routing):
+    with pytest.raises(InvalidOptionError, match="fit has the further arguments sample_weight"):
+        repair.Platt().set_fit_request(clusters=True)
+
+
+def test_requests_while_routing_is_off_are_refused():
+    with pytest.raises(InvalidOptionError, match="routing that is off"):
+        repair.Platt().set_fit_request(sample_weight=True)
+
+
+@pytest.mark.parametrize("kind", ({**repair.MAPS, **repair.CLASS_MAPS}).values())
+def test_who_asks_before_the_fit_gets_an_error_of_both_libraries(kind):
+    with pytest.raises(TheirNotFitted) as caught:
+        kind().transform([0.3])
+    assert isinstance(caught.value, NotFittedError)
+    assert isinstance(caught.value, InvalidOptionError)
+    assert type(caught.value).__name__ == "NotFittedError"
+    restored = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
+    assert isinstance(restored, NotFittedError)
+
+
+def test_maps_work_where_scikit_learn_is_not_loaded():
+    program = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "from calibrant.repair import Platt\n"
+        "from calibrant.errors import NotFittedError\n"
+        "try:\n    Platt().transform([0.3])\n"
+        "except NotFittedError as error:\n    print(type(error).__module__)\n"
+        "print(Platt().fit([0.1, 0.2, 0.7, 0.8], [0, 1, 0, 1]).transform(0.2) > 0)\n"
+        "print([m for m in sys.modules if m.startswith('sklearn.')])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\n")[:3] == ["calibrant.errors", "True", "[]"]
+
+
+def test_outcomes_are_called_y():
+    assert np.array_equal(
+        repair.Platt().fit(P, y=Y).transform(P), repair.Platt().fit(X=P, y=Y).transform(X=P)
+    )
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        repair.Platt().fit(P)
+
+
+def test_a_number_becomes_a_number():
+    fitted = repair.Isotonic().fit(P, Y)
+    for number in (0.3, np.float32(0.3), np.array(0.3), 0, 1):
+        answer = fitted.transform(number)
+        assert type(answer) is float
+        assert answer == fitted.transform([float(number)])[0]
+    with pytest.raises(InvalidForecastsError, match="probabilities"):
+        fitted.transform(30)
+    grouped = groups.Multicalibrator(judge="fit").fit(P, Y, {"site": ["a", "b"] * 150}).to_map()
+    by = {"site": ["b"]}
+    assert grouped.transform(0.3, {"site": "b"}) == grouped.transform([0.3], by)[0]
+
+
+class Strict:
+    """An array of another library: it knows the array API, and only its own kind."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    shape = property(lambda self: self.values.shape)
+    ndim = property(lambda self: self.values.ndim)
+    dtype = property(lambda self: self.values.dtype)
+    device = "cpu"
+
+    def __array_namespace__(self, *, api_version=None):
+        return Strict
+
+    @staticmethod
+    def asarray(values, device=None):
+        assert device == "cpu"
+        return Strict(values)
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+def test_arrays_of_other_libraries_come_back_as_such():
+    fitted = repair.Platt().fit(Strict(P), Strict(Y))
+    for given in (P, P[:, np.newaxis], np.c_[1 - P, P]):
+        answer = fitted.transform(Strict(given))
+        assert isinstance(answer, Strict)
+        assert np.array_equal(answer.values, fitted.transform(given))
+
+
+def test_frames_are_returned_where_they_are_asked_for():
+    frame = pd.DataFrame({"score": P}, index=np.arange(300)[::-1])
+    fitted = repair.Platt().fit(frame, Y)
+    expected = fitted.transform(P)
+    assert fitted.get_feature_names_out().tolist() == ["score"]
+    found = fitted.set_output(transform="pandas").transform(frame)
+    assert found.index.equals(frame.index)
+    assert found.columns.tolist() == ["score"]
+    assert np.array_equal(found["score"], expected)
+    assert clone(fitted).fit_transform(frame, Y).equals(found)
+    found = fitted.set_output(transform="polars").transform(pl.DataFrame({"score": P}))
+    assert isinstance(found, pl.DataFrame)
+    assert np.array_equal(found["score"], expected)
+    with sklearn.config_context(transform_output="pandas"):
+        assert isinstance(repair.Beta().fit(P, Y).transform(P), pd.DataFrame)
+    with pytest.raises(InvalidOptionError, match="transform must be one of"):
+        fitted.set_output(transform="excel")
+    assert fitted.set_output().transform(P).columns == ["score"]
+
+
+def test_tables_of_two_columns_and_of_classes_have_names():
+    both = pd.DataFrame({"no": 1 - P, "yes": P})
+    fitted = repair.Platt().fit(both, Y).set_output(transform="pandas")
+    assert fitted.transform(both).columns.tolist() == ["no", "yes"]
+    assert fitted.transform(P).shape == (300, 1)
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.transform(both[["yes", "no"]])
+    table = RNG.dirichlet(np.ones(3), 300)
+    labels = RNG.integers(0, 3, 300)
+    classes = repair.Temperature().fit(table, labels).set_output(transform="pandas")
+    assert classes.transform(table).columns.tolist() == ["x0", "x1", "x2"]
+
+
+def test_a_map_stands_in_a_column_transformer():
+    frame = pd.DataFrame({"score": P, "age": W})
+    made = ColumnTransformer([("map", repair.Platt(), ["score"])], remainder="passthrough")
+    found = made.set_output(transform="pandas").fit_transform(frame, Y)
+    assert found.columns.tolist() == ["map__score", "remainder__age"]
+    assert np.array_equal(found["map__score"], repair.Platt().fit(P, Y).transform(P))
+
+
+def test_parameters_of_inner_estimators_are_reached():
+    from sklearn.tree import DecisionTreeRegressor
+
+    outer = groups.Multicalibrator("boosted", learner=DecisionTreeRegressor(max_depth=3))
+    assert outer.get_params()["learner__max_depth"] == 3
+    assert "learner__max_depth" not in outer.get_params(deep=False)
+    assert outer.set_params(learner__max_depth=2).learner.max_depth == 2
+    with pytest.raises(InvalidOptionError, match="Platt has the parameters"):
+        repair.Platt().set_params(depth=1)
+
+
+def test_rows_that_weigh_nothing_are_left_out_of_a_multicalibration():
+    by = {"site": np.array(["a", "b"] * 150)}
+    weight = np.where(np.arange(300) < 250, 1.0, 0.0)
+    kept = weight > 0
+    first = groups.Multicalibrator(judge="fit").fit(P, Y, by, weight)
+    second = groups.Multicalibrator(judge="fit").fit(P[kept], Y[kept], {"site": by["site"][kept]})
+    assert np.array_equal(first.transform(P, by), second.transform(P, by))
+    with pytest.raises(ValueError, match="must not all be zero"):
+        groups.Multicalibrator().fit(P, Y, by, np.zeros(300))
+
+
+def test_weights_of_classes_count_like_rows():
+    table, labels = RNG.dirichlet(np.ones(3), 60), RNG.integers(0, 3, 60)
+    weight = RNG.integers(1, 4, 60)
+    weighed = repair.ClassWiseIsotonic().fit(table, labels, weight)
+    repeated = repair.ClassWiseIsotonic().fit(table.repeat(weight, axis=0), labels.repeat(weight))
+    assert np.allclose(weighed.transform(table), repeated.transform(table), atol=1e-12)
