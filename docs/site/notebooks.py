@@ -10,6 +10,8 @@ from pictures import MARK
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 PARSER = doctest.DocTestParser()
+FIGURE = "figure"
+"""What pages call a figure of matplotlib that they draw by themselves."""
 
 
 def notebook(source: str) -> str:
@@ -53,5 +55,5 @@ def add_code(cells: list[dict[str, object]], block: str) -> None:
 
 
 def shown(name: str) -> str:
-    """Write what draws the Display of a name in a notebook."""
-    return f"{name}.plot();"
+    """Write what shows the Display of a name in a notebook; a figure shows itself."""
+    return name if name == FIGURE else f"{name}.plot();"

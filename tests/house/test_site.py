@@ -19,7 +19,6 @@ import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "docs" / "site"))
 LOOKED_AT = (
     "index",
     "five_minutes",
