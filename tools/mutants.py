@@ -36,6 +36,8 @@ MUTANTS = (
            ("tests/measures/test_binned.py", "tests/pooling")),
     Mutant("levels", "positives += keys[i] & 1;", "positives += keys[first] & 1;",
            ("tests/joint/test_joint.py",)),
+    Mutant("levels", "table_[slot].bits != bits", "table_[slot].bits < bits",
+           ("tests/joint/test_joint.py",)),
     Mutant("sort", "key_of(item) < key_of(items[j - 1])", "key_of(item) > key_of(items[j - 1])",
            ("tests/joint/test_joint.py",)),
     Mutant("laplace", "form.add(lost * (2.0 - lost) * tail * tail);",

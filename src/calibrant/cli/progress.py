@@ -36,7 +36,13 @@ def _patient_bar(total: int, begun: int = 0) -> Iterator[Callable[[int, str], No
         yield lambda _done, _what: None
         return
     from rich.console import Console, RenderableType
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     start = monotonic()
 
@@ -49,6 +55,9 @@ def _patient_bar(total: int, begun: int = 0) -> Iterator[Callable[[int, str], No
         BarColumn(),
         TextColumn("{task.description}"),
         TimeElapsedColumn(),
+        TextColumn("gone, about"),
+        TimeRemainingColumn(compact=True),
+        TextColumn("left"),
         console=Console(stderr=True),
         transient=True,
     )
