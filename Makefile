@@ -7,6 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS := -n 2 --dist loadfile
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
+export CALIBRANT_THREADS = 1
 # Debian's programs are fetched while Python's packages are.
 MAKEFLAGS += --jobs=2
 # Benchmarks write their pages with BENCH=--write.
@@ -14,7 +15,7 @@ BENCH ?=
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
-.PHONY: help demo test programs lint slow bench bench-scale bench-repair bench-groups bench-classes bench-peers soak sanitize docs picture flights clean
+.PHONY: help demo test programs lint slow bench bench-scale bench-repair bench-groups bench-classes bench-peers soak sanitize mutants docs picture flights clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -64,6 +65,9 @@ soak: $(VENV)/developing ## Random commands, files, kills and full disks for SOA
 
 sanitize: $(VENV)/developing ## Kernels under the address and undefined-behaviour sanitizers
 	tools/sanitize.sh
+
+mutants: $(VENV)/developing ## Break the kernels line by line; the tests must notice
+	$(BIN)/python tools/mutants.py
 
 docs: $(VENV)/developing ## Build the documentation site into build/docs, warnings as errors
 	$(BIN)/sphinx-build -q -E -W --keep-going -b html docs build/docs

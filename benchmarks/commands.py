@@ -27,15 +27,30 @@ class Command:
 
 COMMANDS = (
     Command("calibrant --help", ("--help",), 0.4, 0.5, "audit"),
-    Command("audit, 100 rows", ("audit", "tiny.csv"), 1.6, 0.3, "Undecided"),
+    Command("audit, 100 rows", ("audit", "tiny.csv"), 0.9, 0.3, "Undecided"),
     Command("audit, 10^4 rows", ("audit", "small.csv"), 3.0, 0.5, "Miscalibrated"),
     Command(
         "audit, 10^4 rows, HTML",
         ("audit", "small.csv", "--html", "small.html"),
-        5.0,
+        2.5,
         0.5,
         "report: small.html",
     ),
+    Command(
+        "audit, 10^6 rows of Parquet, HTML",
+        ("audit", "middle.parquet", "--html", "middle.html"),
+        4.0,
+        0.5,
+        "report: middle.html",
+    ),
+    Command(
+        "audit, 10^7 rows of Parquet, HTML",
+        ("audit", "large.parquet", "--html", "large.html"),
+        4.5,
+        0.5,
+        "report: large.html",
+    ),
+    Command("audit, CSV of 1000 columns, 2000 rows", ("audit", "wide.csv"), 2.0, 0.5, "forecasts"),
     Command(
         "audit, 10^7 rows of Parquet, two group columns",
         ("audit", "large.parquet", "--by", "country,month"),
@@ -59,9 +74,17 @@ def make_files(folder: Path) -> None:
     """
     with duckdb.connect() as connection:
         connection.execute("set threads = 1; set enable_progress_bar = false; select setseed(0.5)")
-        sizes = (("tiny.csv", 100), ("small.csv", 10**4), ("large.parquet", 10**7))
+        sizes = (
+            ("tiny.csv", 100),
+            ("small.csv", 10**4),
+            ("middle.parquet", 10**6),
+            ("large.parquet", 10**7),
+        )
         for name, count in sizes:
             connection.execute(f"copy ({rows.format(count)}) to '{folder / name}'")
+        more = ", ".join(f"random() as feature_{i}" for i in range(998))
+        wide = f"select prediction, outcome, {more} from ({rows.format(2000)})"
+        connection.execute(f"copy ({wide}) to '{folder / 'wide.csv'}'")
 
 
 def cost(arguments: tuple[str, ...], folder: Path, says: str) -> tuple[float, float]:

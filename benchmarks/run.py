@@ -35,10 +35,12 @@ GROWTH_BAR = 2.5
 MONITOR_BAR = 1e6
 # Milliseconds of a call on 100 rows; seconds and GB of an audit of arrays.
 SMALL: dict[str, tuple[float, Callable[..., float]]] = {
-    "binned error": (0.25, cal.binned_calibration_error),
-    "smECE": (2.5, cal.kernel_smoothed_calibration_error),
+    "binned error": (0.06, cal.binned_calibration_error),
+    "smECE": (1.0, cal.kernel_smoothed_calibration_error),
 }
 ARRAYS_BAR, ARRAYS_MEMORY = 6.0, 0.4
+# Megabytes of an interval of 10^4 different predictions; bytes a row of 101 levels.
+INTERVAL_BAR, LEVELS_BAR = 8.0, 1.0
 
 
 def best_time(call: Callable[[], object], repeats: int, at_least: float = 0.3) -> float:
@@ -205,6 +207,46 @@ def arrays_table(n: int = 10**7) -> Iterator[Line]:
     yield f"| {ARRAYS_BAR:g} | {seconds:.2f} | {ARRAYS_MEMORY:g} | {memory:.2f} |", held
 
 
+HELD_PROGRAM = """
+import numpy as np
+import calibrant as cal
+def status(key):
+    with open("/proc/self/status") as file:
+        return int(next(line for line in file if line.startswith(key)).split()[1]) * 1024
+def peak(call):
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # forget the peak that making the data left
+    before = status("VmRSS")
+    call()
+    return status("VmHWM") - before
+rng = np.random.default_rng(0)
+p = rng.random(10**4)
+y = (rng.random(p.size) < p).astype(np.int64)
+cal.confidence_interval(y[:100], p[:100], rng=0)
+interval = peak(lambda: cal.confidence_interval(y, p, rng=0))
+levels = rng.integers(0, 101, 10**7) / 100
+ones = (rng.random(levels.size) < levels).astype(np.uint8)
+joint = cal.Joint.from_samples(ones[:1000], levels[:1000])
+few = peak(lambda: cal.Joint.from_samples(ones, levels))
+print(interval / 2**20, few / levels.size)
+"""
+
+
+def held_table() -> Iterator[Line]:
+    """Peak memory of draws on many predictions, and of rows with few of them (Linux only)."""
+    done = subprocess.run(
+        [sys.executable, "-c", HELD_PROGRAM], capture_output=True, text=True, check=True
+    )
+    interval, levels = map(float, done.stdout.split())
+    yield "\n## Memory beyond the input\n", True
+    yield "| work | bar | found |", True
+    yield "|---|---|---|", True
+    told = f"| interval, 1e+04 different predictions | {INTERVAL_BAR:g} MB | {interval:.1f} MB |"
+    yield told, interval <= INTERVAL_BAR
+    told = f"| Joint of 1e+07 rows, 101 levels | {LEVELS_BAR:g} byte a row | {levels:.2f} |"
+    yield told, levels <= LEVELS_BAR
+
+
 def inference_table() -> Iterator[Line]:
     """Seconds beyond building the Joint in 2^12 cells: the number of rows must not matter."""
     sizes = [10**4, 10**6, 10**7]
@@ -263,6 +305,7 @@ def report() -> Iterator[Line]:
     yield from memory_table()
     yield from small_table()
     yield from arrays_table()
+    yield from held_table()
     yield from inference_table()
     yield from command_table()
     yield from groups_table()

@@ -115,6 +115,26 @@ def spark_bare(path: Path) -> int:
     return int(sum(sums["n"].to_pylist()))
 
 
+def in_partitions(path: Path, partitions: int) -> cal.Joint:
+    """Sum a file that Spark reads in so many partitions; the smaller ones wait for no row."""
+    session = spark_session()
+    size = path.stat().st_size // partitions + 1
+    session.conf.set("spark.sql.files.maxPartitionBytes", str(size))
+    session.conf.set("spark.sql.files.openCostInBytes", "0")
+    session.conf.set("spark.sql.files.minPartitionNum", "1")
+    frame = session.read.parquet(str(path))
+    assert partitions <= 1.1 * frame.rdd.getNumPartitions() <= 1.5 * partitions
+    return cal.Joint.from_frame(frame, **COLUMNS)
+
+
+def spark_in_4(path: Path) -> int:
+    return in_partitions(path, 4).row_count
+
+
+def spark_in_64(path: Path) -> int:
+    return in_partitions(path, 64).row_count
+
+
 def whole_audit(path: Path) -> int:
     audit = cal.audit(path, **COLUMNS, by=["region", "site"])
     assert len(audit.to_html()) < 10**6
@@ -141,6 +161,8 @@ WORKS: dict[str, Callable[[Path], int]] = {
         polars_bare,
         spark_frame,
         spark_bare,
+        spark_in_4,
+        spark_in_64,
         one_group,
         many_groups,
         whole_audit,
@@ -209,6 +231,11 @@ def bars(found: dict[str, dict[str, float]], rows: int) -> Iterator[tuple[str, s
         times = ratio("spark_frame", "spark_bare")
         got = f"{times:.2f} x the bare group-by ({found['spark_frame']['seconds']:.1f} s)"
         yield "frame to Joint, Spark", got, "1.5 x", times <= 1.5
+    if "spark_in_64" in found:
+        few, many = found["spark_in_4"]["seconds"], found["spark_in_64"]["seconds"]
+        merged = (many - few) / 60
+        got = f"{many:.1f} s for {few:.1f} s in 4: {1000 * merged:.0f} ms for each more"
+        yield "frame to Joint, Spark, 64 partitions", got, "100 ms", merged <= 0.1
     if "whole_audit" in found:
         seconds = 30 * rows / 1e8
         bar = f"{seconds:.1f} s, 2048 MB"

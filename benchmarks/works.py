@@ -292,7 +292,7 @@ WORKS = (
     # Isotonic regression copies what it is given and returns more than pools.
     Work("isotonic decomposition", 1.0, cal.score_decomposition, check_decomposition, 10.0),
     Work("Brier score", 0.15, mean_of("brier"), partial(check_score, squares)),
-    Work("log score", 0.5, mean_of("log"), partial(check_score, surprises)),
+    Work("log score", 0.15, mean_of("log"), partial(check_score, surprises)),
     # Losses for both outcomes, those of the rows, and what the spread is made of.
     Work(
         "Brier score with interval",
@@ -303,12 +303,12 @@ WORKS = (
     ),
     Work(
         "log score with interval",
-        0.8,
+        0.4,
         interval_of("log"),
         partial(check_score_interval, surprises),
         12.0,
     ),
-    Work("classical numbers", 7.0, cal.classical_numbers, check_classical, 30.0),
+    Work("classical numbers", 4.0, cal.classical_numbers, check_classical, 30.0),
     Work("lower distance to 1e-3", 3, cal.lower_distance_to_calibration, check_lower),
     Work("lower distance to 1e-5", 20, lower_to_5_digits, check_lower),
     Work("interval error to 1e-4, 10^5 rows", 9, interval_of_some, check_interval),

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <vector>
 
 #include "buffer.hpp"
 #include "rows.hpp"
@@ -102,11 +104,70 @@ std::size_t count_levels(const Item* items, std::size_t count) {
     return levels;
 }
 
+// Counts rows of few different predictions in a table: no row is moved, and no memory grows with
+// them.
+class FewLevels {
+public:
+    // Counts a row; false if there are too many predictions.
+    bool add(std::uint64_t bits, std::size_t outcome) {
+        std::size_t slot = static_cast<std::size_t>(bits * 0x9E3779B97F4A7C15U >> shift);
+        while (table_[slot].rows != 0 && table_[slot].bits != bits) slot = (slot + 1) % slots;
+        Entry& entry = table_[slot];
+        if (entry.rows == 0) {
+            if (++count_ > most) return false;
+            entry.bits = bits;
+        }
+        ++entry.rows;
+        entry.positives += static_cast<std::uint32_t>(outcome);
+        return true;
+    }
+    void hand_over(Levels& levels) {
+        const auto end = std::remove_if(table_.begin(), table_.end(),
+                                        [](const Entry& entry) { return entry.rows == 0; });
+        std::sort(table_.begin(), end,
+                  [](const Entry& a, const Entry& b) { return a.bits < b.bits; });
+        levels.resize(count_, false);
+        for (std::size_t i = 0; i < count_; ++i) {
+            levels.prediction[i] = std::bit_cast<double>(table_[i].bits);
+            levels.weight[i] = static_cast<double>(table_[i].rows);
+            levels.positives[i] = static_cast<double>(table_[i].positives);
+        }
+    }
+
+private:
+    static constexpr std::size_t most = 1024;
+    static constexpr std::size_t slots = 4 * most;
+    static constexpr int shift = 64 - 12;  // as many bits as there are slots
+    struct Entry {
+        std::uint64_t bits = 0;
+        std::uint32_t rows = 0;
+        std::uint32_t positives = 0;
+    };
+    std::vector<Entry> table_ = std::vector<Entry>(slots);
+    std::size_t count_ = 0;
+};
+
+// Levels of rows of weight one and outcomes 0 or 1, if they are few; false if they are not.
+template <class Outcome>
+bool counted(const Rows<Outcome>& rows, Levels& levels) {
+    FewLevels few;
+    std::size_t bad = 0;
+    for (std::size_t i = 0; i < rows.count; ++i) {
+        bad += static_cast<std::size_t>(!good_row(rows, i));
+        if (!few.add(bits_of(rows.prediction[i]), coin(rows.outcome[i]))) return false;
+    }
+    levels.bad_rows = bad;
+    if (bad == 0) few.hand_over(levels);
+    else levels.resize(0, false);
+    return true;
+}
+
 // Rows that all weigh one, with outcomes 0 or 1: the outcome rides in the lowest bit of the key,
 // so that eight bytes a row are all there is to move.
 template <class Outcome>
 Levels levels_of_coins(const Rows<Outcome>& rows) {
     Levels levels;
+    if (counted(rows, levels)) return levels;
     Buffer<std::uint64_t> keys;
     const auto key = [&rows](std::uint64_t bits, std::size_t i) {
         return bits << 1 | coin(rows.outcome[i]);

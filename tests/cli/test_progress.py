@@ -70,6 +70,7 @@ def test_a_terminal_sees_every_stage(rows, arguments, stages):
     shown = on_a_terminal(0, command, str(rows), *options)
     places = [shown.index(stage) for stage in stages]
     assert places == sorted(places)
+    assert "left" in shown
 
 
 def test_a_game_counts_its_rounds():

@@ -278,3 +278,34 @@ def test_randomness_comes_from_a_generator_or_a_seed(rng):
     joint = cal.Joint.from_samples([0, 1, 1], [0.2, 0.6, 0.7])
     with pytest.raises(InvalidOptionError, match="rng must be"):
         joint.simulated(rng)
+
+
+@pytest.mark.parametrize("levels", [1, 101, 1023, 1024, 1025, 1500])
+@pytest.mark.parametrize("kind", [np.uint8, np.int64, np.float64])
+@pytest.mark.parametrize("shape", ["even", "tiny", "close"])
+def test_few_different_predictions_are_counted_as_many_are(levels, kind, shape):
+    rng = np.random.default_rng(levels)
+    values = rng.random(levels)
+    if shape == "tiny":
+        values = 10 ** rng.uniform(-320, 0, levels)
+    elif shape == "close":
+        values = 0.3 + np.arange(levels) * 2.0**-54
+    values[0] = 0.0
+    values = rng.permutation(np.unique(values))
+    levels = values.size
+    place = np.append(np.arange(levels), rng.integers(0, levels, 4000))
+    y = (rng.random(place.size) < 0.3).astype(kind)
+    joint = cal.Joint.from_samples(y, values[place])
+    level, index = np.unique(values[place], return_inverse=True)
+    assert np.array_equal(joint.prediction, level)
+    assert np.array_equal(joint.rows, np.bincount(index))
+    assert np.array_equal(joint.positives, np.bincount(index, y))
+
+
+def test_minus_zero_is_zero_and_bad_rows_are_found_among_few_predictions():
+    assert len(cal.Joint.from_samples([0, 1, 1], [0.0, -0.0, 0.5])) == 2
+    for bad in (np.nan, 1.5, -0.2):
+        with pytest.raises(InvalidForecastsError):
+            cal.Joint.from_samples([0, 1, 1, 0], [0.5, 0.5, bad, 0.5])
+    with pytest.raises(InvalidForecastsError):
+        cal.Joint.from_samples([0, 2, 1, 0], [0.5] * 4)

@@ -22,6 +22,7 @@ from calibrant.inference import (
 from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import draw_positives
 from calibrant.joint.sums import LevelSums, cell_index
+from calibrant.parallel import in_threads
 
 # Atoms times divisions whose draws can be shared.
 MOST_SHARED = 2**19
@@ -131,12 +132,12 @@ class Levels:
     def values(self, statistic: Statistic, charges: Floats) -> Floats:
         """Errors of each group (one row each) for many charges of all levels."""
         stop = np.append(self.start[1:], self.group.size)
-        return np.stack(
-            [
-                statistic.values(joint, np.ascontiguousarray(charges[:, a:b]))
-                for joint, a, b in zip(self.joints, self.start, stop, strict=True)
-            ]
-        )
+
+        def of_group(group: tuple[Joint, np.intp, np.intp]) -> Floats:
+            joint, first, last = group
+            return statistic.values(joint, np.ascontiguousarray(charges[:, first:last]))
+
+        return np.stack(in_threads(of_group, zip(self.joints, self.start, stop, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,9 @@ from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, state_of
+from calibrant.joint import Joint
 from calibrant.notebook import card
+from calibrant.parallel import in_threads
 from calibrant.words import agreeing, count_text, forecast_and_rate, number_text
 
 # Groups with fewer rows, or fewer of either outcome, are marked as small.
@@ -254,16 +256,27 @@ def _noise_of_each(evidences: list[Evidence], statistic: Statistic, settings: Se
     cells = cells_for(len(evidences))
     draws, rng = settings.draws, settings.rng
     single = confidence_of_each(settings.confidence, len(evidences))
-    deviations, floors = [], []
-    for given in evidences:
-        evidence = replace(given, clusters=None) if given.lone else given
-        if evidence.clusters is None and len(evidence.joint) > cells:
-            evidence = Evidence.of_joint(evidence.given.rounded(cells))
-        noise = evidence.multiplied_charges(draws, rng, single)
-        null = evidence.null_charges(min(draws, DRAWS_FOR_A_FLOOR), rng)
-        deviations.append(np.concatenate([statistic.values(evidence.joint, c) for c in noise]))
-        floor = np.concatenate([statistic.values(evidence.joint, c) for c in null])
-        floors.append(float(floor.mean()))
+
+    def drawn() -> Iterator[tuple[Joint, list[Floats], list[Floats]]]:
+        for given in evidences:
+            evidence = replace(given, clusters=None) if given.lone else given
+            if evidence.clusters is None and len(evidence.joint) > cells:
+                evidence = Evidence.of_joint(evidence.given.rounded(cells))
+            noise = list(evidence.multiplied_charges(draws, rng, single))
+            null = list(evidence.null_charges(min(draws, DRAWS_FOR_A_FLOOR), rng))
+            yield evidence.joint, noise, null
+
+    def deviations_and_floor(
+        group: tuple[Joint, list[Floats], list[Floats]],
+    ) -> tuple[Floats, float]:
+        joint, noise, null = group
+        deviations, floor = (
+            np.concatenate([statistic.values(joint, charges) for charges in parts])
+            for parts in (noise, null)
+        )
+        return deviations, float(floor.mean())
+
+    deviations, floors = zip(*in_threads(deviations_and_floor, drawn()), strict=True)
     widening = np.array([evidence.widening(1 - single) for evidence in evidences])
     return Noise(np.stack(deviations), np.array(floors), widening)
 
