@@ -287,7 +287,8 @@ def _squares(odds: Floats, weight: Floats, terms: int) -> Floats:
         return np.array([[weight.sum()]])
     leaning = weight * odds
     first = leaning.sum()
-    return np.array([[weight.sum(), first], [first, leaning @ odds]])
+    # BLAS would start threads for so short a product.
+    return np.array([[weight.sum(), first], [first, (leaning * odds).sum()]])
 
 
 def _likelihood_ratio(evidence: Evidence, slope: Estimate, intercept: Estimate) -> ScoreTest:
