@@ -117,6 +117,8 @@ def arguments(parameter, rows, classes):
         "y_proba_b": lambda: rows["q"],
         "outcome": lambda: None,
         "by": lambda: by,
+        "grades": lambda: rows["site"],
+        "groups": lambda: rows["site"],
         "features": lambda: np.column_stack([rows["age"], rows["weight"]]),
         "family": _tree,
         "weights": lambda: rows["weight"],

@@ -13,6 +13,7 @@ from promises import (
     costs,
     curves,
     events,
+    grades,
     groups,
     monitors,
     regressions,
@@ -38,5 +39,6 @@ SUBJECTS = {
     "curves": list(curves.promises()),
     "selective": list(selective.promises()),
     "transfers": list(transfers.promises()),
+    "grades": list(grades.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

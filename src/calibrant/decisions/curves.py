@@ -16,7 +16,7 @@ from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measurement import as_joint
 from calibrant.notebook import brief
-from calibrant.options import refuse_unknown
+from calibrant.options import check_within, refuse_unknown
 
 SIDES = ("worst", "best", "act", "wait")
 
@@ -260,6 +260,7 @@ def net_benefit(
     sample_weight: object = None,
     pos_label: object = None,
     thresholds: npt.ArrayLike | None = None,
+    harm: float = 0.0,
 ) -> NetBenefit | dict[str, NetBenefit]:
     """Net benefit of treating whose forecast reaches a threshold: decision curve analysis.
 
@@ -278,6 +279,9 @@ def net_benefit(
         The label that counts as outcome 1.
     thresholds : array-like, optional
         Thresholds in [0, 1); 0.01, 0.02, ..., 0.99 if not given.
+    harm : float, default=0.0
+        What it costs to have a forecast at all (a test that is taken), in units of the benefit of
+        a right treatment: it is taken off the net benefit of the model.
 
     Returns
     -------
@@ -302,13 +306,14 @@ def net_benefit(
     at = np.arange(1, 100) / 100 if thresholds is None else read_numbers(thresholds, "thresholds")
     if not ((at >= 0) & (at < 1)).all():
         raise InvalidOptionError("thresholds must be in [0, 1)", f"{at[:4].tolist()}")
+    cost = check_within("harm", harm)
     joints = _forecasters(y_true, y_proba, sample_weight, pos_label)
     if isinstance(joints, Joint):
-        return _benefit(joints, at)
-    return {name: _benefit(joint, at) for name, joint in joints.items()}
+        return _benefit(joints, at, cost)
+    return {name: _benefit(joint, at, cost) for name, joint in joints.items()}
 
 
-def _benefit(joint: Joint, at: Floats) -> NetBenefit:
+def _benefit(joint: Joint, at: Floats, harm: float) -> NetBenefit:
     first = np.searchsorted(joint.prediction, at)
     odds = at / (1 - at)
     found, alarmed = (
@@ -316,4 +321,4 @@ def _benefit(joint: Joint, at: Floats) -> NetBenefit:
         for column in (joint.positives, joint.weight - joint.positives)
     )
     everybody = joint.base_rate - (1 - joint.base_rate) * odds
-    return NetBenefit(at, found - alarmed * odds, everybody, np.zeros(at.size))
+    return NetBenefit(at, found - alarmed * odds - harm, everybody, np.zeros(at.size))

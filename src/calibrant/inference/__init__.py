@@ -32,6 +32,7 @@ from calibrant.inference.costs import (
 from calibrant.inference.discrimination import auc, find_auc as find_auc
 from calibrant.inference.evidence import MOST_COINS_DRAWN as MOST_COINS_DRAWN, Evidence as Evidence
 from calibrant.inference.gap import Ranges as Ranges, typical_gap
+from calibrant.inference.grades import GradeTest, grade_tests
 from calibrant.inference.interval import (
     ConfidenceInterval,
     confidence_interval,
@@ -91,6 +92,7 @@ __all__ = [
     "Comparison",
     "ConfidenceInterval",
     "Estimate",
+    "GradeTest",
     "Ratio",
     "RowsNeeded",
     "ScoreTest",
@@ -106,6 +108,7 @@ __all__ = [
     "confidence_interval",
     "consistency_band",
     "default_tolerance",
+    "grade_tests",
     "log_score",
     "noise_floors",
     "rows_needed",
