@@ -298,6 +298,7 @@ def full():
         time=rows // 30,
         task=task,
         find_segments=True,
+        risk=0.4,
         draws=99,
         title="Animals",
     )

@@ -11,7 +11,6 @@ from calibrant.errors import InferenceRefusedError
 from calibrant.joint import Joint
 from calibrant.measurement import as_joint
 from calibrant.measures.binned import binned_calibration_error
-from calibrant.measures.local_regression import lowess
 from calibrant.options import MOST_BINS, whole
 from calibrant.words import count_text
 
@@ -175,6 +174,8 @@ def _chunks(joint: Joint) -> Convention | None:
 
 def _val_prob(joint: Joint) -> Convention | None:
     """Mean distance from the curve of `val.prob`."""
+    from calibrant.measures.local_regression import lowess
+
     many = len(joint) > MOST_LEVELS
     rounded = joint.rounded(MOST_LEVELS) if many else joint
     try:
