@@ -84,7 +84,7 @@ class Scorer(Routed):
 def scorers(*, task: DecisionTask | None = None) -> dict[str, Scorer]:
     """Return a scorer for every measure of the catalogue, by name.
 
-    Names begin with "neg_", as scikit-learn's do: scores are negative errors, so that larger is
+    Names begin with `neg_`, as scikit-learn's do: scores are negative errors, so that larger is
     better. scikit-learn has no place to register names, so pass the scorer itself, or the whole
     dictionary: `cross_validate(model, X, y, scoring=scorers())`.
 
@@ -101,7 +101,7 @@ def scorers(*, task: DecisionTask | None = None) -> dict[str, Scorer]:
     dict of str to Scorer
         Each is called with a fitted model, X and y: labels of any kind, two classes or many. Of
         more than two classes a measure of two outcomes looks at the confidence in the most likely
-        one; measures of all classes are named "neg_multiclass_...".
+        one; measures of all classes are named `neg_multiclass_...`.
 
     Examples
     --------
