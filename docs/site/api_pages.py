@@ -21,6 +21,7 @@ ROOMS = {
     "calibrant.families": "Families of tests",
     "calibrant.groups": "Groups",
     "calibrant.integrations": "Integrations",
+    "calibrant.models": "Calibrated models",
     "calibrant.multiclass": "More than two classes",
     "calibrant.online": "Online forecasters",
     "calibrant.plots": "Plots",
@@ -50,8 +51,19 @@ def public_names(module: str) -> list[str]:
     return [
         name
         for name in names
-        if name not in elsewhere and not inspect.ismodule(getattr(room, name))
+        if name not in elsewhere
+        and not inspect.ismodule(getattr(room, name))
+        and _home(getattr(room, name), name) in ("", module)
     ]
+
+
+def _home(value: object, name: str) -> str:
+    """Name the public module that defines an object and offers it, if there is one."""
+    defined = getattr(value, "__module__", None) or ""
+    for room in ROOMS:
+        if room != "calibrant" and (defined == room or defined.startswith(f"{room}.")):
+            return room if name in getattr(import_module(room), "__all__", [name]) else ""
+    return ""
 
 
 def _own_names(room: Any) -> list[str]:
@@ -109,7 +121,9 @@ def object_page(module: str, name: str) -> str:
     """Signature, docstring and source of one object, and the guides that use it."""
     value = getattr(import_module(module), name)
     kind = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
-    options = {"class": ["   :members:", "   :inherited-members: float"]}.get(kind, [])
+    options = (
+        ["   :members:", f"   :inherited-members: {_foreign(value)}"] if kind == "class" else []
+    )
     if kind == "data":  # its value would fill pages
         options = ["   :no-value:"]
     lines = [f"# {name}", "", "```{eval-rst}", f".. auto{kind}:: {module}.{name}", *options]
@@ -118,6 +132,12 @@ def object_page(module: str, name: str) -> str:
     lines += [f"Used in: {', '.join(seen)}.", ""] if seen else []
     lines += [f"All of [`{module}`]({module}.md)."]
     return "\n".join(lines)
+
+
+def _foreign(value: type) -> str:
+    """Ancestors from other packages, whose members are not ours to document."""
+    ancestors = (kind for kind in value.__mro__ if not kind.__module__.startswith("calibrant"))
+    return ", ".join(kind.__name__ for kind in ancestors)
 
 
 def guides_with(name: str) -> list[tuple[str, str]]:

@@ -8,10 +8,9 @@ from typing import Any, get_args, get_type_hints
 
 import typer
 
+from calibrant.cli.examples import EXAMPLES
 from calibrant.cli.main import app
 
-LOG = """calibrant audit log.jsonl --prediction confidence --outcome correct \\
-    --scale percent --by model,benchmark --cluster question"""
 INTRODUCTION = (
     "`calibrant COMMAND --help` prints what stands here. Every command reads CSV, Parquet and "
     "JSON lines, several files at once, or `-` for standard input; "
@@ -22,67 +21,6 @@ CODES = (
     "Exit codes are the same for all commands: [what they mean](../gate.md#exit-codes). "
     "`--debug` before the command, or `CALIBRANT_DEBUG=1`, shows where an error was raised."
 )
-EXAMPLES = {
-    "demo": [("Audit the forecasts that ship and write a report.", "calibrant demo")],
-    "audit": [
-        (
-            "A verdict on one screen, and a report to open in a browser.",
-            "calibrant audit forecasts.csv --html report.html",
-        ),
-        (
-            "Other names of columns, percentages, and a verdict for every group.",
-            LOG,
-        ),
-        (
-            "Lines that stand for many rows.",
-            "calibrant audit cells.csv --prediction mean_p --count n --positives k",
-        ),
-        (
-            "More than two classes, one column of probabilities each.",
-            "calibrant audit animals.csv --classes cat,dog,cow --outcome label",
-        ),
-    ],
-    "check": [
-        (
-            "May this release pass? Exit code 0, 1, or 3 if the rows cannot tell.",
-            "calibrant check new.parquet --tolerance 0.02 --by country --markdown summary.md",
-        ),
-        (
-            "Is it worse than the release before, row by row?",
-            "calibrant check new.parquet --baseline old.parquet --key id --max-worse 0.01",
-        ),
-    ],
-    "watch": [
-        (
-            "Windows of a week, an alarm with a bound on false alarms, one monitor a region.",
-            "calibrant watch log.parquet --time due --window 7d --by region --json watch.json",
-        ),
-    ],
-    "repair": [
-        (
-            "Choose a map on rows it has not seen; write rows, map and SQL.",
-            "calibrant repair rows.parquet --out fixed.parquet --map map.json --sql map.sql",
-        ),
-        (
-            "Patches for groups on top of the map, if they help.",
-            "calibrant repair rows.parquet --by site,age --out fixed.parquet --map map.json",
-        ),
-    ],
-    "apply": [
-        (
-            "Recalibrate new rows with a stored map.",
-            "calibrant apply map.json new.parquet --out new_fixed.parquet",
-        ),
-    ],
-    "measures": [("What can be measured, and what each measure misses.", "calibrant measures")],
-    "play": [
-        (
-            "A forecaster against an adversary, and a picture of the game.",
-            "calibrant play foster breaker --rounds 100000 --picture game.png",
-        ),
-    ],
-}
-"""What a command is used for, and how; tests try to read each of them."""
 
 
 def commands() -> dict[str, Any]:
@@ -98,7 +36,7 @@ def command_page(name: str, command: Any) -> str:
     lines = [f"# calibrant {name}", "", _sentence(command.help), "", "```text", usage, "```", ""]
     if name in EXAMPLES:
         lines += ["## Examples", ""]
-        for words, example in EXAMPLES[name]:
+        for example, words in EXAMPLES[name]:
             lines += [words, "", "```console", f"$ {example}", "```", ""]
     options = [one for one in command.params if one.param_type_name == "option"]
     known = kinds(command)

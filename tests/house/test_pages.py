@@ -54,17 +54,6 @@ def test_commands_of_a_page_can_be_typed(page):
         known[name].make_context(name, arguments)
 
 
-def test_examples_of_the_reference_can_be_typed():
-    from command_pages import EXAMPLES, commands
-
-    known = commands()
-    for name, examples in EXAMPLES.items():
-        for _, example in examples:
-            _, called, *arguments = shlex.split(example.replace("\\\n", ""))
-            assert called == name
-            known[name].make_context(name, arguments)
-
-
 def test_commands_are_found():
     text = """Prose:
 ```console
