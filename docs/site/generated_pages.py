@@ -21,6 +21,7 @@ ROOMS = {
     "calibrant.decisions": "Decisions and scores",
     "calibrant.errors": "What is raised on purpose",
     "calibrant.families": "Families of tests",
+    "calibrant.generative": "Models that write",
     "calibrant.groups": "Groups",
     "calibrant.integrations": "Other tools",
     "calibrant.multiclass": "More than two classes",

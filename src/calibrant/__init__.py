@@ -17,6 +17,7 @@ if _TYPE_CHECKING:
     from calibrant import (
         decisions,
         families,
+        generative,
         groups,
         integrations,
         multiclass,
@@ -65,6 +66,7 @@ __all__ = [
     "expected_calibration_error",
     "families",
     "fixed_decision_loss",
+    "generative",
     "groups",
     "integrations",
     "interval_calibration_error",

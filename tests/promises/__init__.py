@@ -13,6 +13,7 @@ from promises import (
     costs,
     curves,
     events,
+    generators,
     groups,
     monitors,
     regressions,
@@ -36,5 +37,6 @@ SUBJECTS = {
     "costs": list(costs.promises()),
     "curves": list(curves.promises()),
     "transfers": list(transfers.promises()),
+    "generators": list(generators.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]
