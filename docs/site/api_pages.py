@@ -24,6 +24,7 @@ ROOMS = {
     "calibrant.models": "Calibrated models",
     "calibrant.multiclass": "More than two classes",
     "calibrant.online": "Online forecasters",
+    "calibrant.generative": "Models that write",
     "calibrant.plots": "Plots",
     "calibrant.pooling": "Pooling",
     "calibrant.repair": "Recalibration",

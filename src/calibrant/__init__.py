@@ -19,6 +19,7 @@ if _TYPE_CHECKING:
     from calibrant import (
         decisions,
         families,
+        generative,
         groups,
         integrations,
         multiclass,
@@ -77,6 +78,7 @@ __all__ = [
     "expected_calibration_error",
     "families",
     "fixed_decision_loss",
+    "generative",
     "grade_tests",
     "groups",
     "integrations",

@@ -13,6 +13,7 @@ from promises import (
     costs,
     curves,
     events,
+    generators,
     grades,
     groups,
     monitors,
@@ -40,5 +41,6 @@ SUBJECTS = {
     "selective": list(selective.promises()),
     "transfers": list(transfers.promises()),
     "grades": list(grades.promises()),
+    "generators": list(generators.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

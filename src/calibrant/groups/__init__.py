@@ -1,6 +1,6 @@
 """Calibrated for whom: groups audited simultaneously, multicalibration, omniprediction."""
 
-from calibrant.groups.adaptation import Estimate, TargetMean, target_mean
+from calibrant.groups.adaptation import TargetMean, target_mean
 from calibrant.groups.audit import audit_groups, judge_groups
 from calibrant.groups.complexity import (
     DenseModel,
@@ -51,7 +51,6 @@ from calibrant.inference import Group, Groups
 __all__ = [
     "Advantage",
     "DenseModel",
-    "Estimate",
     "Fit",
     "Group",
     "GroupRepair",

@@ -14,7 +14,7 @@ from calibrant.data.input import read_column
 from calibrant.data.rows import predictions_alone
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from calibrant.groups.learned import feature_table
-from calibrant.inference import Cases, mean_and_reach
+from calibrant.inference import Cases, Estimate, mean_and_reach
 from calibrant.joint import Rows
 from calibrant.options import check_share
 from calibrant.regression import MOST_SLOPE, fit_logistic
@@ -22,21 +22,6 @@ from calibrant.regression import MOST_SLOPE, fit_logistic
 # Log-odds so far beyond those of all source rows mean that no source row is alike; a share of so
 # many such target rows is too many.
 UNLIKE, FEW = np.log(100), 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number with an interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __str__(self) -> str:
-        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +51,7 @@ class TargetMean:
         told = f"mean prediction {self.predicted:.4g}"
         if self.weighted is not None and self.corrected is not None:
             told += (
-                f"; weighted outcomes {self.weighted}; corrected {self.corrected} "
+                f"; weighted outcomes {_shown(self.weighted)}; corrected {_shown(self.corrected)} "
                 f"({self.effective_rows:.0f} effective source rows)"
             )
         if self.worst is not None:
@@ -184,6 +169,10 @@ def target_mean(
         effective,
         confidence,
     )
+
+
+def _shown(estimate: Estimate) -> str:
+    return f"{estimate.value:.4g} [{estimate.low:.4g}, {estimate.high:.4g}]"
 
 
 def _mean(cases: Cases, if_not: Floats, if_so: Floats, confidence: float) -> tuple[float, float]:

@@ -1,0 +1,144 @@
+"""How much of what is said has not been seen: facts that occur once."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.data.input import read_column, read_numbers
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.options import check_share
+from calibrant.words import count_text
+
+
+@dataclass(frozen=True, slots=True)
+class MonofactRate:
+    """Share of documents whose fact no other document has, with an interval for the mass unseen."""
+
+    value: float
+    """Facts seen once, divided by documents: Good and Turing's estimate of the missing mass."""
+    low: float
+    """Lower end of the interval for the missing mass."""
+    high: float
+    """Upper end."""
+    confidence: float
+    documents: int
+    facts: int
+    """Different facts."""
+    occurring: dict[int, int]
+    """How many facts occur once, twice, ..."""
+
+    @property
+    def missing_mass(self) -> float:
+        """Estimated chance that the fact of the next document is a new one."""
+        return self.value
+
+    def mass(self, count: int) -> float:
+        """Estimate the mass of all facts that occur so often, by Good and Turing.
+
+        (count + 1) times the number of facts that occur once more, divided by documents.
+        """
+        return (count + 1) * self.occurring.get(count + 1, 0) / self.documents
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        known = count_text(self.documents, "document")
+        return (
+            f"{100 * self.value:.3g} % of {known} have a fact that no other has; with "
+            f"{100 * self.confidence:g} % confidence the facts unseen have a mass of "
+            f"{100 * self.low:.3g} % to {100 * self.high:.3g} %"
+        )
+
+
+def monofact_rate(
+    facts: object = None, *, counts: object = None, confidence: float = 0.95
+) -> MonofactRate:
+    r"""Estimate the mass of facts that were not seen, from those that were seen once.
+
+    Parameters
+    ----------
+    facts : array-like of shape (n,)
+        The fact of each document, in any form that can be compared: text, numbers.
+    counts : array-like of shape (k,), optional
+        How often each different fact occurs, instead of the facts.
+    confidence : float, default=0.95
+        Chance with which the interval holds.
+
+    Returns
+    -------
+    MonofactRate
+
+    Notes
+    -----
+    Assumes that documents are independent draws, one fact each; copies of a document make facts
+    look known. With :math:`M` the missing mass of n documents and :math:`N_1/n` the rate,
+    :math:`0 \le E N_1/n - E M \le 1/n`. One document changes :math:`N_1` by at most 2, so
+    :math:`N_1/n` exceeds its mean, or falls short of it, by :math:`t` with chance at most
+    :math:`e^{-n t^2/2}` (McDiarmid). Whether facts are unseen is negatively associated, and from
+    :math:`e^{-x} \le 1 - x + x^2/2` and :math:`p e^{-np} \le 1/(en)` the missing mass falls short
+    of its mean by t with chance at most :math:`e^{-e n t^2/2}`; it exceeds it with chance at most
+    :math:`e^{-n t^2}` (McAllester, Ortiz 2003). With :math:`d` = 1 - confidence, four events of
+    chance d/4 give the ends
+    :math:`N_1/n - 1/n - (1 + e^{-1/2}) \sqrt{2 \ln(4/d)/n}` and
+    :math:`N_1/n + (1 + \sqrt 2) \sqrt{\ln(4/d)/n}`. They hold for every distribution and are wide.
+
+    References
+    ----------
+    Good (1953), The population frequencies of species, Biometrika 40. McAllester, Ortiz (2003),
+    Concentration inequalities for the missing mass, JMLR 4. Kalai, Vempala (2024), Calibrated
+    language models must hallucinate, STOC.
+
+    Examples
+    --------
+    >>> rate = monofact_rate(["Ada 10 Dec", "Alan 23 Jun", "Ada 10 Dec", "Grace 9 Dec"])
+    >>> rate.value, rate.facts
+    (0.5, 3)
+    >>> monofact_rate(counts=[2, 1, 1]).value
+    0.5
+    >>> rate.mass(1)
+    0.5
+    """
+    check_share("confidence", confidence)
+    each = _counts(facts, counts)
+    documents = int(each.sum())
+    once = int((each == 1).sum())
+    rate, size = once / documents, math.log(4 / (1 - confidence)) / documents
+    low = rate - 1 / documents - (1 + math.exp(-0.5)) * math.sqrt(2 * size)
+    high = rate + (1 + math.sqrt(2)) * math.sqrt(size)
+    often = Counter(each.tolist())
+    return MonofactRate(
+        rate,
+        max(0.0, low),
+        min(1.0, high),
+        confidence,
+        documents,
+        each.size,
+        {int(count): often[count] for count in sorted(often)},
+    )
+
+
+def _counts(facts: object, counts: object) -> npt.NDArray[np.int64]:
+    """How often each different fact occurs."""
+    if (facts is None) == (counts is None):
+        raise InvalidOptionError("give facts or counts", "both" if facts is not None else "neither")
+    if counts is not None:
+        given = read_numbers(counts, "counts")
+        if not ((given >= 0) & (given % 1 == 0) & (given < 2**53)).all():
+            raise InvalidForecastsError("counts must be whole numbers of at least 0", "others")
+        each = given[given > 0].astype(np.int64)
+    else:
+        column = read_column(facts, "facts").tolist()
+        if any(fact is None or fact != fact for fact in column):  # noqa: PLR0124  # NaN
+            raise InvalidForecastsError(
+                "every document must have a fact", "missing ones", "drop documents without one"
+            )
+        each = np.array(list(Counter(column).values()), dtype=np.int64)
+    if not each.size:
+        raise InvalidForecastsError("there must be at least one document", "none")
+    return each
