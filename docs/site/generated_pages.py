@@ -17,6 +17,7 @@ from calibrant.catalogue import DOMAINS, JOINT_MEASURES, Measure
 ROOT = Path(__file__).parents[2]
 ROOMS = {
     "calibrant": "Measures, inference, the audit",
+    "calibrant.answers": "Answers of language models",
     "calibrant.datasets": "Forecasts that ship",
     "calibrant.decisions": "Decisions and scores",
     "calibrant.errors": "What is raised on purpose",

@@ -15,6 +15,7 @@ from calibrant.measures import *
 _LATER = ("decisions", "catalogue", "inference", "monitoring", "report")
 if _TYPE_CHECKING:
     from calibrant import (
+        answers,
         decisions,
         families,
         groups,
@@ -45,6 +46,7 @@ __all__ = [
     "Joint",
     "Measurement",
     "Verdict",
+    "answers",
     "audit",
     "binned_calibration_error",
     "calibration_decision_loss",

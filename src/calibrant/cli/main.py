@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from calibrant.cli.answers import answers
 from calibrant.cli.apply import apply
 from calibrant.cli.audit import audit
 from calibrant.cli.check import check
@@ -45,6 +46,7 @@ app.command(epilog=EXIT_CODES)(check)
 app.command(epilog=EXIT_CODES)(watch)
 app.command()(repair)
 app.command()(apply)
+app.command()(answers)
 app.command()(measures)
 app.command()(play)
 

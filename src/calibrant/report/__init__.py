@@ -7,6 +7,6 @@ from calibrant.report.screen import (
     render_screen as render_screen,
 )
 from calibrant.report.sentences import verdict_sentence as verdict_sentence
-from calibrant.report.summary import Asked as Asked
+from calibrant.report.summary import Asked as Asked, Summary as Summary
 
 __all__ = ["Audit", "audit"]

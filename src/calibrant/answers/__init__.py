@@ -1,0 +1,17 @@
+"""Answers of language models: logs of evaluations become confidences and outcomes."""
+
+from calibrant.answers.answers import Answers
+from calibrant.answers.reading import are_logs as are_logs, read
+from calibrant.answers.stated import StatedConfidences, parse_confidences
+from calibrant.answers.votes import Votes, vote_shares
+from calibrant.answers.wording import WORDS
+
+__all__ = [
+    "WORDS",
+    "Answers",
+    "StatedConfidences",
+    "Votes",
+    "parse_confidences",
+    "read",
+    "vote_shares",
+]
