@@ -14,6 +14,7 @@ from promises import (
     curves,
     events,
     groups,
+    judges,
     monitors,
     regressions,
     rows,
@@ -34,5 +35,6 @@ SUBJECTS = {
     "monitors": list(monitors.promises()),
     "costs": list(costs.promises()),
     "curves": list(curves.promises()),
+    "judges": list(judges.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

@@ -66,17 +66,20 @@ class Names:
 
     def __init__(self) -> None:
         self.codes = array("q")
-        self._numbers: dict[str | None, int] = {}
+        self._numbers: dict[object, int] = {}
 
     def add(self, given: object) -> None:
         """Add a row."""
-        name = None if given is None or given == "" else _label(given)
-        self.codes.append(self._numbers.setdefault(name, len(self._numbers)))
+        code = self._numbers.get(given) if type(given) is str else None  # most are known already
+        if code is None:
+            name = None if given is None or given == "" else _label(given)
+            code = self._numbers.setdefault(name, len(self._numbers))
+        self.codes.append(code)
 
     @property
     def names(self) -> list[str | None]:
         """All names, by number."""
-        return list(self._numbers)
+        return [None if name is None else str(name) for name in self._numbers]
 
     def column(self) -> Any:
         """Names of all rows."""

@@ -35,7 +35,7 @@ def opened_text(path: str) -> IO[bytes]:
 
 def lines_of(path: str) -> Iterator[Object]:
     """Read JSON lines one by one; blank ones are skipped."""
-    name = Path(path).name
+    name, decode = Path(path).name, json.JSONDecoder().decode
     if path.endswith(".zst"):
         texts: Iterator[Any] = (text for _, text in _unpacked([path], "newline_delimited"))
     else:
@@ -44,7 +44,7 @@ def lines_of(path: str) -> Iterator[Object]:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            found = decode(line if isinstance(line, str) else str(line, "utf-8"))
         except ValueError as error:
             raise InvalidForecastsError(
                 "each line must be JSON", f"line {number} of {name}: {error}"
