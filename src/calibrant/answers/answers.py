@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from calibrant.data.tables import literal
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inputs import Roles, Source, read as read_source
 from calibrant.notebook import card
-from calibrant.words import agreeing, count_text, forecast_and_rate
+from calibrant.words import agreeing, count_text, forecast_and_rate, thousands_text
 from calibrant.writing import drafted
 
 GROUPS = ("model", "task", "origin")
@@ -218,12 +219,13 @@ def _left_out(chosen: Choices, known: Any) -> list[str]:
 def _repeated(columns: Mapping[str, Any]) -> list[str]:
     """Say that questions are clusters, and that rows may be copies."""
     questions = columns["question"].tolist()
-    different = len(set(questions))
-    if different == len(questions):
+    counts = Counter(questions)
+    repeated = sum(count > 1 for count in counts.values())
+    if not repeated:
         return []
     told = (
-        f"{count_text(different, 'question')} answered more than once, across models or trials: "
-        "questions are clusters"
+        f"{thousands_text(repeated)} of {count_text(len(counts), 'question')} answered more than "
+        "once, across models or trials: questions are clusters"
     )
     keys = [columns[name].tolist() for name in ("question", "model", "trial", "origin")]
     alike = len(questions) - len(set(zip(*keys, strict=True)))

@@ -98,7 +98,8 @@ def judged_rate(
     >>> label = np.where(np.arange(5000) < 200, right, np.nan)
     >>> print(judged_rate(label, score))
     Observed rate 0.669 (between 0.639 and 0.700 with 95 % confidence), from 200 labels of people
-    and the judge's scores of 4 800 further answers; the judge alone says 0.621, the labels alone 0.635.
+    and the judge's scores of 4 800 further answers; the judge alone says 0.621, the labels alone
+    0.635.
     """
     from scipy.special import stdtrit
 
