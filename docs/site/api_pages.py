@@ -15,6 +15,7 @@ import calibrant as cal
 DOCS = Path(__file__).parents[1]
 ROOMS = {
     "calibrant": "Measures, inference, the audit",
+    "calibrant.answers": "Answers of language models",
     "calibrant.datasets": "Datasets",
     "calibrant.decisions": "Decisions and scores",
     "calibrant.errors": "Exceptions",

@@ -17,6 +17,7 @@ from calibrant.versions import show_versions
 _LATER = ("decisions", "catalogue", "inference", "monitoring", "report")
 if _TYPE_CHECKING:
     from calibrant import (
+        answers,
         decisions,
         families,
         generative,
@@ -52,6 +53,7 @@ __all__ = [
     "Joint",
     "Measurement",
     "Verdict",
+    "answers",
     "auc",
     "audit",
     "averaged_two_bin_error",

@@ -16,6 +16,7 @@ from promises import (
     generators,
     grades,
     groups,
+    judges,
     monitors,
     regressions,
     rows,
@@ -42,5 +43,6 @@ SUBJECTS = {
     "transfers": list(transfers.promises()),
     "grades": list(grades.promises()),
     "generators": list(generators.promises()),
+    "judges": list(judges.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from calibrant.cli.logs import OriginOption, PassMarkOption, Reading, ScorerOption, tables_of
 from calibrant.cli.options import (
     ByOption,
     ClassesOption,
@@ -90,6 +91,9 @@ def audit(
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
     classes: ClassesOption = None,
+    origin: OriginOption = None,
+    scorer: ScorerOption = None,
+    pass_mark: PassMarkOption = None,
     full: Annotated[bool, typer.Option("--full", help="Print all numbers.")] = False,  # noqa: FBT002
     quiet: Annotated[  # noqa: FBT002
         bool, typer.Option("--quiet", help="Print the verdict, on one line.")
@@ -117,28 +121,31 @@ def audit(
     asked_for = [stage for stage, option in further.items() if option is not None]
     with progress([*STAGES, *asked_for]) as tell:
         tell("reading")
-        source = read(
-            files,
-            None,
-            Roles(
-                prediction,
-                outcome,
-                weight,
-                cluster,
-                names_of(by, "--by"),
-                time,
-                count,
-                positives,
-                pairs,
-                find_segments,
-                classes=names_of(classes, "--classes"),
-                prediction_sum=prediction_sum,
-            ),
-            labels=Labels.of(pos_label, neg_label, na_label),
-            percent=scale is Scale.PERCENT,
-            drop_missing=na is Missing.DROP,
-            title=title,
+        roles = Roles(
+            prediction,
+            outcome,
+            weight,
+            cluster,
+            names_of(by, "--by"),
+            time,
+            count,
+            positives,
+            pairs,
+            find_segments,
+            classes=names_of(classes, "--classes"),
+            prediction_sum=prediction_sum,
         )
+        how = Reading(origin, scorer, pass_mark, percent=scale is Scale.PERCENT)
+        with tables_of(files, roles, how) as found:
+            source = read(
+                found.files,
+                None,
+                found.roles,
+                labels=Labels.of(pos_label, neg_label, na_label),
+                percent=found.percent,
+                drop_missing=na is Missing.DROP,
+                title=title,
+            )
         command = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
         source = replace(source, described=source.described | command)
         asked = Asked(
@@ -170,7 +177,7 @@ def audit(
         if html is not None:
             say(f"\nreport: {html}")
     else:
-        show_screen(result, next_command(context, result), report=html)
+        show_screen(result, next_command(context, result), report=html, decided=found.decided)
 
 
 def _task_from(file: str, *, of_classes: bool) -> DecisionTask | MulticlassDecisionTask:

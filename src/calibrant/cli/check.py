@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from calibrant.cli.logs import OriginOption, PassMarkOption, Reading, ScorerOption, tables_of
 from calibrant.cli.options import (
     ByOption,
     ClassesOption,
@@ -84,13 +85,15 @@ def check(
         str | None, typer.Option(help="File for a Markdown summary, or - for stdout.")
     ] = None,
     classes: ClassesOption = None,
+    origin: OriginOption = None,
+    scorer: ScorerOption = None,
+    pass_mark: PassMarkOption = None,
     quiet: Annotated[  # noqa: FBT002
         bool, typer.Option("--quiet", help="Print nothing; exit code only.")
     ] = False,
 ) -> None:
     """Exit with 0 if forecasts are calibrated, 1 if they are not, 3 if the rows cannot tell."""
     from calibrant.data.labels import Labels
-    from calibrant.data.paths import settled
     from calibrant.gate import Baseline, read_limits, run_gate
     from calibrant.inference import Settings
     from calibrant.inputs import Roles, join_pairs, read
@@ -119,20 +122,21 @@ def check(
         prediction_sum=prediction_sum,
     )
     roles = replace(plain, by=names_of(by, "--by"))
+    how = Reading(origin, scorer, pass_mark, percent=scale is Scale.PERCENT)
     options: dict[str, Any] = {
         "labels": Labels.of(pos_label, neg_label, na_label),
-        "percent": scale is Scale.PERCENT,
         "drop_missing": na is Missing.DROP,
     }
     wanted = {"groups": by, "baseline": baseline, "classes": classes}
     stages = ["reading", *(stage for stage, option in wanted.items() if option is not None)]
     stages += [] if only_difference else ["measures"]
-    with progress(stages) as tell, settled(files) as found:
+    with progress(stages) as tell, tables_of(files, roles, how, baseline=baseline) as found:
         tell("reading")
-        source = read(found, None, roles, **options)
+        options["percent"] = found.percent
+        source = read(found.files, None, found.roles, **options)
         earlier = None
         if baseline is not None and key is not None:
-            pairs = join_pairs(baseline, found, key, roles, **options)
+            pairs = join_pairs(baseline, found.files, key, roles, **options)
             earlier = Baseline(max_worse, pairs=pairs, alone=only_difference)
         elif baseline is not None:
             old = read(baseline, None, plain, **options)

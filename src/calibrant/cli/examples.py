@@ -45,6 +45,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "With a limit, the exit code says whether the second is worse.",
         ),
     ),
+    "answers": (
+        ("calibrant answers run.jsonl --out rows.parquet", "What a log holds and was taken for."),
+    ),
     "explain": (
         ("calibrant explain forecasts.csv", "What other programs call the calibration error."),
     ),

@@ -15,6 +15,7 @@ import typer
 import typer.core
 
 from calibrant.cli.about import COMPLETE, complete, completion, show_versions
+from calibrant.cli.answers import answers
 from calibrant.cli.apply import apply
 from calibrant.cli.audit import audit
 from calibrant.cli.check import check
@@ -71,8 +72,8 @@ app = typer.Typer(
 )
 # Commands that judge end with a code that says how.
 for command in (
-    demo, audit, check, compare, watch, explain, repair, apply, measures, play, show_versions,
-    completion,
+    demo, audit, check, compare, watch, explain, repair, apply, answers, measures, play,
+    show_versions, completion,
 ):  # fmt: skip
     judging = command in {check, compare, watch}
     epilogue = examples_of(command.__name__) + (f"\n\n{EXIT_CODES}" if judging else "")

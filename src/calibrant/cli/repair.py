@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from calibrant.cli.apply import ColumnOption, ForceOption
+from calibrant.cli.logs import OriginOption, PassMarkOption, Reading, ScorerOption, tables_of
 from calibrant.cli.options import (
     ByOption,
     ClassesOption,
@@ -95,11 +96,13 @@ def repair(
     json_path: Annotated[
         str | None, typer.Option("--json", help="File for the judgement as JSON, or - for stdout.")
     ] = None,
+    origin: OriginOption = None,
+    scorer: ScorerOption = None,
+    pass_mark: PassMarkOption = None,
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
     """Recalibrate forecasts: choose a map on rows it has not seen, or say to leave them alone."""
     from calibrant.data.labels import Labels
-    from calibrant.data.paths import settled
     from calibrant.decisions import DecisionTask
     from calibrant.inputs import Roles, reading_notes
     from calibrant.repair import apply_to_files, check_output, choice_text, dialect_of
@@ -112,7 +115,12 @@ def repair(
     if out is not None:
         check_output(out)
     groups = names_of(by, "--by") or []
-    found = context.with_resource(settled(files))
+    how = Reading(origin, scorer, pass_mark, percent=scale is Scale.PERCENT)
+    opened = context.with_resource(
+        tables_of(files, Roles(prediction, outcome, weight, cluster, groups, time), how)
+    )
+    found, roles, prediction = opened.files, opened.roles, opened.roles.prediction
+    scale = Scale.PERCENT if opened.percent else Scale.UNIT
     options: dict[str, Any] = {
         "maps": names_of(maps, "--maps"),
         "score": score,
@@ -121,7 +129,6 @@ def repair(
         "rng": seed,
     }
     reading = {"percent": scale is Scale.PERCENT, "drop_missing": na is Missing.DROP}
-    roles = Roles(prediction, outcome, weight, cluster, groups, time)
     named = names_of(classes, "--classes")
     if named is not None:
         given = {"--by": groups, "--task": task, "--pos-label": pos_label,

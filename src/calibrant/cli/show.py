@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,7 +14,7 @@ import typer
 from calibrant.cli.write import is_terminal, say
 
 if TYPE_CHECKING:
-    from calibrant.report import Audit, Line
+    from calibrant.report import Audit, Line, Summary
 
 # Colours of states, and what they mean on most terminals.
 COLOURS = {"calibrated": "green", "miscalibrated": "red", "undecided": "yellow"}
@@ -26,14 +28,23 @@ OF_TWO_OUTCOMES = {"--task", "--pos-label", "--neg-label", "--na-label"}
 COLUMNS, LINES = 100, 24
 
 
-def show_screen(result: Audit, command: str, *, title: str = "", report: str | None = None) -> None:
-    """Print an audit on one screen."""
+def show_screen(
+    result: Audit,
+    command: str,
+    *,
+    title: str = "",
+    report: str | None = None,
+    decided: Sequence[str] = (),
+) -> None:
+    """Print an audit on one screen, below all that was decided on a log."""
     from calibrant.report import render_screen
 
+    for sentence in decided:
+        say(f"note: {sentence}")
     before = [title] if title else []
     after = [] if report is None else [f"report: {report}"]
     lines = render_screen(
-        result.summary,
+        _without_notes(result.summary) if decided else result.summary,
         width=shutil.get_terminal_size((COLUMNS, LINES)).columns,
         command=command,
         taken=len(before) + len(after),
@@ -45,6 +56,11 @@ def show_screen(result: Audit, command: str, *, title: str = "", report: str | N
         say(*_painted(line, result.verdict.state))
     for text in after:
         say(text)
+
+
+def _without_notes(summary: Summary) -> Summary:
+    """Leave out what was printed already: how files were read."""
+    return replace(summary, data=replace(summary.data, notes=()))
 
 
 def _painted(line: Line, state: str) -> list[tuple[str, dict[str, object]]]:

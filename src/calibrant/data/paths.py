@@ -28,8 +28,8 @@ class Files:
     given: tuple[str, ...]
     """What the caller named."""
     names: tuple[str, ...]
-    repeated: tuple[str, ...] = ()
-    """Sentences on files that were named more than once."""
+    notes: tuple[str, ...] = ()
+    """Sentences on how they were read: files that were named more than once, logs."""
 
 
 Paths = str | Path | Sequence[str | Path] | Files

@@ -32,6 +32,8 @@ RESOLUTION = 2**12
 MOST_COINS_DRAWN = 2**25
 # Redrawing prepares every level before it draws: so many numbers make up for it.
 DRAWN_AT_ONCE = 2**20
+# Normal numbers of more clusters than this are drawn as their sums, if there are few levels.
+MANY_CLUSTERS, FEW_LEVELS = 2**14, 2**9
 # Below this many clusters their number itself is a caution.
 FEW_CLUSTERS = 30
 
@@ -304,12 +306,39 @@ class Evidence:
                 yield drawn
             return
         size = len(self.clusters)
+        if size > MANY_CLUSTERS and len(joint) < FEW_LEVELS:
+            for drawn, mean in self._summed_normals(self.clusters, draws, rng):
+                noise = rng.standard_normal(drawn.shape) * np.sqrt(hidden)
+                yield drawn - mean[:, np.newaxis] * charge + noise
+            return
         for count in in_parts(draws, max(size, len(joint))):
             drawn = rng.standard_normal((count, size)) * np.sqrt(size / (size - 1))
             mean = drawn @ self.clusters.share
             together = (self.clusters.charges.T @ drawn.T).T
             noise = rng.standard_normal((count, len(joint))) * np.sqrt(hidden)
             yield together - mean[:, np.newaxis] * charge + noise
+
+    @staticmethod
+    def _summed_normals(
+        clusters: Clusters, draws: int, rng: np.random.Generator
+    ) -> Iterator[tuple[Floats, Floats]]:
+        """Draw what normal numbers of many clusters add up to, by level and in the mean.
+
+        The sums are normal as well: it takes a number for each of few levels, not for each cluster.
+        """
+        size = len(clusters)
+        across = np.asarray(clusters.charges.T @ clusters.share)
+        within = np.asarray((clusters.charges.T @ clusters.charges).todense())
+        total = float(clusters.share @ clusters.share)
+        covariance = np.block([[within, across[:, np.newaxis]], [across, np.array([total])]])
+        # A little more spread keeps the root defined, and steady under rounding: eigenvectors are
+        # not, and another order of the rows would turn them.
+        covariance[np.diag_indices_from(covariance)] *= 1 + 1e-9
+        covariance[np.diag_indices_from(covariance)] += 1e-12 * np.trace(covariance)
+        root = np.linalg.cholesky(covariance * (size / (size - 1)))
+        for count in in_parts(draws, len(root)):
+            drawn = rng.standard_normal((count, len(root))) @ root.T
+            yield drawn[:, :-1], drawn[:, -1]
 
     def squared_charges(self, first: npt.NDArray[np.intp]) -> Floats:
         """Variance of the charges of runs of levels, given the first level of each run.

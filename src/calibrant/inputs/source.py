@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -91,6 +91,14 @@ class Source:
         return digest.hexdigest()[:16]
 
 
+@runtime_checkable
+class Readable(Protocol):
+    """What knows by itself how it enters: answers of language models."""
+
+    def as_source(self, roles: Roles, title: str | None = None) -> Source:
+        """Return checked forecasts."""
+
+
 def read(
     data: object,
     y_proba: object,
@@ -106,6 +114,9 @@ def read(
         roles.refuse_with_joint()
         _refuse_beside(y_proba, labels.positive)
         return Source(title or "Forecasts", data)
+    if isinstance(data, Readable):
+        _refuse_beside(y_proba, labels.positive)
+        return data.as_source(roles, title)
     if isinstance(data, ClassForecasts) or y_proba is not None:
         return _read_arrays(data, y_proba, roles, labels, title or "Forecasts")
     if roles.classes is not None:
@@ -135,7 +146,7 @@ def read(
             source = _read_frame(
                 relation, roles, title or ", ".join(names), described, told, **options
             )
-    return replace(source, notes=(*files.repeated, *source.notes))
+    return replace(source, notes=(*files.notes, *source.notes))
 
 
 def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, title: str) -> Source:
@@ -329,7 +340,7 @@ def _until(columns: Columns, time: str, until: str) -> Columns:
 
 def reading_notes(files: Files, told: Told | None, dropped: int = 0) -> list[str]:
     """Say what the reader should know of how files were read."""
-    notes = list(files.repeated)
+    notes = list(files.notes)
     if told is not None:
         notes.append(f"outcomes: {told.sentence}")
     return [*notes, *dropped_notes(dropped)]
@@ -369,8 +380,8 @@ def _of_classes(forecasts: ClassForecasts, roles: Roles, title: str) -> Source:
 def _refuse_beside(y_proba: object, pos_label: object) -> None:
     if y_proba is not None or pos_label is not None:
         raise InvalidForecastsError(
-            "a Joint already holds predictions, outcomes and weights",
-            f"a Joint together with {'pos_label' if y_proba is None else 'y_proba'}",
+            "a Joint, or answers, hold predictions, outcomes and weights",
+            f"one of them together with {'pos_label' if y_proba is None else 'y_proba'}",
         )
 
 

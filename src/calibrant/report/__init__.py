@@ -7,7 +7,7 @@ from calibrant.report.screen import (
     render_screen as render_screen,
 )
 from calibrant.report.sentences import verdict_sentence as verdict_sentence
-from calibrant.report.summary import Asked as Asked
+from calibrant.report.summary import Asked as Asked, Summary as Summary
 from calibrant.report.watch_page import render_watch as render_watch
 
 __all__ = ["Audit", "audit"]

@@ -1,0 +1,240 @@
+"""Answers with a confidence and whether they were right, and every decision on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.answers.choosing import Choices, choose
+from calibrant.answers.ledger import Ledger
+from calibrant.arrays import Floats
+from calibrant.data.tables import literal
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.inputs import Roles, Source, read as read_source
+from calibrant.notebook import card
+from calibrant.words import agreeing, count_text, forecast_and_rate, thousands_text
+from calibrant.writing import drafted
+
+GROUPS = ("model", "task", "origin")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Answers of language models: one row each, ready for `calibrant.audit`.
+
+    `print` it to read what was found and every decision that was made.
+    """
+
+    columns: Mapping[str, npt.NDArray[Any]]
+    """question, model, task, trial, answer, origin, confidence and correct of each row."""
+    found: tuple[str, ...]
+    """What was found, and what was decided, in sentences."""
+    left_out: int = 0
+    """Answers without a confidence or a score."""
+    title: str = "Answers"
+    described: dict[str, object] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.columns["confidence"])
+
+    def __str__(self) -> str:
+        return "\n".join(self.found)
+
+    def __repr__(self) -> str:
+        return f"<Answers: {count_text(len(self), 'row')}, {', '.join(self.names('model'))}>"
+
+    def _repr_html_(self) -> str:
+        return card(". ".join(self.found))
+
+    @property
+    def confidence(self) -> Floats:
+        """Confidence of each answer."""
+        return np.asarray(self.columns["confidence"])
+
+    @property
+    def correct(self) -> npt.NDArray[np.int8]:
+        """Whether each answer was right, 0 or 1."""
+        return np.asarray(self.columns["correct"])
+
+    def names(self, column: str) -> list[str]:
+        """Names that a column holds, sorted."""
+        return sorted({str(name) for name in self.columns[column] if name is not None})
+
+    @property
+    def by(self) -> list[str]:
+        """Columns that divide the rows: those of model, task and origin with two names or more."""
+        return [name for name in GROUPS if len(set(self.columns[name].tolist())) > 1]
+
+    @property
+    def clusters(self) -> str | None:
+        """The column of questions, if one was answered more than once."""
+        questions = self.columns["question"]
+        return "question" if len(set(questions.tolist())) < questions.size else None
+
+    def where(self, **names: str) -> Answers:
+        """Keep the answers of a model, a task, a trial or an origin.
+
+        Parameters
+        ----------
+        **names : str
+            What columns must hold, such as ``model="small"``.
+        """
+        kept = np.ones(len(self), dtype=bool)
+        for column, name in names.items():
+            if column not in self.columns:
+                raise InvalidOptionError("where must name columns", repr(column))
+            kept &= np.asarray([str(value) == name for value in self.columns[column]])
+        if not kept.any():
+            listed = ", ".join(f"{column} {name!r}" for column, name in names.items())
+            raise InvalidForecastsError("there must be answers to keep", f"none of {listed}")
+        return replace(self, columns={name: values[kept] for name, values in self.columns.items()})
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write all rows as a table, for other tools and for every command.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write. It appears when it is complete, or not at all.
+        """
+        import duckdb
+
+        with drafted(path) as draft, duckdb.connect() as connection:
+            # DuckDB finds the type of a column by its first values, which must not all be missing.
+            columns = {name: _without_none(values) for name, values in self.columns.items()}
+            connection.register("answers", columns)
+            labels = [name for name, values in self.columns.items() if values.dtype == object]
+            nulls = ", ".join(f"nullif({name}, '') as {name}" for name in labels)
+            query = f"select * replace ({nulls}) from answers"  # noqa: S608  # names of ours
+            connection.execute(f"copy ({query}) to {literal(str(draft))} (format parquet)")
+
+    def as_source(self, roles: Roles, title: str | None = None) -> Source:
+        """Enter the door, with models and tasks as groups and questions as clusters by default."""
+        by = self.by if roles.by is None else roles.columns_by()
+        clusters = self.clusters if roles.clusters is None else str(roles.clusters)
+        for name in [*by, *([] if clusters is None else [clusters])]:
+            if name not in self.columns:
+                listed = ", ".join(self.columns)
+                raise InvalidForecastsError("answers have no such column", repr(name), listed)
+        held = replace(
+            roles,
+            by={name: self.columns[name] for name in by} or None,
+            clusters=None if clusters is None else self.columns[clusters],
+        )
+        source = read_source(self.correct, self.confidence, held, title=title or self.title)
+        return replace(
+            source, notes=(*self.found, *source.notes), described=source.described | self.described
+        )
+
+
+def assembled(
+    ledger: Ledger,
+    found: Sequence[str],
+    *,
+    origin: str | None,
+    scorer: str | None,
+    pass_mark: float | None,
+    scale: str | None,
+    title: str,
+) -> Answers:
+    """Choose confidences and scores, leave out rows that lack one, and say all of it."""
+    chosen = choose(ledger, origin, scorer, pass_mark, scale)
+    columns = _label_columns(ledger)
+    columns["origin"] = chosen.origin
+    if chosen.rows is not None:  # one row a question, of its votes
+        columns = {name: values[chosen.rows] for name, values in columns.items()}
+    known = ~(np.isnan(chosen.confidence) | np.isnan(chosen.correct))
+    if not known.any():
+        raise InvalidForecastsError(
+            "logs must hold answers with a confidence and a score",
+            "none",
+            "; ".join(chosen.sentences),
+        )
+    columns = {name: values[known] for name, values in columns.items()}
+    columns["confidence"] = chosen.confidence[known]
+    columns["correct"] = chosen.correct[known].astype(np.int8)
+    numbers = _what_is_there(columns)
+    told = [*found, numbers, *chosen.sentences]
+    if ledger.copies:
+        told.append(f"{count_text(ledger.copies, 'sample')} found twice and counted once")
+    told += _left_out(chosen, known) + _repeated(columns) + _in_words(columns)
+    return Answers(columns, tuple(told), int((~known).sum()), title, {"answers": list(told)})
+
+
+def _without_none(values: Any) -> Any:
+    """Write no name as an empty one, which nothing else has."""
+    return np.where(values == None, "", values) if values.dtype == object else values  # noqa: E711
+
+
+def _label_columns(ledger: Ledger) -> dict[str, Any]:
+    columns = {
+        name: getattr(ledger, name).column()
+        for name in ("question", "model", "task", "trial", "answer")
+    }
+    question, task = columns["question"], columns["task"]
+    if len(ledger.task.names) > 1:  # tasks number their questions alike
+        pairs = zip(task.tolist(), question.tolist(), strict=True)
+        named = [None if q is None else f"{t}: {q}" for t, q in pairs]
+        columns["question"] = np.array(named, dtype=object)
+    unnamed = columns["question"] == None  # noqa: E711  # of each element
+    if unnamed.any():
+        names = [f"row {row + 1}" for row in np.flatnonzero(unnamed)]
+        columns["question"][unnamed] = names
+    return columns
+
+
+def _what_is_there(columns: Mapping[str, Any]) -> str:
+    parts = [count_text(columns["correct"].size, "answer")]
+    questions = len(set(columns["question"].tolist()))
+    for noun in ("model", "task"):
+        names = sorted({str(name) for name in columns[noun].tolist() if name is not None})
+        if names:
+            listed = ", ".join(names[:4]) + (
+                f" and {len(names) - 4} more" if len(names) > 4 else ""
+            )
+            parts.append(f"{count_text(len(names), noun)} ({listed})")
+    return f"{', '.join(parts)}, {count_text(questions, 'question')}"
+
+
+def _left_out(chosen: Choices, known: Any) -> list[str]:
+    unscored = int(np.isnan(chosen.correct).sum())
+    unsaid = int((~known).sum()) - unscored
+    told = []
+    if unscored:
+        told.append(f"{count_text(unscored, 'answer')} without a score left out")
+    if unsaid:
+        told.append(f"{count_text(unsaid, 'answer')} without a confidence left out")
+        right = chosen.correct[np.isnan(chosen.confidence) & ~np.isnan(chosen.correct)].mean()
+        kept = chosen.correct[known].mean()
+        told[-1] += f" ({right:.0%} of them right, {kept:.0%} of the others)"
+    return told
+
+
+def _repeated(columns: Mapping[str, Any]) -> list[str]:
+    """Say that questions are clusters, and that rows may be copies."""
+    questions = columns["question"].tolist()
+    counts = Counter(questions)
+    repeated = sum(count > 1 for count in counts.values())
+    if not repeated:
+        return []
+    told = (
+        f"{thousands_text(repeated)} of {count_text(len(counts), 'question')} answered more than "
+        "once, across models or trials: questions are clusters"
+    )
+    keys = [columns[name].tolist() for name in ("question", "model", "trial", "origin")]
+    alike = len(questions) - len(set(zip(*keys, strict=True)))
+    if not alike:
+        return [told]
+    twice = agreeing(alike, "row repeats", "rows repeat")
+    return [told, f"{alike} {twice} question, model and trial of another: kept as further trials"]
+
+
+def _in_words(columns: Mapping[str, Any]) -> list[str]:
+    mean, rate = float(columns["confidence"].mean()), float(columns["correct"].mean())
+    return [f"all answers: {forecast_and_rate(mean, rate)}"]

@@ -1,0 +1,215 @@
+"""Which confidence and which score count, where a log has several; each choice in a sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from calibrant.answers.ledger import LABELS, Ledger
+from calibrant.answers.votes import count_votes, small_sample_sentence
+from calibrant.arrays import Floats
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.words import count_text
+
+# In the order in which they are taken.
+ORIGINS = {
+    "field": "stated in a field",
+    "text": "stated in the text of the answer",
+    "options": "softmax over the log-probabilities of the options",
+    "options_per_letter": "softmax over the log-probabilities of the options per letter",
+    "tokens": "probability of the answer's tokens",
+    "votes": "share of sampled answers that agree",
+}
+# Scores that judge the option with the largest log-probability, as it is or per letter.
+SCORE_OF = {"options": "acc,", "options_per_letter": "acc_norm,"}
+
+
+@dataclass(slots=True)
+class Choices:
+    """Confidence and score of each row, NaN where there is none."""
+
+    confidence: Floats
+    correct: Floats
+    origin: Any
+    sentences: list[str] = field(default_factory=list)
+    rows: Any = None
+    """Rows of the ledger that these are, where votes left one a question."""
+
+
+def choose(
+    ledger: Ledger,
+    origin: str | None,
+    scorer: str | None,
+    pass_mark: float | None,
+    scale: str | None,
+) -> Choices:
+    """Choose by task: the first origin of a confidence, the first scorer."""
+    if origin is not None and origin not in ORIGINS:
+        raise InvalidOptionError(f"origin must be one of {', '.join(ORIGINS)}", repr(origin))
+    size = ledger.size
+    task = np.frombuffer(ledger.task.codes, dtype=np.int64)
+    present = _present(ledger)
+    confidence, correct = np.full(size, np.nan), np.full(size, np.nan)
+    where = np.full(size, None, dtype=object)
+    scored = {name: numbers.column(size) for name, numbers in ledger.scores.items()}
+    used: Counter[str] = Counter()
+    judged: Counter[str] = Counter()
+    unused: dict[str, None] = {}
+    unjudged: dict[str, None] = {}
+    unasked = np.zeros(size, dtype=bool)
+    for code in range(len(ledger.task.names)):
+        rows = task == code
+        offered = [name for name, values in present.items() if not np.isnan(values[rows]).all()]
+        taken = origin if origin is not None else next(iter(offered), "votes")
+        unused |= dict.fromkeys(name for name in offered if name != taken)
+        if taken in offered:
+            confidence[rows] = present[taken][rows]
+        where[rows] = taken
+        scorers = [name for name, values in scored.items() if not np.isnan(values[rows]).all()]
+        name = _scorer_of(scorers, scorer, SCORE_OF.get(taken))
+        if name is None:
+            used[taken] += int(rows.sum())
+            continue
+        correct[rows] = scored[name][rows]
+        judged[name] += int((~np.isnan(correct[rows])).sum())
+        unjudged |= dict.fromkeys(other for other in scorers if other != name)
+        others = [scored[other][rows] for other in scorers if other != name]
+        if others:  # lines of other filters repeat the questions
+            unasked[rows] = np.isnan(correct[rows]) & ~np.isnan(others).all(axis=0)
+        used[taken] += int((rows & ~unasked).sum())
+    if scorer is not None and not judged:
+        listed = ", ".join(map(repr, scored)) or "none"
+        raise InvalidOptionError("scorer must be one of the log", repr(scorer), f"it has {listed}")
+    sentences = [_score_sentence(ledger, judged, unjudged)]
+    if unasked.any():
+        told = count_text(int(unasked.sum()), "row")
+        sentences.append(f"{told} of other scorers alone left aside")
+    correct, marks = _right_or_wrong(correct, pass_mark)
+    where[unasked] = None
+    chosen = Choices(confidence, correct, where, [*sentences, *marks])
+    _settle(ledger, chosen, used, scale)
+    listed = ", ".join(f"{ORIGINS[name]} ({count})" for name, count in used.items())
+    chosen.sentences.insert(1, f"confidence: {listed}" + _also(unused, "origin"))
+    if unasked.any():
+        _keep(chosen, np.flatnonzero(~unasked))
+    if "votes" in used:
+        _vote(ledger, chosen)
+    return chosen
+
+
+def _present(ledger: Ledger) -> dict[str, Floats]:
+    """Confidences by origin; those that are stated before their scale is settled."""
+    size = ledger.size
+    found = {}
+    for name, rows, taken in (
+        ("field", ledger.stated_rows, ledger.stated),
+        ("text", ledger.text_rows, ledger.text),
+    ):
+        values = np.full(size, np.nan)
+        values[np.frombuffer(rows, dtype=np.int64)] = np.frombuffer(taken.values, dtype=np.float64)
+        found[name] = values
+    numbers = (ledger.options, ledger.normalised, ledger.tokens, ledger.agreeing)
+    for name, column in zip(list(ORIGINS)[2:], numbers, strict=True):
+        found[name] = column.column(size)
+    return found
+
+
+def _settle(ledger: Ledger, chosen: Choices, used: Counter[str], scale: str | None) -> None:
+    """Decide what bare numbers mean among the statements that count, and tell how they read."""
+    for name, rows, taken in (
+        ("field", ledger.stated_rows, ledger.stated),
+        ("text", ledger.text_rows, ledger.text),
+    ):
+        places = np.frombuffer(rows, dtype=np.int64)
+        if name not in used or not places.size:
+            continue
+        counted = chosen.origin[places] == name
+        stated = taken.settled(scale, counted)
+        chosen.confidence[places[counted]] = stated.values
+        chosen.sentences += stated.sentences
+    if "votes" in used and ledger.sampled:
+        fewest = min(ledger.sampled)
+        chosen.sentences.append(small_sample_sentence(fewest))
+
+
+def _scorer_of(present: list[str], wanted: str | None, prefix: str | None) -> str | None:
+    if wanted is not None:
+        return wanted if wanted in present else None
+    fitting = [name for name in present if prefix is not None and name.startswith(prefix)]
+    return next(iter(fitting or present), None)
+
+
+def _score_sentence(ledger: Ledger, judged: Counter[str], unjudged: dict[str, None]) -> str:
+    if not judged:
+        return "no answer was scored"
+    told = f"right or wrong by {', '.join(f'{n!r} ({c})' for n, c in judged.items())}"
+    labels: Counter[str] = Counter()
+    for (scorer, label), count in ledger.labels.items():
+        if scorer in judged:
+            labels[label] += count
+    if labels:
+        listed = (f"{label!r} = {_meaning(label)} ({n})" for label, n in sorted(labels.items()))
+        told += f", {', '.join(listed)}"
+    return told + _also(unjudged, "scorer")
+
+
+def _meaning(label: str) -> str:
+    value = LABELS.get(label.casefold())
+    return {None: "missing", 1.0: "right", 0.0: "wrong"}.get(value, f"{value}")
+
+
+def _also(unused: dict[str, None], argument: str) -> str:
+    listed = ", ".join(f"{argument} {name!r}" for name in unused)
+    return f"; also there: {listed}" if listed else ""
+
+
+def _right_or_wrong(score: Floats, pass_mark: float | None) -> tuple[Floats, list[str]]:
+    """Scores as 0 and 1; partial credit needs a mark."""
+    known = ~np.isnan(score)
+    partial = known & (score != 0) & (score != 1)
+    if not partial.any() and pass_mark is None:
+        return score, []
+    if pass_mark is None:
+        example = ", ".join(f"{value:g}" for value in np.unique(score[partial])[:3])
+        raise InvalidForecastsError(
+            "scores must be 0 or 1, or come with pass_mark",
+            f"{partial.sum()} of {known.sum()} between or beyond, such as {example}",
+            "pass_mark=... is the least score that counts as right",
+        )
+    passed = np.where(known, (score >= pass_mark).astype(np.float64), np.nan)
+    told = f"scores of {pass_mark:g} or more counted as right ({int(np.nansum(passed))})"
+    return passed, [told]
+
+
+def _keep(chosen: Choices, rows: Any) -> None:
+    chosen.confidence, chosen.correct = chosen.confidence[rows], chosen.correct[rows]
+    chosen.rows = rows
+
+
+def _vote(ledger: Ledger, chosen: Choices) -> None:
+    """Let trials vote where nothing else tells a confidence: one row a question is left."""
+    rows = np.arange(ledger.size) if chosen.rows is None else chosen.rows
+    voting = (chosen.origin[rows] == "votes") & np.isnan(chosen.confidence)
+    if not voting.any():
+        return
+    keys = [
+        np.frombuffer(column.codes, dtype=np.int64)[rows][voting]
+        for column in (ledger.model, ledger.task, ledger.question)
+    ]
+    answer = ledger.answer.column()[rows][voting]
+    voted = count_votes(np.stack(keys, axis=1), answer, chosen.correct[voting])
+    if voted.most < 2:
+        raise InvalidForecastsError(
+            "logs must hold a confidence",
+            "no field, no statement, no probabilities, and one answer a question",
+            "fields={'confidence': ...} names the field of plain lines",
+        )
+    confidence, kept = chosen.confidence.copy(), ~voting
+    places = np.flatnonzero(voting)[voted.rows]
+    confidence[places], kept[places] = voted.share, True
+    chosen.confidence, chosen.correct = confidence[kept], chosen.correct[kept]
+    chosen.rows = rows[kept]
+    chosen.sentences += voted.sentences

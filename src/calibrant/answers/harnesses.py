@@ -1,0 +1,267 @@
+"""Logs of evaluation harnesses: what stands where in each of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from calibrant.answers.ledger import Answer, normalised
+from calibrant.answers.opening import Archive, Object
+from calibrant.errors import InvalidForecastsError
+
+LETTER = re.compile(r"\W*([A-Za-z0-9])\W*")
+CONFIDENCE = "confidence"
+
+
+def inspect_zip(path: str) -> Iterator[Answer]:
+    """Read a log of inspect_ai that is a zip, sample by sample."""
+    archive = Archive(path)
+    heads = [name for name in ("header.json", "_journal/start.json") if name in archive.members]
+    if not heads:
+        raise InvalidForecastsError(
+            "a zip must be a log of inspect_ai", f"{Path(path).name} without header.json"
+        )
+    head = next(archive.objects(heads[:1]))
+    samples = sorted(name for name in archive.members if name.startswith("samples/"))
+    return _inspect(head, archive.objects(samples))
+
+
+def inspect_document(log: Object) -> Iterator[Answer]:
+    """Read a log of inspect_ai that is one document of JSON."""
+    return _inspect(log, log.get("samples") or [])
+
+
+def _inspect(head: Object, samples: Iterable[Object]) -> Iterator[Answer]:
+    about = head.get("eval") or {}
+    for sample in samples:
+        output = sample.get("output") or {}
+        scores = sample.get("scores") or {}
+        values: dict[str, object] = {}
+        answer: object = None
+        stated: object = ...
+        for scorer, score in scores.items():
+            value = score.get("value")
+            parts = value if isinstance(value, dict) else None
+            if parts is None:
+                values[scorer] = value
+            else:
+                values |= {f"{scorer}.{k}": v for k, v in parts.items() if k != CONFIDENCE}
+            answer = score.get("answer") if answer is None else answer
+            for place in (score.get("metadata"), parts):
+                if stated is ... and isinstance(place, dict) and CONFIDENCE in place:
+                    stated = place[CONFIDENCE]
+        for place in (sample.get("store"), sample.get("metadata")):
+            if stated is ... and isinstance(place, dict) and CONFIDENCE in place:
+                stated = place[CONFIDENCE]
+        text = output.get("completion")
+        options, tokens = _token_probabilities(output)
+        yield Answer(
+            sample.get("id"),
+            about.get("model"),
+            about.get("task"),
+            sample.get("epoch"),
+            text if answer is None else answer,
+            values,
+            stated,
+            text,
+            options,
+            None,
+            tokens,
+            identity=sample.get("uuid"),
+        )
+
+
+def _token_probabilities(output: Object) -> tuple[list[float] | None, float | None]:
+    """Log-probabilities of letters, where the answer is one of them, and of the whole answer."""
+    choices = output.get("choices") or [{}]
+    content = (choices[0].get("logprobs") or {}).get("content") or []
+    if not content:
+        return None, None
+    total = sum(float(token["logprob"]) for token in content)
+    top = content[0].get("top_logprobs") or []
+    letters: dict[str, float] = {}
+    for option in top:
+        letter = LETTER.fullmatch(option["token"])
+        if letter is not None:
+            name = letter[1].upper()
+            letters[name] = max(letters.get(name, float("-inf")), float(option["logprob"]))
+    if len(content) > 1 or len(letters) < 2:
+        return None, total
+    return list(letters.values()), total
+
+
+def lm_eval_lines(path: str, lines: Iterable[Object]) -> Iterator[Answer]:
+    """Read samples of lm-evaluation-harness; the model stands in the results beside them."""
+    place = Path(path)
+    model = _lm_eval_model(place)
+    found = re.match(r"samples_(.+)_\d{4}-\d{2}-\d{2}T", place.name)
+    task = found[1] if found else place.name.split(".")[0]
+    for line in lines:
+        name = str(line.get("filter", "none"))
+        scores = {
+            f"{metric},{name}": line[metric] for metric in line.get("metrics", ()) if metric in line
+        }
+        filtered = line.get("filtered_resps") or [None]
+        row = Answer(line.get("doc_id"), model, task, None, None, scores, ...)
+        if _are_likelihoods(filtered):
+            _set_options(row, line, [float(pair[0]) for pair in filtered])
+        else:
+            samples = [text for texts in line.get("resps") or [] for text in texts]
+            row.answer, row.text = filtered[0], samples[0] if samples else None
+            row.samples = samples
+        yield row
+
+
+def _are_likelihoods(filtered: list[Any]) -> bool:
+    pairs = all(isinstance(pair, list) and len(pair) == 2 for pair in filtered)
+    return (
+        pairs and len(filtered) > 1 and all(str(pair[1]) in {"True", "False"} for pair in filtered)
+    )
+
+
+def _set_options(row: Answer, line: Object, values: list[float]) -> None:
+    """Take log-probabilities of options, and how many letters each of them has."""
+    choices = [
+        str(request.get("arg_1", "")).strip()
+        for request in (line.get("arguments") or {}).values()
+        if isinstance(request, dict)
+    ]
+    # Metrics that compare with the options alone ask for each of them twice.
+    if len(choices) == len(values) and len(set(choices)) * 2 == len(choices):
+        values, choices = values[: len(values) // 2], choices[: len(choices) // 2]
+    row.options, row.answer = values, values.index(max(values))
+    if len(choices) == len(values):
+        row.lengths = [len(choice) for choice in choices]
+        row.answer = choices[row.answer]
+
+
+def _lm_eval_model(place: Path) -> str:
+    for path in sorted(place.parent.glob("results*.json"), reverse=True):
+        try:
+            results = json.loads(path.read_bytes())
+        except ValueError:
+            continue
+        if isinstance(results, dict) and results.get("model_name"):
+            return str(results["model_name"])
+    return place.parent.name
+
+
+def openai_lines(lines: Iterable[Object]) -> Iterator[Answer]:
+    """Read events of OpenAI evals: samples and what was thought of them, by their id."""
+    model = task = None
+    texts: dict[object, object] = {}
+    waiting: dict[object, list[Answer]] = {}
+    for line in lines:
+        if "spec" in line:
+            spec = line["spec"] or {}
+            functions = spec.get("completion_fns") or [None]
+            model, task = functions[0], spec.get("eval_name") or spec.get("base_eval")
+            continue
+        data, sample = line.get("data") or {}, line.get("sample_id")
+        if line.get("type") == "sampling":
+            said = data.get("sampled") or data.get("completion")
+            texts[sample] = said[0] if isinstance(said, list) and said else said
+        elif line.get("type") in {"match", "metrics"} and isinstance(data, dict):
+            scores = {k: v for k, v in data.items() if k in {"correct", "score", "accuracy"}}
+            if not scores:
+                continue
+            answer = data.get("picked", data.get("sampled"))
+            row = Answer(sample, model, task, None, answer, scores, data.get(CONFIDENCE, ...))
+            waiting.setdefault(sample, []).append(row)
+    for sample, rows in waiting.items():
+        for trial, row in enumerate(rows, 1):
+            row.text = texts.get(sample)
+            row.trial = trial if len(rows) > 1 else None
+            yield row
+
+
+def helm_states(log: Object | None, states: Iterable[Object]) -> Iterator[Answer]:
+    """Read request states of HELM: an answer is right if a reference that is tagged correct is.
+
+    The texts are compared as `normalised` brings them to one form.
+    """
+    adapter = (log or {}).get("adapter_spec") or {}
+    task = (log or {}).get("scenario") or (log or {}).get("scenario_name")
+    for state in states:
+        instance, result = state.get("instance") or {}, state.get("result") or {}
+        said = (result.get("completions") or [{}])[0]
+        text = str(said.get("text", "")).strip()
+        mapped = (state.get("output_mapping") or {}).get(text, text)
+        references = instance.get("references") or []
+        right = [r["output"]["text"] for r in references if "correct" in (r.get("tags") or ())]
+        score = None if not right else normalised(mapped) in {normalised(text) for text in right}
+        request = state.get("request") or {}
+        yield Answer(
+            instance.get("id"),
+            adapter.get("model") or request.get("model"),
+            task or state.get("scenario"),
+            state.get("train_trial_index"),
+            mapped,
+            {"matches a correct reference": score},
+            ...,
+            said.get("text"),
+            tokens=None if said.get("logprob") is None else float(said["logprob"]),
+        )
+
+
+# Names of fields in plain lines, by what they mean.
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "confidence": (
+        CONFIDENCE,
+        "stated_confidence",
+        "verbal_confidence",
+        "confidence_score",
+        "prediction",
+        "probability",
+        "prob",
+    ),
+    "correct": ("correct", "is_correct", "outcome", "accuracy", "acc", "score", "passed"),
+    "question": ("question_id", "qid", "sample_id", "doc_id", "id", "question", "prompt", "input"),
+    "model": ("model", "model_name", "model_id"),
+    "task": ("task", "benchmark", "dataset", "eval", "subset"),
+    "trial": ("trial", "epoch", "attempt", "run", "seed", "sample"),
+    "answer": ("answer", "response", "completion", "output", "prediction_text"),
+}
+# An answer is found in either of these; ids name a question better than its text.
+FIRST_OF = {"question", "answer"}
+
+
+def choose_fields(present: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
+    """Say which field of plain lines means what; more than one candidate is refused."""
+    names = set(present)
+    chosen = dict(given)
+    for part, candidates in FIELDS.items():
+        found = [name for name in candidates if name in names and name not in given.values()]
+        if part in given or not found:
+            continue
+        if len(found) > 1 and part not in FIRST_OF:
+            raise InvalidForecastsError(
+                f"one field must mean {part}",
+                " and ".join(map(repr, found)),
+                f"name it, fields={{{part!r}: {found[0]!r}}}",
+            )
+        chosen[part] = found[0]
+    return chosen
+
+
+def plain_lines(lines: Iterable[Object], fields: Mapping[str, str]) -> Iterator[Answer]:
+    """Read lines whose fields are known."""
+    confidence, correct = fields.get("confidence"), fields["correct"]
+    question, model, task = fields.get("question"), fields.get("model"), fields.get("task")
+    trial, answer = fields.get("trial"), fields.get("answer")
+    for line in lines:
+        get = line.get
+        said = get(answer) if answer is not None else None
+        yield Answer(
+            get(question) if question is not None else None,
+            get(model) if model is not None else None,
+            get(task) if task is not None else None,
+            get(trial) if trial is not None else None,
+            said,
+            {correct: get(correct)},
+            get(confidence) if confidence is not None else ...,
+            said if confidence is None else None,
+        )

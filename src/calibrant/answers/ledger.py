@@ -1,0 +1,205 @@
+"""Rows of logs, gathered column by column while files are read."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from math import exp, isfinite
+from typing import Any
+
+import numpy as np
+
+from calibrant.answers.stated import Statements
+from calibrant.arrays import Floats
+
+# Labels of scorers. An answer that is not there is wrong, as inspect counts it.
+LABELS = {
+    "c": 1.0,
+    "correct": 1.0,
+    "true": 1.0,
+    "yes": 1.0,
+    "pass": 1.0,
+    "i": 0.0,
+    "incorrect": 0.0,
+    "false": 0.0,
+    "no": 0.0,
+    "fail": 0.0,
+    "n": 0.0,
+    "p": 0.5,
+}
+# Longer texts are known by their beginning and a hash.
+LONGEST_LABEL = 120
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a log says of one answer."""
+
+    question: object
+    model: object = None
+    task: object = None
+    trial: object = None
+    answer: object = None
+    scores: Mapping[str, object] = field(default_factory=dict)
+    """By scorer."""
+    stated: object = None
+    """What stands in a field for the confidence; `Ellipsis` stands for no such field."""
+    text: object = None
+    """The whole answer, in which a confidence may be stated."""
+    options: Sequence[float] | None = None
+    """Log-probabilities of the options; the answer is the first of the best."""
+    lengths: Sequence[int] | None = None
+    """Letters of the options."""
+    tokens: float | None = None
+    """Log-probability of the answer's tokens."""
+    samples: Sequence[object] | None = None
+    """Answers that were sampled; the first is the one that was scored."""
+    identity: object = None
+    """Name of this row alone, by which copies are known."""
+
+
+class Names:
+    """A column of labels: numbers of names."""
+
+    def __init__(self) -> None:
+        self.codes = array("q")
+        self._numbers: dict[object, int] = {}
+
+    def add(self, given: object) -> None:
+        """Add a row."""
+        code = self._numbers.get(given) if type(given) is str else None  # most are known already
+        if code is None:
+            name = None if given is None or given == "" else _label(given)
+            code = self._numbers.setdefault(name, len(self._numbers))
+        self.codes.append(code)
+
+    @property
+    def names(self) -> list[str | None]:
+        """All names, by number."""
+        return [None if name is None else str(name) for name in self._numbers]
+
+    def column(self) -> Any:
+        """Names of all rows."""
+        return np.array(self.names, dtype=object)[np.frombuffer(self.codes, dtype=np.int64)]
+
+
+class Numbers:
+    """A column of numbers that few rows may have."""
+
+    def __init__(self) -> None:
+        self.values = array("d")
+
+    def put(self, row: int, value: float) -> None:
+        """Give a row, the last one so far, a number."""
+        missing = row - len(self.values)
+        if missing:
+            self.values.extend([np.nan] * missing)
+        self.values.append(value)
+
+    def column(self, size: int) -> Floats:
+        """Numbers of all rows, NaN where there are none."""
+        found = np.full(size, np.nan)
+        found[: len(self.values)] = np.frombuffer(self.values, dtype=np.float64)
+        return found
+
+
+class Ledger:
+    """All that was read so far."""
+
+    def __init__(self, words: Mapping[str, float] | None = None) -> None:
+        self.size = 0
+        self.question, self.model, self.task = Names(), Names(), Names()
+        self.trial, self.answer = Names(), Names()
+        self.stated, self.text = Statements(words), Statements(words)
+        self.stated_rows, self.text_rows = array("q"), array("q")
+        self.options, self.normalised = Numbers(), Numbers()
+        self.tokens, self.agreeing = Numbers(), Numbers()
+        self.sampled: Counter[int] = Counter()
+        self.scores: dict[str, Numbers] = {}
+        self.labels: Counter[tuple[str, str]] = Counter()
+        self.copies = 0
+        self._seen: set[object] = set()
+
+    def add(self, row: Answer) -> None:
+        """Take one answer."""
+        if row.identity is not None:
+            if row.identity in self._seen:
+                self.copies += 1
+                return
+            self._seen.add(row.identity)
+        place = self.size
+        self.question.add(row.question)
+        self.model.add(row.model)
+        self.task.add(row.task)
+        self.trial.add(row.trial)
+        self.answer.add(row.answer)
+        if row.stated is not ...:
+            self.stated_rows.append(place)
+            self.stated.add_field(row.stated)
+        if row.text is not None:
+            self.text_rows.append(place)
+            self.text.add_text(row.text)
+        if row.options is not None:
+            self.options.put(place, largest_share(row.options))
+            if row.lengths is not None:
+                per_letter = [v / max(n, 1) for v, n in zip(row.options, row.lengths, strict=True)]
+                self.normalised.put(place, largest_share(per_letter))
+        if row.tokens is not None:
+            self.tokens.put(place, exp(min(row.tokens, 0.0)))
+        if row.samples is not None and len(row.samples) > 1:
+            first, *_ = same = [normalised(sample) for sample in row.samples]
+            self.agreeing.put(place, same.count(first) / len(same))
+            self.sampled[len(same)] += 1
+        for scorer, given in row.scores.items():
+            self.scores.setdefault(scorer, Numbers()).put(place, self._score(scorer, given))
+        self.size += 1
+
+    def _score(self, scorer: str, given: object) -> float:
+        """Read a score; what is neither a number nor a label of the table is missing."""
+        if isinstance(given, bool | int | float):
+            return float(given)
+        if not isinstance(given, str):
+            return np.nan
+        word = given.strip().casefold()
+        value = LABELS.get(word)
+        if value is None:
+            try:
+                return float(word)
+            except ValueError:
+                value = np.nan
+        self.labels[scorer, given.strip()[:LONGEST_LABEL]] += 1
+        return value
+
+
+def largest_share(log_probabilities: Sequence[float]) -> float:
+    """Softmax over the options: the probability of the most likely one."""
+    known = [value for value in log_probabilities if isfinite(value)]
+    if not known:
+        return np.nan
+    best = max(known)
+    return 1 / sum(exp(value - best) for value in known)
+
+
+def normalised(answer: object) -> str:
+    """Bring answers that say the same to one form.
+
+    Letters of all cases and widths are one, blanks are one, marks at both ends are none, and a
+    stated confidence is no part of the answer.
+    """
+    import re
+    import unicodedata
+
+    text = unicodedata.normalize("NFKC", str(answer)).casefold()
+    text = re.split(r"\W*\b(?:confidence|certainty|probability)\b[^\n]{0,30}?[:=]", text)[0]
+    return " ".join(text.split()).strip(" .,;:!?\"'*`()[]")
+
+
+def _label(given: object) -> str:
+    text = given if isinstance(given, str) else str(given)
+    if len(text) <= LONGEST_LABEL:
+        return text
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{text[:LONGEST_LABEL]}... {digest}"

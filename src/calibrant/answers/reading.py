@@ -1,0 +1,225 @@
+"""From files to answers: which reader a file needs, by its content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from calibrant.answers import harnesses
+from calibrant.answers.answers import Answers, assembled
+from calibrant.answers.ledger import Answer, Ledger
+from calibrant.answers.opening import Object, document, first_object, is_zip, lines_of
+from calibrant.data.paths import Paths, settled
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.options import shown
+from calibrant.words import count_text
+
+PLAIN = "plain JSON file"
+LINES = (".jsonl", ".ndjson", ".json")
+# So many lines tell whether a column of predictions holds numbers.
+LOOKED_AT = 100
+
+
+def read(
+    paths: Paths,
+    *,
+    origin: str | None = None,
+    scorer: str | None = None,
+    pass_mark: float | None = None,
+    scale: str | None = None,
+    words: Mapping[str, float] | None = None,
+    fields: Mapping[str, str] | None = None,
+) -> Answers:
+    """Read logs of evaluations of language models, whatever harness wrote them.
+
+    Parameters
+    ----------
+    paths : str, Path or a sequence of them
+        Logs of inspect_ai (`.eval`, `.json`), samples of lm-evaluation-harness, request states of
+        HELM, events of OpenAI evals, or plain JSON lines; globs too. Each file is known by its
+        content.
+    origin : {"field", "text", "options", "options_per_letter", "tokens", "votes"}, optional
+        Where the confidence comes from: a field that states it; the text of the answer; the softmax
+        over the log-probabilities of the options, as they are or per letter; the probability of
+        the answer's tokens; the share of sampled answers that agree. By default the first of these
+        that a task has. What else there is, is told.
+    scorer : str, optional
+        Whose score says whether an answer was right; by default the first of each task.
+    pass_mark : float, optional
+        Least score that counts as right. Needed where scores lie between 0 and 1.
+    scale, words
+        As for `parse_confidences`.
+    fields : mapping of str to str, optional
+        Fields of plain lines, by what they mean: confidence, correct, question, model, task, trial,
+        answer.
+
+    Returns
+    -------
+    Answers
+        With a sentence for every decision; `calibrant.audit` takes it.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> lines = [
+    ...     {"id": n, "model": "small", "confidence": said, "correct": n % 2 == 0}
+    ...     for n, said in enumerate(["90%", 0.8, "9/10", "no idea"])
+    ... ]
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+    ...     _ = file.write("".join(json.dumps(line) + chr(10) for line in lines))
+    ...     file.flush()
+    ...     answers = read(file.name)
+    >>> answers.confidence, answers.correct
+    (array([0.9, 0.8, 0.9]), array([1, 0, 1], dtype=int8))
+    """
+    with settled(paths) as files:
+        ledger = Ledger(words)
+        kinds: dict[str, list[str]] = {}
+        notes = list(files.notes)
+        for name in files.names:
+            kind, rows, told = _opened(name, fields or {})
+            kinds.setdefault(kind, []).append(Path(name).name)
+            notes += [note for note in told if note not in notes]
+            for row in rows:
+                ledger.add(row)
+    if fields and PLAIN not in kinds:
+        raise InvalidOptionError(
+            "fields are for plain lines", f"{shown(dict(fields))} with {' and '.join(kinds)}"
+        )
+    if not ledger.size:
+        raise InvalidForecastsError("logs must hold answers", f"none in {shown(list(kinds))}")
+    listed = [f"{count_text(len(names), kind)}" for kind, names in kinds.items()]
+    return assembled(
+        ledger,
+        [", ".join(listed), *notes],
+        origin=origin,
+        scorer=scorer,
+        pass_mark=pass_mark,
+        scale=scale,
+        title=", ".join(Path(f).name for f in files.given),
+    )
+
+
+def are_logs(names: tuple[str, ...], prediction: str, outcome: str) -> bool:
+    """Whether files are logs, rather than tables that hold a prediction and an outcome."""
+    return any(_is_log(name, prediction, outcome) for name in names)
+
+
+def _is_log(name: str, prediction: str, outcome: str) -> bool:
+    plain = name.removesuffix(".gz").removesuffix(".zst")
+    if is_zip(name):
+        return True
+    if not plain.endswith(LINES):
+        return False
+    first = first_object(name)
+    if first is None or {"eval", "request_states"} & set(first):  # one document
+        return plain.endswith(".json") and _is_harness_document(name)
+    if _kind_of_lines(first) is not None:
+        return True
+    if prediction in first and outcome in first:
+        return not _holds_numbers(name, prediction)
+    return _looks_plain(first)
+
+
+def _is_harness_document(name: str) -> bool:
+    with Path(name).open("rb") as stream:
+        start = stream.read(2**16)
+    return b'"eval"' in start or b'"request_states"' in start
+
+
+def _holds_numbers(name: str, prediction: str) -> bool:
+    for _, line in zip(range(LOOKED_AT), lines_of(name), strict=False):
+        value = line.get(prediction)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            return isinstance(value, list)  # lists of probabilities are classes
+    return True
+
+
+def _looks_plain(first: Object) -> bool:
+    fields = harnesses.FIELDS
+    return any(name in first for name in fields["confidence"][:4]) and any(
+        name in first for name in fields["correct"][:2]
+    )
+
+
+def _kind_of_lines(first: Object) -> str | None:
+    keys = set(first)
+    if {"doc_id", "filtered_resps"} <= keys:
+        return "lm-evaluation-harness sample file"
+    if "spec" in keys or {"run_id", "event_id", "type", "data"} <= keys:
+        return "OpenAI evals log"
+    if {"instance", "result"} <= keys:
+        return "HELM file"
+    return None
+
+
+def _opened(name: str, fields: Mapping[str, str]) -> tuple[str, Iterator[Answer], list[str]]:
+    """Find the reader of a file by its content."""
+    if is_zip(name):
+        return "inspect_ai log", harnesses.inspect_zip(name), []
+    first = first_object(name)
+    if first is None or {"eval", "request_states"} & set(first):
+        return _opened_document(name, fields)
+    kind = _kind_of_lines(first)
+    if kind is None:
+        return _opened_plain(name, first, fields)
+    if "lm-evaluation" in kind:
+        return kind, harnesses.lm_eval_lines(name, lines_of(name)), []
+    if "OpenAI" in kind:
+        return kind, harnesses.openai_lines(lines_of(name)), []
+    return kind, harnesses.helm_states(None, lines_of(name)), []
+
+
+def _opened_document(
+    name: str, fields: Mapping[str, str]
+) -> tuple[str, Iterator[Answer], list[str]]:
+    found = document(name)
+    if isinstance(found, dict) and "eval" in found:
+        return "inspect_ai log", harnesses.inspect_document(found), []
+    if isinstance(found, dict) and "request_states" in found:
+        states = harnesses.helm_states(found, found["request_states"])
+        return "HELM log", states, []
+    if isinstance(found, list) and found and isinstance(found[0], dict):
+        chosen, told = _plain_fields(found[0], fields, name)
+        return PLAIN, harnesses.plain_lines(found, chosen), told
+    if isinstance(found, dict) and {"results", "configs"} <= set(found):
+        told = [f"{Path(name).name} holds results without samples: left out"]
+        return "results file", iter(()), told
+    raise InvalidForecastsError(
+        "a log must be one of inspect_ai, lm-evaluation-harness, HELM or OpenAI evals, or lines "
+        "with a confidence and whether it was right",
+        Path(name).name,
+    )
+
+
+def _opened_plain(
+    name: str, first: Object, fields: Mapping[str, str]
+) -> tuple[str, Iterator[Answer], list[str]]:
+    present = dict(first)
+    for _, line in zip(range(LOOKED_AT), lines_of(name), strict=False):
+        present |= line
+    chosen, told = _plain_fields(present, fields, name)
+    return PLAIN, harnesses.plain_lines(lines_of(name), chosen), told
+
+
+def _plain_fields(
+    present: Object, fields: Mapping[str, str], name: str
+) -> tuple[dict[str, str], list[str]]:
+    strange = set(fields) - set(harnesses.FIELDS)
+    absent = [field for field in fields.values() if field not in present]
+    if strange or absent:
+        raise InvalidForecastsError(
+            f"fields must name fields for {', '.join(harnesses.FIELDS)}",
+            shown(sorted(strange) or absent),
+            f"{Path(name).name} has {', '.join(map(repr, present))}",
+        )
+    chosen = harnesses.choose_fields(present, fields)
+    if "correct" not in chosen or not {"confidence", "answer"} & set(chosen):
+        lacking = "correct" if "correct" not in chosen else "confidence"
+        raise InvalidForecastsError(
+            f"plain lines must have a field for {lacking}",
+            f"{', '.join(map(repr, present))} in {Path(name).name}",
+            f"name it, fields={{{lacking!r}: ...}}",
+        )
+    listed = ", ".join(f"{part} from {field!r}" for part, field in chosen.items())
+    return chosen, [f"fields of plain lines: {listed}"]

@@ -1,0 +1,163 @@
+"""Stated confidences: what each text means, and that every decision is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from calibrant.answers import WORDS, parse_confidences
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+
+READ = {
+    "90%": 0.9,
+    "90 %": 0.9,
+    " 90 percent. ": 0.9,
+    "about 85 percent": 0.85,
+    "~85 per cent": 0.85,
+    "I'd say 85%!": 0.85,
+    "85,5 %": 0.855,
+    "\uff19\uff10\uff05": 0.9,
+    "1%": 0.01,
+    "0.5%": 0.005,
+    "100%": 1.0,
+    "0%": 0.0,
+    "0.9": 0.9,
+    ".9": 0.9,
+    "0,9": 0.9,
+    "1": 1.0,
+    "1.0": 1.0,
+    "9e-1": 0.9,
+    "9/10": 0.9,
+    "9 out of 10": 0.9,
+    "4.5/5": 0.9,
+    "**0.9**": 0.9,
+    "90% (i.e. 0.9)": 0.9,
+    "almost certain": 0.97,
+    "Very likely": 0.875,
+    "likely": 0.675,
+    "very unlikely": 0.125,
+    0.25: 0.25,
+    1: 1.0,
+    0: 0.0,
+}
+UNREAD = {
+    None: "nothing stated",
+    "": "nothing stated",
+    "N/A": "nothing stated",
+    float("nan"): "nothing stated",
+    "80-90%": "a range",
+    "between 80 and 90 percent": "a range",
+    "80% to 90%": "a range",
+    "80\u201390": "a range",
+    "90% or 50/100": "a range",
+    "90%, 80%": "several values",
+    "120%": "a value outside 0 to 1",
+    "-5%": "a value outside 0 to 1",
+    "11/10": "a value outside 0 to 1",
+    "1/0": "a value outside 0 to 1",
+    "0.9 0.8": "several values",
+    "quite sure": "no number and no word of the table",
+    "not likely": "no number and no word of the table",
+    True: "no number and no word of the table",
+    "3/4/2020": "no number and no word of the table",
+}
+SAID = {
+    "4\nConfidence: 90%": 0.9,
+    "**Confidence:** 90%": 0.9,
+    '{"answer": "4", "confidence": 0.9, "steps": 3}': 0.9,
+    "confidence_score = .7": 0.7,
+    "Confidence (0 to 1): 0.8": 0.8,
+    "I am 95% sure that it was 1969.": 0.95,
+    "My confidence is about 60 percent": 0.6,
+    "Confidence: very likely": 0.875,
+    "Confidence: 9/10. It is 42.": 0.9,
+    "90% of people die. Confidence: 0.3": 0.3,
+}
+UNSAID = {
+    "It was 1969.": "nothing stated",
+    "90% of people agree.": "nothing stated",
+    "Confidence: 90%. On reflection, confidence: 40%": "several values",
+    "Confidence: high": "no number and no word of the table",
+}
+
+
+@pytest.mark.parametrize(("text", "value"), READ.items(), ids=repr)
+def test_what_a_statement_means(text, value):
+    assert parse_confidences([text]).values[0] == pytest.approx(value, abs=1e-15)
+
+
+@pytest.mark.parametrize(("text", "reason"), UNREAD.items(), ids=repr)
+def test_what_has_no_value_is_missing_for_a_reason(text, reason):
+    found = parse_confidences([text])
+    assert np.isnan(found.values[0])
+    assert found.counts == {reason: 1}
+    assert "1 of 1 confidence could not be read and are missing" in str(found)
+    assert reason in str(found)
+
+
+@pytest.mark.parametrize(("text", "value"), SAID.items(), ids=repr)
+def test_statements_are_found_in_answers(text, value):
+    assert parse_confidences([text], in_text=True).values[0] == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("text", "reason"), UNSAID.items(), ids=repr)
+def test_answers_without_one_statement_have_no_confidence(text, reason):
+    found = parse_confidences([text], in_text=True)
+    assert np.isnan(found.values[0])
+    assert found.counts == {reason: 1}
+
+
+def test_bare_numbers_above_one_are_refused_without_a_scale():
+    with pytest.raises(InvalidForecastsError, match=r"2 of 3 bare numbers above 1, such as 85, 90"):
+        parse_confidences(["90", 85, 1])
+    with pytest.raises(InvalidForecastsError, match="some lie between 0 and 1"):
+        parse_confidences(["90", 0.4])
+
+
+def test_a_scale_says_what_bare_numbers_are_and_nothing_else():
+    given = ["90", 0.5, 1, "40%", "9/10"]
+    percent = parse_confidences(given, scale="percent")
+    assert percent.values.tolist() == [0.9, 0.005, 0.01, 0.4, 0.9]
+    assert "bare numbers were read as per cent (3, 1 of them below 1 %)" in percent.sentences
+    mixed = parse_confidences(given, scale="mixed")
+    assert mixed.values.tolist() == [0.9, 0.5, 1.0, 0.4, 0.9]
+    assert "1 times a bare 1 was read as certainty" in str(mixed)
+    unit = parse_confidences(given, scale="unit")
+    assert np.isnan(unit.values[0])
+    assert "1 above 1 are missing" in str(unit)
+    with pytest.raises(InvalidOptionError, match="scale must be"):
+        parse_confidences(given, scale="permille")
+
+
+def test_a_percent_sign_means_what_it_says_where_all_values_are_small():
+    assert parse_confidences(["1%", "0.9%", "0.5 %"]).values.tolist() == [0.01, 0.009, 0.005]
+
+
+def test_the_table_of_words_is_the_users():
+    own = parse_confidences(["quite sure", "likely"], words={**WORDS, "Quite  sure": 0.8})
+    assert own.values.tolist() == [0.8, 0.675]
+    assert "'quite sure' = 0.8 (1)" in str(own)
+    assert parse_confidences(["likely"], words={}).missing == 1
+    with pytest.raises(InvalidOptionError, match="between 0 and 1"):
+        parse_confidences(["likely"], words={"likely": 70})
+
+
+def test_one_text_is_no_list():
+    with pytest.raises(InvalidForecastsError, match="must be a list"):
+        parse_confidences("90%")
+
+
+def test_long_answers_are_looked_at_from_both_ends():
+    long = "x " * 500_000
+    assert parse_confidences([f"{long}\nConfidence: 0.4"], in_text=True).values[0] == 0.4
+
+
+@given(st.lists(st.one_of(st.text(), st.integers(0, 100).map(lambda n: f"{n}%"), st.none())))
+def test_any_text_is_read_or_counted(statements):
+    found = parse_confidences(statements, scale="mixed")
+    assert sum(found.counts.values()) == found.values.size == len(statements)
+    known = found.values[~np.isnan(found.values)]
+    assert ((known >= 0) & (known <= 1)).all()
+    again = parse_confidences(statements[::-1], scale="mixed")
+    np.testing.assert_array_equal(again.values, found.values[::-1])

@@ -1,0 +1,47 @@
+"""Logs that the harnesses write today are read like those that are kept."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import calibrant as cal
+
+pytestmark = pytest.mark.slow
+ANSWERS = Path(__file__).parents[1] / "answers"
+
+
+def write(package, script, folder):
+    """Run a script where its package is installed."""
+    pytest.importorskip(package)
+    done = subprocess.run(
+        [sys.executable, str(ANSWERS / script), str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def same(new, kept, **options):
+    new, kept = (cal.answers.read(path, **options) for path in (new, kept))
+    assert new.found == kept.found
+    assert new.confidence.tolist() == kept.confidence.tolist()
+    assert new.correct.tolist() == kept.correct.tolist()
+
+
+def test_logs_of_inspect(tmp_path):
+    write("inspect_ai", "write_inspect_logs.py", tmp_path)
+    for name in ("inspect_sums.eval", "inspect_letters.json", "inspect_partial.json"):
+        same(tmp_path / name, ANSWERS / "logs" / name, pass_mark=0.5)
+
+
+def test_logs_of_lm_evaluation_harness(tmp_path):
+    write("lm_eval", "write_lm_eval_logs.py", tmp_path)
+    for task in ("odd", "spoken"):
+        (new,) = tmp_path.rglob(f"samples_{task}_*.jsonl")
+        (kept,) = (ANSWERS / "logs").rglob(f"samples_{task}_*.jsonl")
+        same(new, kept)
