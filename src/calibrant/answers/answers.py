@@ -164,6 +164,7 @@ def assembled(
     if ledger.copies:
         told.append(f"{count_text(ledger.copies, 'sample')} found twice and counted once")
     told += _left_out(chosen, known) + _repeated(columns) + _in_words(columns)
+    told += _few_questions(columns)
     return Answers(columns, tuple(told), int((~known).sum()), title, {"answers": list(told)})
 
 
@@ -233,6 +234,22 @@ def _repeated(columns: Mapping[str, Any]) -> list[str]:
         return [told]
     twice = agreeing(alike, "row repeats", "rows repeat")
     return [told, f"{alike} {twice} question, model and trial of another: kept as further trials"]
+
+
+def _few_questions(columns: Mapping[str, Any]) -> list[str]:
+    """Say early how little few questions can tell, by the normal spread of a rate.
+
+    Two points are what an audit tolerates. The verdict knows more: this is the least it will take.
+    """
+    questions = len(set(columns["question"].tolist()))
+    rate = float(columns["correct"].mean())
+    spread = 1.96 * np.sqrt(max(rate * (1 - rate), 0.01))
+    points, needed = 100 * spread / np.sqrt(questions), int(np.ceil((spread / 0.02) ** 2))
+    if questions >= needed:
+        return []
+    known = f"{count_text(questions, 'question')} {agreeing(questions, 'tells', 'tell')}"
+    wanted = f"2 points take at least {thousands_text(round(needed, -2))} questions"
+    return [f"{known} an observed rate to about {points:.2g} points; {wanted}"]
 
 
 def _in_words(columns: Mapping[str, Any]) -> list[str]:
