@@ -18,7 +18,17 @@ import numpy as np
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
 
-ROOMS = ("decisions", "families", "groups", "multiclass", "online", "plots", "pooling", "repair")
+ROOMS = (
+    "decisions",
+    "families",
+    "generative",
+    "groups",
+    "multiclass",
+    "online",
+    "plots",
+    "pooling",
+    "repair",
+)
 # What reads files, takes many draws, or takes functions and models is tried elsewhere.
 ELSEWHERE = {"audit"}
 ELSEWHERE |= {"RecalibrationMap", "GroupMap", "Multicalibrator", "omniprediction_certificate"}

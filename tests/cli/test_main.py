@@ -172,6 +172,12 @@ def test_play_shows_every_error_and_the_promise(tmp_path):
     assert run("play", "foster", "breaker", "--rounds", "500").stdout == done.stdout
 
 
+def test_play_says_what_no_forecaster_can_avoid_and_which_promise_says_nothing_yet():
+    done = run("play", "decision", "coins", "--rounds", "500")
+    assert "none yet" in done.stdout
+    assert "no forecaster can expect" in " ".join(done.stdout.split())
+
+
 def test_play_draws_a_picture_and_replays_a_file(frame, tmp_path):
     frame.to_csv(tmp_path / "rows.csv", index=False)
     picture = tmp_path / "game.png"

@@ -96,6 +96,8 @@ def test_what_cannot_be_known_widens_to_everything():
     assert (one_cluster.weighted.low, one_cluster.weighted.high) == (0, 1)
     one_row = target_mean(y, p, p, odds=[1, 0, 0, 0])
     assert (one_row.weighted.low, one_row.weighted.high) == (0, 1)
+    tiny = target_mean(y, p, p, odds=[1e-300, 1e-300, 1e-300, 1.0])
+    assert (tiny.weighted.low, tiny.weighted.high) == (0, 1)
     one_target = target_mean(y, p, [0.5], odds=np.ones(4))
     assert (one_target.corrected.low, one_target.corrected.high) == (0, 1)
 
@@ -130,8 +132,11 @@ def test_clusters_and_labels():
         ({"features": np.array([[0.0], [0]]), "target_features": np.array([[1.0]])}, "look like"),
         ({"shifts": {"bad": [-1, 1]}}, "bad"),
         ({"confidence": 1.0}, "confidence"),
+        ({"shifts": 0.9}, "shifts"),
+        ({"features": 0, "target_features": 0}, "features|columns"),
+        ({"features": [["a"], ["b"]], "target_features": [["a"]]}, "features"),
     ],
-    ids=range(9),
+    ids=range(12),
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused(options, words):
     with pytest.raises(CalibrantError, match=words):
@@ -141,3 +146,8 @@ def test_what_cannot_be_used_is_refused(options, words):
 def test_mean_outcomes_are_refused():
     with pytest.raises(CalibrantError, match="0 or 1"):
         target_mean([0.5, 1], [0.2, 0.7], [0.4])
+
+
+def test_a_single_number_is_no_column_of_predictions():
+    with pytest.raises(CalibrantError, match="one entry per row"):
+        target_mean([0, 1], [0.2, 0.7], 0.4)

@@ -86,9 +86,10 @@ def _table(game: Game) -> Table:
     if promise is not None:
         bound = game.forecaster.bound(game.rounds)
         about = f"promise for the {promise.measure.replace('_', ' ')}"
-        if bound >= game.rounds:
-            about += " (says nothing yet)"
-        table.add_row(about, f"{bound:.2f}", f"{bound / game.rounds:.5f}")
+        # A measure is at most 1, so a bound of T or more says nothing.
+        told = bound < game.rounds
+        numbers = (f"{bound:.2f}", f"{bound / game.rounds:.5f}") if told else ("none yet", "")
+        table.add_row(about, *numbers)
     return table
 
 

@@ -130,6 +130,8 @@ class Rows:
 def predictions_alone(y_proba: object, unit: float = 1.0) -> Floats:
     """Predictions without outcomes, divided by a unit, in [0, 1]."""
     scores = as_array(y_proba, "y_proba")
+    if not scores.ndim:
+        raise InvalidForecastsError("y_proba must have one entry per row", "a single number")
     given = Given.read(np.zeros(len(scores)), scores)
     if unit != 1:
         given = replace(given, prediction=given.prediction / unit)

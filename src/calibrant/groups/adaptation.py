@@ -12,11 +12,16 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.data.input import read_column
 from calibrant.data.rows import predictions_alone
-from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
+from calibrant.errors import (
+    CalibrantError,
+    InferenceRefusedError,
+    InvalidForecastsError,
+    InvalidOptionError,
+)
 from calibrant.groups.learned import feature_table
 from calibrant.inference import Cases, Estimate, mean_and_reach
 from calibrant.joint import Rows
-from calibrant.options import check_share
+from calibrant.options import check_share, shown
 from calibrant.regression import MOST_SLOPE, fit_logistic
 
 # Log-odds so far beyond those of all source rows mean that no source row is alike; a share of so
@@ -142,6 +147,9 @@ def target_mean(
     cluster = _codes(clusters, "clusters", size)
     there = _codes(target_clusters, "target_clusters", target.size)
     residual = outcome - rows.prediction
+    given: object = shifts
+    if given is not None and not isinstance(given, Mapping):
+        raise InvalidOptionError("shifts must be a mapping of names to weights", shown(given))
     biases = {
         name: float(w @ residual / w.sum())
         for name, w in ((n, _weights(w, n, size)) for n, w in (shifts or {}).items())
@@ -181,7 +189,9 @@ def _mean(cases: Cases, if_not: Floats, if_so: Floats, confidence: float) -> tup
     expected = [cases.prediction, np.full(cases.weight.size, float(rate))]
     if cases.clusters < 2:
         return mean_and_reach(_alone(cases), if_not, if_so, expected, confidence)[0], np.inf
-    return mean_and_reach(cases, if_not, if_so, expected, confidence)
+    mean, reach = mean_and_reach(cases, if_not, if_so, expected, confidence)
+    # A row with all of the weight has no spread, and nothing to widen.
+    return mean, np.inf if np.isnan(reach) else reach
 
 
 def _alone(cases: Cases) -> Cases:
@@ -220,7 +230,7 @@ def _cases(
 ) -> Cases:
     """Rows that weigh something."""
     every = Cases(prediction, outcome, weight, weight**2, cluster)
-    return every.where(weight > 0)
+    return every.where(every.square > 0)
 
 
 def _within(value: float, reach: float) -> Estimate:
@@ -273,7 +283,14 @@ def fitted_odds(source: Floats, target: Floats) -> Floats:
 
 
 def _table(features: object, size: int) -> Floats:
-    table = feature_table(features, size)
+    try:
+        table = feature_table(features, size)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, CalibrantError):
+            raise
+        raise InvalidForecastsError(
+            "features must be finite numbers, one row for each prediction", shown(features)
+        ) from error
     if table.shape[0] != size or not np.isfinite(table).all():
         raise InvalidForecastsError(
             "features must be finite numbers, one row for each prediction",

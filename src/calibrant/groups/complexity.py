@@ -12,6 +12,7 @@ from calibrant.data.input import read_column
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.indistinguishability import shares
 from calibrant.joint import Rows
+from calibrant.options import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,9 @@ def _binary_rows(
     return rows, shares(rows), outcome
 
 
-def _tests(tests: Mapping[str, object], size: int) -> dict[str, Floats]:
+def _tests(tests: object, size: int) -> dict[str, Floats]:
+    if not isinstance(tests, Mapping):
+        raise InvalidOptionError("tests must be a mapping of names to values", shown(tests))
     found = {}
     for name, values in tests.items():
         test = np.asarray(read_column(values, name, size), dtype=np.float64)
