@@ -29,7 +29,7 @@ def test_demo_audits_the_forecasts_that_ship():
     done = run("demo")
     assert done.returncode == 0, done.stderr
     assert "166 668 forecasts" in done.stdout
-    assert done.stdout.splitlines()[1].startswith("Miscalibrated: forecasts between 28 % and 76 %")
+    assert done.stdout.splitlines()[1].startswith("Miscalibrated: forecasts of 28 % or more")
     assert "are too high" in done.stdout
     assert len(done.stdout.splitlines()) <= 24
     assert max(map(len, done.stdout.splitlines())) <= 100

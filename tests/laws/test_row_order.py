@@ -39,6 +39,7 @@ SIZE = 600
 # What is not asked, and why.
 NO_ROWS = {
     "show_versions": "takes nothing",
+    "threads": "takes no rows",
     "rows_needed": "plans from predictions alone",
     "verdict_chances": "plans from predictions alone",
     "default_tolerance": "takes a Joint",
