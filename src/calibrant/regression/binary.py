@@ -140,6 +140,7 @@ def fit_logistic(
     bounds: tuple[Floats, Floats],
     start: Floats,
     offset: Floats | None = None,
+    penalty: Floats | None = None,
 ) -> Floats:
     """Minimise the log loss of weights, a part of each with outcome 1, over coefficients of terms.
 
@@ -155,6 +156,8 @@ def fit_logistic(
         Coefficients to start from, within the bounds.
     offset : array of shape (n,), optional
         Part of the log-odds that is given.
+    penalty : array of shape (k, k), optional
+        Half of the quadratic form of this matrix is added to the loss.
 
     Returns
     -------
@@ -165,11 +168,12 @@ def fit_logistic(
     from scipy.special import expit
 
     low, high = bounds
+    pull = np.zeros((start.size, start.size)) if penalty is None else penalty
     at, step, gain, loss = start, np.zeros_like(start), 0.0, np.inf
     for _ in range(MOST_STEPS):
         score = _score(terms, offset, at)
         if gain > NEAR:
-            value = _loss(weight, ones, score)
+            value = _loss(weight, ones, score) + float(at @ pull @ at) / 2
             if value > loss + 1e-15:
                 step = step / 2
                 at = at - step
@@ -177,12 +181,12 @@ def fit_logistic(
         chance = expit(score)
         spread = weight * chance
         excess = spread - ones
-        slope = np.array([_dot(term, excess) for term in terms])
+        slope = np.array([_dot(term, excess) for term in terms]) + pull @ at
         spread *= 1 - chance
-        step, settled = _step(at, slope, _curvature(terms, spread), low, high)
+        step, settled = _step(at, slope, curvature_of(terms, spread) + pull, low, high)
         gain = float(-slope @ step)
         if gain > NEAR:
-            loss = _loss(weight, ones, score)
+            loss = _loss(weight, ones, score) + float(at @ pull @ at) / 2
             farthest = float(np.abs(_score(terms, None, step)).max())
             step *= min(1.0, MOST_MOVE / farthest)
         step *= _longest(at, step, low, high)
@@ -234,7 +238,8 @@ def _dot(term: Floats | None, values: Floats) -> float:
     return float(values.sum() if term is None else term @ values)
 
 
-def _curvature(terms: Sequence[Floats | None], spread: Floats) -> Floats:
+def curvature_of(terms: Sequence[Floats | None], spread: Floats) -> Floats:
+    """Products of all pairs of terms, added up with the spread of each row."""
     size = len(terms)
     curvature = np.empty((size, size))
     for i, first in enumerate(terms):

@@ -14,9 +14,10 @@ from calibrant.repair.choice_rule import (
     row_luck as row_luck,
 )
 from calibrant.repair.classes import ClassWiseIsotonic, Dirichlet, VectorScaling
+from calibrant.repair.curves import Quadratic, Spline
 from calibrant.repair.estimator import Estimator as Estimator
 from calibrant.repair.files import apply_to_files as apply_to_files, check_output as check_output
-from calibrant.repair.flexible import Histogram, Isotonic, Smooth, VennAbers
+from calibrant.repair.flexible import CentredIsotonic, Histogram, Isotonic, Smooth, VennAbers
 from calibrant.repair.folds import (
     Split as Split,
     Units as Units,
@@ -50,14 +51,23 @@ from calibrant.repair.registry import CLASS_MAPS, MAPS, load, untaught as untaug
 from calibrant.repair.report_text import choice_text as choice_text
 from calibrant.repair.row_losses import losses as losses, mean_loss as mean_loss
 from calibrant.repair.sql import group_columns as group_columns, output_names as output_names
+from calibrant.repair.structured import (
+    ClassPriorShift,
+    EnsembleTemperature,
+    StructuredMatrixScaling,
+    StructuredVectorScaling,
+)
 
 __all__ = [
     "CLASS_MAPS",
     "MAPS",
     "Beta",
+    "CentredIsotonic",
     "Choice",
+    "ClassPriorShift",
     "ClassWiseIsotonic",
     "Dirichlet",
+    "EnsembleTemperature",
     "GroupMap",
     "Histogram",
     "Identity",
@@ -65,8 +75,12 @@ __all__ = [
     "Judgement",
     "Platt",
     "PriorShift",
+    "Quadratic",
     "RecalibrationMap",
     "Smooth",
+    "Spline",
+    "StructuredMatrixScaling",
+    "StructuredVectorScaling",
     "Temperature",
     "VectorScaling",
     "VennAbers",

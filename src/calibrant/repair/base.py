@@ -23,7 +23,7 @@ from calibrant.repair.class_forms import AnyForm, ClassForm, class_form_from
 from calibrant.repair.columns import shape_of
 from calibrant.repair.estimator import Estimator
 from calibrant.repair.export import PERCENT, SCALES, UNIT, free_name, python_source
-from calibrant.repair.forms import Form, Lines, Logistic, Steps, form_from
+from calibrant.repair.forms import Curve, Form, Lines, Logistic, Steps, form_from
 from calibrant.stored import Stored, plain_value, restoring, value_from
 
 SCHEMA = 1
@@ -338,7 +338,7 @@ def shaped(repaired: Floats, given: object) -> Floats:
 def form_of_two(fitted: RecalibrationMap) -> Form:
     """Return the function of a map of two outcomes."""
     form = fitted.form_
-    if not isinstance(form, Steps | Lines | Logistic):
+    if not isinstance(form, Steps | Lines | Logistic | Curve):
         raise InvalidOptionError("the map must be of two outcomes", "a map of classes")
     return form
 
