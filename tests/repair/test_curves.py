@@ -198,7 +198,12 @@ def test_odd_predictions(kind):
 
 def test_a_broken_curve_is_refused():
     stored = Quadratic().fit([0.2, 0.5, 0.8, 0.8], [0, 1, 1, 0]).to_dict()
-    for broken in ({"knot": [1.0, 0.0]}, {"slope": [-1.0, 1.0]}, {"slope": [1.0]}, {"knot": []}):
+    for broken in (
+        {"log_odds": [1.0, 0.0]},
+        {"slope": [-1.0, 1.0]},
+        {"slope": [1.0]},
+        {"log_odds": []},
+    ):
         with pytest.raises(cal.errors.InvalidStateError):
             load(stored | {"form": stored["form"] | broken})
     with pytest.raises(cal.errors.InvalidOptionError, match="knots"):

@@ -17,9 +17,8 @@ from calibrant.regression import (
     solve,
 )
 from calibrant.repair.base import RecalibrationMap
-from calibrant.repair.forms import Curve, Form
+from calibrant.repair.forms import Form, LogOddsCurve
 from calibrant.repair.parametric import INTERCEPT, PARTED, PLAIN, hindrance, noted
-from calibrant.words import distinct_texts
 
 # With more knots the exported map is longer, and no sharper: the penalty rules.
 MOST_KNOTS = 50
@@ -29,9 +28,9 @@ class _Bent(RecalibrationMap):
     """A map that is an increasing curve of the log-odds."""
 
     note_: str
-    form_: Curve
+    form_: LogOddsCurve
 
-    def _curve(self, joint: Joint, knot: Floats, targets: tuple[float, float]) -> Curve:
+    def _curve(self, joint: Joint, knot: Floats, targets: tuple[float, float]) -> LogOddsCurve:
         raise NotImplementedError
 
     def _held(self) -> None:
@@ -47,17 +46,13 @@ class _Bent(RecalibrationMap):
             return self._curve(joint, knots_of(joint, self._knots()), targets)
         self._held()
         (shift,) = solve(joint, INTERCEPT, targets)
-        return Curve(np.array([-1.0, 1.0]), np.ones(2), shift - 1.0)
+        return LogOddsCurve(np.array([-1.0, 1.0]), np.ones(2), shift - 1.0)
 
     @property
     def _slopes(self) -> str:
         low, high = self.form_.slope[[0, -1]]
-        half = float(self.form_(np.array([0.5]))[0])
-        moves = "0.5 stays" if half == 0.5 else "{} becomes {}".format(*distinct_texts(0.5, half))
-        return (
-            f"among low forecasts log-odds are multiplied by {low:.3g}, among high ones by "
-            f"{high:.3g}; {moves}"
-        )
+        near = f"among low forecasts log-odds are multiplied by {low:.3g}"
+        return f"{near}, among high ones by {high:.3g}"
 
 
 class Quadratic(_Bent):
@@ -93,9 +88,9 @@ class Quadratic(_Bent):
 
     learned = ("note_",)
 
-    def _curve(self, joint: Joint, knot: Floats, targets: tuple[float, float]) -> Curve:
+    def _curve(self, joint: Joint, knot: Floats, targets: tuple[float, float]) -> LogOddsCurve:
         found = fit_curve(joint, knot, targets)
-        return Curve(found.knot, found.slope, found.value)
+        return LogOddsCurve(found.knot, found.slope, found.value)
 
     @property
     def slopes_(self) -> Floats:
@@ -158,10 +153,10 @@ class Spline(_Bent):
     def _held(self) -> None:
         self.penalty_, self.freedom_ = 0.0, 1.0
 
-    def _curve(self, joint: Joint, knot: Floats, targets: tuple[float, float]) -> Curve:
+    def _curve(self, joint: Joint, knot: Floats, targets: tuple[float, float]) -> LogOddsCurve:
         found = fit_spline(joint, knot, targets, rows_behind(joint))
         self.penalty_, self.freedom_ = found.penalty, found.freedom
-        return Curve(found.knot, found.slope, found.value)
+        return LogOddsCurve(found.knot, found.slope, found.value)
 
     @property
     def sentence(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.data.rows import CLIP_FLOAT64
 from calibrant.regression import LEAST
-from calibrant.repair.forms import MOST_LOG_ODDS, Curve, Form, Lines, Logistic, Steps
+from calibrant.repair.forms import MOST_LOG_ODDS, Form, Lines, Logistic, LogOddsCurve, Steps
 from calibrant.repair.quoting import Dialect, docstring, number_text, python_name
 
 # Few deep branches cost databases more than many shallow ones, and the other way round.
@@ -119,9 +119,11 @@ def python_source(form: Form, name: str, doc: str, scale: str) -> str:
     takes = {UNIT: "Takes a probability.", PERCENT: "Takes per cent, returns a probability."}
     shared = {"name": name, "doc": docstring(f"{doc} {takes[scale]}"), "check": CHECKS[scale]}
     ends = {"least": LEAST, "most": 1 - LEAST, "limit": MOST_LOG_ODDS}
-    if isinstance(form, Curve):
+    if isinstance(form, LogOddsCurve):
         pieces = tuple(zip(*(part.tolist() for part in form.pieces), strict=True))
-        return CURVE_PROGRAM.format(**shared, **ends, knot=tuple(form.knot.tolist()), pieces=pieces)
+        return CURVE_PROGRAM.format(
+            **shared, **ends, knot=tuple(form.log_odds.tolist()), pieces=pieces
+        )
     if isinstance(form, Logistic):
         return LOGISTIC_PROGRAM.format(
             **shared,
@@ -153,7 +155,7 @@ def form_text(form: Form, x: str, kind: Dialect) -> str:
     """Write a form of x, a probability."""
     if isinstance(form, Logistic):
         return _logistic(form, x, kind)
-    if isinstance(form, Curve):
+    if isinstance(form, LogOddsCurve):
         return _curve(form, x, kind)
     if isinstance(form, Steps):
         return _tree(form.start[1:], lambda i: number_text(form.value[i]), x)
@@ -220,7 +222,7 @@ def _place(form: Logistic, log_odds: float) -> float:
     return min(max(chance, LEAST), 1 - LEAST)
 
 
-def _curve(form: Curve, x: str, kind: Dialect) -> str:
+def _curve(form: LogOddsCurve, x: str, kind: Dialect) -> str:
     """Write the chance of a piece of the log-odds; pieces meet, so that cuts may be rounded."""
     one = number_text(1.0)
     inside = kind.within(x, LEAST, 1 - LEAST)
@@ -234,5 +236,5 @@ def _curve(form: Curve, x: str, kind: Dialect) -> str:
         after = f"{number_text(value)} + {beyond} * ({number_text(slope)}{by})"
         return f"{one} / ({one} + exp(-{kind.within(after, -MOST_LOG_ODDS, MOST_LOG_ODDS)}))"
 
-    cuts = 1 / (1 + np.exp(-form.knot))
+    cuts = 1 / (1 + np.exp(-form.log_odds))
     return _tree(cuts, leaf, x)

@@ -105,15 +105,15 @@ class Logistic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class LogOddsCurve:
     """The function whose log-odds are a quadratic spline of log(p) - log(1 - p).
 
     Slopes are given at the knots, lie on a line between two of them, and stay beyond the first and
     the last. All slopes are at least 0, so that it increases.
     """
 
-    knot: Floats
-    """Log-odds, increasing."""
+    log_odds: Floats
+    """The knots, increasing."""
     slope: Floats
     value: float
     """New log-odds at the first knot."""
@@ -122,21 +122,21 @@ class Curve:
     @property
     def values(self) -> Floats:
         """New log-odds at the knots."""
-        rises = np.diff(self.knot) * (self.slope[1:] + self.slope[:-1]) / 2
+        rises = np.diff(self.log_odds) * (self.slope[1:] + self.slope[:-1]) / 2
         return np.append(self.value, self.value + np.cumsum(rises))
 
     @property
     def pieces(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Place, value, slope and half of the bend of each piece: the first ends at knot 0."""
-        bend = np.diff(self.slope) / np.diff(self.knot) / 2
-        first = np.append(0, np.arange(self.knot.size))
-        return self.knot[first], self.values[first], self.slope[first], np.r_[0.0, bend, 0.0]
+        bend = np.diff(self.slope) / np.diff(self.log_odds) / 2
+        first = np.append(0, np.arange(self.log_odds.size))
+        return self.log_odds[first], self.values[first], self.slope[first], np.r_[0.0, bend, 0.0]
 
     def __call__(self, prediction: Floats) -> Floats:
         """Chance of the log-odds, never exactly 0 or 1."""
         inside = np.clip(prediction, LEAST, 1 - LEAST)
         before = np.log(inside) - np.log(1 - inside)
-        piece = np.searchsorted(self.knot, before, side="right")
+        piece = np.searchsorted(self.log_odds, before, side="right")
         place, value, slope, bend = (part[piece] for part in self.pieces)
         beyond = before - place
         return _chance(value + beyond * (slope + bend * beyond))
@@ -145,7 +145,7 @@ class Curve:
         """Return plain data."""
         return {
             "kind": self.kind,
-            "knot": self.knot.tolist(),
+            "log_odds": self.log_odds.tolist(),
             "slope": self.slope.tolist(),
             "value": self.value,
         }
@@ -159,13 +159,13 @@ def _chance(log_odds: Floats) -> Floats:
     return np.asarray(np.divide(1.0, log_odds, out=log_odds))
 
 
-Form = Steps | Lines | Logistic | Curve
+Form = Steps | Lines | Logistic | LogOddsCurve
 
 
 def form_from(data: Stored) -> Form:
     """Read a form from plain data, and refuse one that somebody broke."""
-    kind = data.choice("kind", (Steps.kind, Lines.kind, Logistic.kind, Curve.kind))
-    if kind == Curve.kind:
+    kind = data.choice("kind", (Steps.kind, Lines.kind, Logistic.kind, LogOddsCurve.kind))
+    if kind == LogOddsCurve.kind:
         return _curve(data)
     if kind == Logistic.kind:
         return Logistic(data.number("intercept"), data.number("low"), data.number("high"))
@@ -183,10 +183,10 @@ def _increasing(data: Stored, name: str) -> tuple[Floats, Floats]:
     return at, value
 
 
-def _curve(data: Stored) -> Curve:
+def _curve(data: Stored) -> LogOddsCurve:
     """Read a curve; its knots are log-odds, which no probability has beyond 37."""
     knot, slope = (
-        data.numbers("knot", -MOST_KNOT, MOST_KNOT),
+        data.numbers("log_odds", -MOST_KNOT, MOST_KNOT),
         data.numbers("slope", 0.0, MOST_SLOPE),
     )
     apart = knot.size > 1 and bool((np.diff(knot) > LEAST_STEP).all())
@@ -194,4 +194,4 @@ def _curve(data: Stored) -> Curve:
         raise InvalidStateError(
             f"knots of {data.what} must increase, with one slope for each", f"{knot.size} knots"
         )
-    return Curve(knot, slope, data.number("value", -MOST_VALUE, MOST_VALUE))
+    return LogOddsCurve(knot, slope, data.number("value", -MOST_VALUE, MOST_VALUE))
