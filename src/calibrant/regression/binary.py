@@ -28,6 +28,10 @@ AT_BOUND = 1e-12
 COARSE = 2**11
 
 
+Terms = Sequence[Floats | None] | Floats
+"""Terms of log-odds, one array for each, or all as the rows of one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Targets:
     """Weights of the levels, the part of them that counts as outcome 1, and the log terms."""
@@ -136,7 +140,7 @@ class Solver:
 def fit_logistic(
     weight: Floats,
     ones: Floats,
-    terms: Sequence[Floats | None],
+    terms: Terms,
     bounds: tuple[Floats, Floats],
     start: Floats,
     offset: Floats | None = None,
@@ -149,7 +153,8 @@ def fit_logistic(
     weight, ones : array of shape (n,)
         Weights, which sum to one, and the part of them with outcome 1.
     terms : sequence of arrays of shape (n,)
-        Log-odds are the sum of coefficients times terms; None stands for the constant one.
+        Log-odds are the sum of coefficients times terms; None stands for the constant one. Many
+        terms are faster as the rows of one array.
     bounds : pair of arrays
         Least and largest coefficients.
     start : array
@@ -181,7 +186,7 @@ def fit_logistic(
         chance = expit(score)
         spread = weight * chance
         excess = spread - ones
-        slope = np.array([_dot(term, excess) for term in terms]) + pull @ at
+        slope = _slope(terms, excess) + pull @ at
         spread *= 1 - chance
         step, settled = _step(at, slope, curvature_of(terms, spread) + pull, low, high)
         gain = float(-slope @ step)
@@ -227,19 +232,30 @@ def _loss(weight: Floats, ones: Floats, score: Floats) -> float:
     return float(weight @ np.logaddexp(0, score) - ones @ score)
 
 
-def _score(terms: Sequence[Floats | None], offset: Floats | None, at: Floats) -> Floats:
+def _score(terms: Terms, offset: Floats | None, at: Floats) -> Floats:
     total: Floats | float = 0.0 if offset is None else offset
+    if isinstance(terms, np.ndarray):
+        return np.asarray(at @ terms + total)
     for term, coefficient in zip(terms, at, strict=True):
         total = total + (coefficient if term is None else coefficient * term)
     return np.asarray(total)
+
+
+def _slope(terms: Terms, excess: Floats) -> Floats:
+    if isinstance(terms, np.ndarray):
+        return np.asarray(terms @ excess)
+    return np.array([_dot(term, excess) for term in terms])
 
 
 def _dot(term: Floats | None, values: Floats) -> float:
     return float(values.sum() if term is None else term @ values)
 
 
-def curvature_of(terms: Sequence[Floats | None], spread: Floats) -> Floats:
+def curvature_of(terms: Terms, spread: Floats) -> Floats:
     """Products of all pairs of terms, added up with the spread of each row."""
+    if isinstance(terms, np.ndarray):
+        root = terms * np.sqrt(spread)
+        return np.asarray(root @ root.T)
     size = len(terms)
     curvature = np.empty((size, size))
     for i, first in enumerate(terms):

@@ -39,21 +39,24 @@ class CurveFit:
     """Numbers that it learned, in effect: the trace of the smoother."""
 
 
-def terms_of(log_odds: Floats, knot: Floats) -> list[Floats | None]:
+def terms_of(log_odds: Floats, knot: Floats) -> Floats:
     """Constant one, and integrals of the hat function of each knot from the first knot on.
 
     A curve with the coefficients value and slopes has these slopes at the knots, lines of slope
     between them, and is straight beyond.
     """
-    terms = [np.zeros_like(log_odds) for _ in knot]
-    terms[0] += np.minimum(log_odds - knot[0], 0.0)
-    for i, width in enumerate(np.diff(knot)):
-        inside = np.clip(log_odds - knot[i], 0.0, width)
-        rising = inside**2 / (2 * width)
-        terms[i] += inside - rising
+    terms = np.zeros((knot.size + 1, log_odds.size))
+    terms[0] = 1.0
+    terms[1] = np.minimum(log_odds - knot[0], 0.0)
+    for i, width in enumerate(np.diff(knot), 1):
+        inside = np.clip(log_odds - knot[i - 1], 0.0, width)
+        rising = inside * inside
+        rising *= 1 / (2 * width)
+        inside -= rising
+        terms[i] += inside
         terms[i + 1] += rising
     terms[-1] += np.maximum(log_odds - knot[-1], 0.0)
-    return [None, *terms]
+    return terms
 
 
 def knots_of(joint: Joint, count: int) -> Floats:
@@ -150,7 +153,7 @@ class _Problem:
     ) -> Floats:
         terms = terms_of(self.score, knot)
         if straight:
-            terms = [None, self.score - knot[0]]
+            terms = np.stack([terms[0], self.score - knot[0]])
         low, high = np.zeros(start.size), np.full(start.size, MOST_SLOPE)
         low[0], high[0] = -np.inf, np.inf
         pull = roughness(knot) * penalty if penalty else None
@@ -159,9 +162,7 @@ class _Problem:
     def judged(self, knot: Floats, at: Floats, penalty: float) -> tuple[float, float]:
         """Mean log loss and freedom of a fit."""
         terms = terms_of(self.score, knot)
-        score = at[0] + sum(
-            part * term for part, term in zip(at[1:], terms[1:], strict=True) if term is not None
-        )
+        score = at @ terms
         loss = float(self.weight @ np.logaddexp(0, score) - self.ones @ score)
         half = np.tanh(score / 2) / 2
         curvature = curvature_of(terms, self.weight * (0.25 - half**2))
