@@ -21,7 +21,10 @@ VARIANTS = {
     "Smooth 0.1": Smooth(bandwidth=0.1),
     "Platt plain": MAPS["Platt"](smoothing="none"),
 }
-MONOTONE = ("Identity", "PriorShift", "Temperature", "Beta", "Isotonic", "Isotonic strict")
+MONOTONE = (
+    "Identity", "PriorShift", "Temperature", "Beta", "Quadratic", "Spline", "CentredIsotonic",
+    "Isotonic", "Isotonic strict",
+)  # fmt: skip
 every_map = pytest.mark.parametrize("variant", VARIANTS)
 some = settings(universal, max_examples=30)
 GRID = np.concatenate([[0.0, 5e-324, 1e-300, 1e-17], np.linspace(0, 1, 201), [1 - 2**-53]])
@@ -105,7 +108,7 @@ def test_one_class_moves_forecasts_towards_it_without_inventing_a_slope(variant,
         assert values.mean() > 0.5
     else:
         assert values.mean() < 0.43
-    if variant in {"PriorShift", "Platt", "Platt plain", "Beta"}:
+    if variant in {"PriorShift", "Platt", "Platt plain", "Beta", "Quadratic", "Spline"}:
         odds = values / (1 - values)
         assert odds / np.array([0.25, 1, 1.5]) == pytest.approx([odds[1]] * 3)
         assert "one outcome" in fitted.sentence

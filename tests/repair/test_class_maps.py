@@ -158,7 +158,7 @@ def test_choice_of_a_single_class_shift():
     shifted = true * [5, 1, 1, 1]
     shifted /= shifted.sum(axis=1, keepdims=True)
     choice = choose(label, shifted, rng=0, score="brier")
-    assert choice.map.name == "VectorScaling"
+    assert choice.map.name == "ClassPriorShift"
     assert choice.map.shift_.argmin() == 0
     assert "Brier" in str(choice)
 

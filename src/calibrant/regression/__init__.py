@@ -13,15 +13,34 @@ from calibrant.regression.binary import (
     separated,
     solve,
 )
+from calibrant.regression.curves import CurveFit, fit_curve, fit_spline, knots_of
 from calibrant.regression.softmax import fit_scores, log_of, softmax_of, temperature_slope
+from calibrant.regression.structured import (
+    MATRIX,
+    SHIFT,
+    VECTOR,
+    Parts,
+    blend_shares,
+    fit_structured,
+)
 
 __all__ = [
     "LEAST",
+    "MATRIX",
     "MOST_SLOPE",
+    "SHIFT",
+    "VECTOR",
+    "CurveFit",
     "Model",
+    "Parts",
     "Solver",
+    "blend_shares",
+    "fit_curve",
     "fit_logistic",
     "fit_scores",
+    "fit_spline",
+    "fit_structured",
+    "knots_of",
     "log_odds",
     "log_of",
     "one_class",

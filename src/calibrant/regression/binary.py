@@ -17,6 +17,8 @@ LEAST = 2.0**-53
 # No slope is believed that multiplies log-odds by more than this, or divides them.
 MOST_SLOPE = 100.0
 MOST_STEPS = 200
+# Terms that the compiled sums know.
+MOST_COMPILED = 3
 # The mean loss that one more step would gain; the step that is taken then squares it.
 ENOUGH = 1e-12
 # Below this gain a full step of Newton's method needs no check of the loss.
@@ -27,6 +29,10 @@ MOST_MOVE = 8.0
 AT_BOUND = 1e-12
 # Fits on more levels than this start where a fit on so many cells ended.
 COARSE = 2**11
+
+
+Terms = Sequence[Floats | None] | Floats
+"""Terms of log-odds, one array for each, or all as the rows of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +143,11 @@ class Solver:
 def fit_logistic(
     weight: Floats,
     ones: Floats,
-    terms: Sequence[Floats | None],
+    terms: Terms,
     bounds: tuple[Floats, Floats],
     start: Floats,
     offset: Floats | None = None,
+    penalty: Floats | None = None,
 ) -> Floats:
     """Minimise the log loss of weights, a part of each with outcome 1, over coefficients of terms.
 
@@ -149,13 +156,16 @@ def fit_logistic(
     weight, ones : array of shape (n,)
         Weights, which sum to one, and the part of them with outcome 1.
     terms : sequence of arrays of shape (n,)
-        At most three. Log-odds are the sum of coefficients times terms; None is the constant one.
+        Log-odds are the sum of coefficients times terms; None stands for the constant one. Many
+        terms are faster as the rows of one array.
     bounds : pair of arrays
         Least and largest coefficients.
     start : array
         Coefficients to start from, within the bounds.
     offset : array of shape (n,), optional
         Part of the log-odds that is given.
+    penalty : array of shape (k, k), optional
+        Half of the quadratic form of this matrix is added to the loss.
 
     Returns
     -------
@@ -164,20 +174,22 @@ def fit_logistic(
         bound stays while it presses against it.
     """
     low, high = bounds
+    pull = np.zeros((start.size, start.size)) if penalty is None else penalty
     at, step, gain, loss = start, np.zeros_like(start), 0.0, np.inf
     for _ in range(MOST_STEPS):
         score = _score(terms, offset, at)
         if gain > NEAR:
-            value = _loss(weight, ones, score)
+            value = _loss(weight, ones, score) + float(at @ pull @ at) / 2
             if value > loss + 1e-15:
                 step = step / 2
                 at = at - step
                 continue
-        slope, curvature = kernels.logistic_moments(weight, ones, score, list(terms))
-        step, settled = _step(at, slope, curvature.reshape(at.size, -1), low, high)
+        slope, curvature = _moments(weight, ones, score, terms)
+        slope = slope + pull @ at
+        step, settled = _step(at, slope, curvature + pull, low, high)
         gain = float(-slope @ step)
         if gain > NEAR:
-            loss = _loss(weight, ones, score)
+            loss = _loss(weight, ones, score) + float(at @ pull @ at) / 2
             farthest = float(np.abs(_score(terms, None, step)).max())
             step *= min(1.0, MOST_MOVE / farthest)
         step *= _longest(at, step, low, high)
@@ -218,11 +230,50 @@ def _loss(weight: Floats, ones: Floats, score: Floats) -> float:
     return float(weight @ np.logaddexp(0, score) - ones @ score)
 
 
-def _score(terms: Sequence[Floats | None], offset: Floats | None, at: Floats) -> Floats:
+def _score(terms: Terms, offset: Floats | None, at: Floats) -> Floats:
     total: Floats | float = 0.0 if offset is None else offset
+    if isinstance(terms, np.ndarray):
+        return np.asarray(at @ terms + total)
     for term, coefficient in zip(terms, at, strict=True):
         total = total + (coefficient if term is None else coefficient * term)
     return np.asarray(total)
+
+
+def _moments(weight: Floats, ones: Floats, score: Floats, terms: Terms) -> tuple[Floats, Floats]:
+    """Slope and curvature of the loss; a few terms are compiled."""
+    if len(terms) <= MOST_COMPILED:
+        slope, curvature = kernels.logistic_moments(weight, ones, score, list(terms))
+        return slope, curvature.reshape(len(terms), -1)
+    from scipy.special import expit
+
+    chance = expit(score)
+    spread = weight * chance
+    slope = _slope(terms, spread - ones)
+    return slope, curvature_of(terms, spread * (1 - chance))
+
+
+def _slope(terms: Terms, excess: Floats) -> Floats:
+    if isinstance(terms, np.ndarray):
+        return np.asarray(terms @ excess)
+    return np.array([_dot(term, excess) for term in terms])
+
+
+def _dot(term: Floats | None, values: Floats) -> float:
+    return float(values.sum() if term is None else term @ values)
+
+
+def curvature_of(terms: Terms, spread: Floats) -> Floats:
+    """Products of all pairs of terms, added up with the spread of each row."""
+    if isinstance(terms, np.ndarray):
+        root = terms * np.sqrt(spread)
+        return np.asarray(root @ root.T)
+    size = len(terms)
+    curvature = np.empty((size, size))
+    for i, first in enumerate(terms):
+        weighted = spread if first is None else first * spread
+        for j, second in enumerate(terms[: i + 1]):
+            curvature[i, j] = curvature[j, i] = _dot(second, weighted)
+    return curvature
 
 
 def _longest(at: Floats, step: Floats, low: Floats, high: Floats) -> float:

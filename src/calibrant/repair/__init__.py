@@ -17,9 +17,10 @@ from calibrant.repair.choice_rule import (
     row_luck as row_luck,
 )
 from calibrant.repair.classes import ClassWiseIsotonic, Dirichlet, VectorScaling
+from calibrant.repair.curves import Quadratic, Spline
 from calibrant.repair.estimator import Estimator as Estimator
 from calibrant.repair.files import apply_to_files as apply_to_files, check_output as check_output
-from calibrant.repair.flexible import Histogram, Isotonic, Smooth, VennAbers
+from calibrant.repair.flexible import CentredIsotonic, Histogram, Isotonic, Smooth, VennAbers
 from calibrant.repair.folds import (
     Split as Split,
     Units as Units,
@@ -54,16 +55,25 @@ from calibrant.repair.report_text import choice_text as choice_text
 from calibrant.repair.routing import Routed as Routed
 from calibrant.repair.row_losses import losses as losses, mean_loss as mean_loss
 from calibrant.repair.sql import group_columns as group_columns, output_names as output_names
+from calibrant.repair.structured import (
+    ClassPriorShift,
+    EnsembleTemperature,
+    StructuredMatrixScaling,
+    StructuredVectorScaling,
+)
 
 __all__ = [
     "CLASS_MAPS",
     "MAPS",
     "Beta",
     "CalibratedModel",
+    "CentredIsotonic",
     "Choice",
+    "ClassPriorShift",
     "ClassWiseIsotonic",
     "DecisionModel",
     "Dirichlet",
+    "EnsembleTemperature",
     "GroupMap",
     "Histogram",
     "Identity",
@@ -72,8 +82,12 @@ __all__ = [
     "ModelReport",
     "Platt",
     "PriorShift",
+    "Quadratic",
     "RecalibrationMap",
     "Smooth",
+    "Spline",
+    "StructuredMatrixScaling",
+    "StructuredVectorScaling",
     "Temperature",
     "VectorScaling",
     "VennAbers",

@@ -23,7 +23,7 @@ from calibrant.repair.class_forms import AnyForm, ClassForm, class_form_from
 from calibrant.repair.columns import shape_of
 from calibrant.repair.estimator import Estimator
 from calibrant.repair.export import PERCENT, SCALES, UNIT, free_name, python_source
-from calibrant.repair.forms import Form, Lines, Logistic, Steps, form_from
+from calibrant.repair.forms import Form, Lines, Logistic, LogOddsCurve, Steps, form_from
 from calibrant.stored import Stored, plain_value, restoring, value_from
 
 SCHEMA = 1
@@ -193,6 +193,34 @@ class RecalibrationMap(Estimator):
         self._require_fitted()
         return form_of_two(self)(read_predictions(prediction))
 
+    def old_threshold(self, threshold: float) -> float:
+        """Find the threshold of predictions that does what a threshold of repaired ones does.
+
+        For a system that cannot apply the map, but can change its threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            Threshold of recalibrated probabilities, in (0, 1).
+
+        Returns
+        -------
+        float
+            The least prediction, in the units of `scale_`, that becomes `threshold` or more: the
+            same rows are at or above both. Maps that do not increase are refused.
+
+        Examples
+        --------
+        >>> from calibrant.repair import PriorShift
+        >>> shift = PriorShift(sampling_rate=0.25).fit([0.5, 0.5], [0, 1])
+        >>> round(shift.old_threshold(0.2), 3)
+        0.5
+        """
+        from calibrant.repair.thresholds import old_threshold
+
+        self._require_fitted()
+        return old_threshold(self, threshold)
+
     @property
     def sentence(self) -> str:
         """What the fitted map does, in words."""
@@ -361,7 +389,7 @@ def shaped(repaired: Floats, given: object) -> Floats:
 def form_of_two(fitted: RecalibrationMap) -> Form:
     """Return the function of a map of two outcomes."""
     form = fitted.form_
-    if not isinstance(form, Steps | Lines | Logistic):
+    if not isinstance(form, Steps | Lines | Logistic | LogOddsCurve):
         raise InvalidOptionError("the map must be of two outcomes", "a map of classes")
     return form
 

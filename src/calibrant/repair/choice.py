@@ -31,6 +31,7 @@ from calibrant.repair.nested_choice import can_nest, chosen_by, cross_fitted, ne
 from calibrant.repair.parametric import Identity
 from calibrant.repair.registry import candidates_of, untaught
 from calibrant.repair.row_losses import losses, mean_loss, read_score
+from calibrant.repair.thresholds import moves_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +120,7 @@ class Choice:
         falls = self.gain.text(self.score, self.confidence)
         return (
             f"The {self.map.name} map {self.gain.promise}: on rows that took no part in the choice "
-            f"{falls}{why}. {self.map.sentence}"
+            f"{falls}{why}. {self.map.sentence}{moves_text(self.map)}"
         )
 
     def _reason(self) -> str:

@@ -73,7 +73,8 @@ class Gain:
     def promise(self) -> str:
         """How sure it is that something is saved."""
         if not self.low > 0:  # NaN, where the score stays infinite, proves nothing
-            return "probably helps" if self.value > 0 else "may help, and only more rows can tell"
+            little = self.value > 0
+            return "probably helps a little" if little else "may help, and only more rows can tell"
         return "helps"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from calibrant.data.classes import ROUNDED_SUM_TOLERANCE
 from calibrant.errors import InvalidOptionError
 from calibrant.regression import LEAST
-from calibrant.repair.class_forms import AnyForm, ClassLines, Softmax
+from calibrant.repair.class_forms import AnyForm, Blend, ClassLines, Softmax
 from calibrant.repair.export import HIGHEST, LOWEST, PERCENT, form_text
 from calibrant.repair.quoting import Dialect, docstring, number_text
 
@@ -42,6 +42,13 @@ SOFTMAX = """\
     parts = [exp(score - top) for score in scores]
     total = sum(parts)
     return [part / total for part in parts]
+"""
+BLEND = """\
+    logs = [log(max(x, {least!r})) * {slope!r} for x in p]
+    top = max(logs)
+    parts = [exp(score - top) for score in logs]
+    total = sum(parts)
+    return [{at!r} * part / total + {plain!r} * x + {equal!r} for part, x in zip(parts, p)]
 """
 LINES = """\
     values = [_line(knot, value, x) for (knot, value), x in zip(LINES, p)]
@@ -84,6 +91,12 @@ def class_python(form: AnyForm, classes: Sequence[object], name: str, doc: str, 
         numbers = f"WEIGHT = {weight!r}\nSHIFT = {form.shift.tolist()!r}"
         rest = SOFTMAX.format(least=LEAST, scores=SCORES[form.weight.ndim])
         return f"from math import exp, log\n\n{numbers}\n\n\n{head}{rest}"
+    if isinstance(form, Blend):
+        at, plain, equal = form.share.tolist()
+        shares = {"at": at, "plain": plain, "equal": equal / len(classes)}
+        return f"from math import exp, log\n\n\n{head}" + BLEND.format(
+            least=LEAST, slope=form.slope, **shares
+        )
     if isinstance(form, ClassLines):
         lines = [(line.knot.tolist(), line.value.tolist()) for line in form.lines]
         first = f"from bisect import bisect_right as _right\n\nLINES = {lines!r}"
@@ -103,6 +116,8 @@ def sound_row(columns: Sequence[str]) -> str:
 def class_values(form: AnyForm, columns: Sequence[str], kind: Dialect) -> list[str]:
     """Write the new probability of each class as one expression of the old ones."""
     count = len(columns)
+    if isinstance(form, Blend):
+        return _blended(form, class_values(form.softmax(count), columns, kind), columns)
     if isinstance(form, ClassLines) or (
         isinstance(form, Softmax) and count * form.weight.size > MOST_LOGARITHMS
     ):
@@ -134,6 +149,9 @@ def class_steps(
 
     Names of these columns begin with the mark.
     """
+    if isinstance(form, Blend):
+        inner, parts_of = class_steps(form.softmax(len(columns)), columns, kind, mark)
+        return inner, _blended(form, parts_of, columns)
 
     def named(letter: str, texts: Sequence[str]) -> Step:
         return {kind.quoted(f"{mark}{letter}{k}"): text for k, text in enumerate(texts)}
@@ -164,6 +182,16 @@ def class_steps(
         return [], [kind.within(x, 0.0, 1.0) for x in columns]
     total = named("total", [" + ".join(parts)])
     return [*steps, total], [f"{x} / {next(iter(total))}" for x in parts]
+
+
+def _blended(form: Blend, values: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Write the mixture of new probabilities, old ones and equal shares."""
+    at, plain, equal = form.share.tolist()
+    at, plain, equal = map(number_text, (at, plain, equal / len(columns)))
+    return [
+        f"{at} * ({value}) + {plain} * {x} + {equal}"
+        for value, x in zip(values, columns, strict=True)
+    ]
 
 
 def _logarithm(column: str, kind: Dialect) -> str:

@@ -15,6 +15,8 @@ from calibrant.stored import Stored
 
 # Sums of stored factors times logarithms must stay finite.
 MOST_FACTOR = 1e100
+# Stored shares may be rounded.
+SUMS_TO_ONE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,42 @@ class ClassLines:
         return {"kind": self.kind, "lines": lines, "least": self.least}
 
 
-ClassForm = Unmoved | Softmax | ClassLines
+@dataclass(frozen=True, slots=True, eq=False)
+class Blend:
+    """A mixture of rows at a temperature, rows as they are, and equal shares."""
+
+    slope: float
+    """What log-probabilities are multiplied by in the first part."""
+    share: Floats
+    """Shares of the three parts, which sum to one."""
+    kind: ClassVar[str] = "blend"
+
+    def softmax(self, count: int) -> Softmax:
+        """Return the first part, of so many classes."""
+        return Softmax(np.full(count, self.slope), np.zeros(count))
+
+    def __call__(self, probability: Floats) -> Floats:
+        """Mix the three."""
+        count = probability.shape[1]
+        at, plain, equal = self.share
+        return np.asarray(
+            at * self.softmax(count)(probability) + plain * probability + equal / count
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"kind": self.kind, "slope": self.slope, "share": self.share.tolist()}
+
+
+ClassForm = Unmoved | Softmax | ClassLines | Blend
 AnyForm = Form | ClassForm
 
 
 def class_form_from(data: Stored, count: int) -> ClassForm:
     """Read a form of so many classes from plain data, and refuse one that somebody broke."""
-    kind = data.choice("kind", (Unmoved.kind, Softmax.kind, ClassLines.kind))
+    kind = data.choice("kind", (Unmoved.kind, Softmax.kind, ClassLines.kind, Blend.kind))
+    if kind == Blend.kind:
+        return _blend(data)
     if kind == Unmoved.kind:
         return Unmoved()
     if kind == Softmax.kind:
@@ -101,6 +132,13 @@ def class_form_from(data: Stored, count: int) -> ClassForm:
             f"lines of {data.what} must be one function for each class", f"{len(lines)} of {count}"
         )
     return ClassLines(lines, data.number("least", 0.0, 1 / count))
+
+
+def _blend(data: Stored) -> Blend:
+    share = data.numbers("share", 0.0, 1.0, (3,))
+    if abs(float(share.sum()) - 1) > SUMS_TO_ONE:
+        raise InvalidStateError(f"shares of {data.what} must sum to one", f"{share.sum():.6g}")
+    return Blend(data.number("slope", 0.0, MOST_FACTOR), share)
 
 
 def onto_simplex(table: Floats) -> Floats:

@@ -20,7 +20,7 @@ from calibrant.repair.forms import Form, Lines
 MOST_CLASSES = 50
 
 
-class _MapOfClasses(RecalibrationMap):
+class MapOfClasses(RecalibrationMap):
     """A map that needs all probabilities of a row."""
 
     for_two: ClassVar[bool] = False
@@ -35,7 +35,7 @@ class _MapOfClasses(RecalibrationMap):
         )
 
 
-class VectorScaling(_MapOfClasses):
+class VectorScaling(MapOfClasses):
     """Give each class a factor for its log-probability and a shift, then make rows sum to one.
 
     Parameters
@@ -91,7 +91,7 @@ class VectorScaling(_MapOfClasses):
         )
 
 
-class Dirichlet(_MapOfClasses):
+class Dirichlet(MapOfClasses):
     """Multinomial logistic regression on all log-probabilities (Dirichlet calibration).
 
     Parameters
@@ -164,7 +164,7 @@ class Dirichlet(_MapOfClasses):
         )
 
 
-class ClassWiseIsotonic(_MapOfClasses):
+class ClassWiseIsotonic(MapOfClasses):
     """Isotonic regression of each class, then the nearest point whose entries sum to one.
 
     Values stay away from 0 and 1 by half a row in all rows and one.
@@ -185,9 +185,7 @@ class ClassWiseIsotonic(_MapOfClasses):
 
     def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:
         count = len(forecasts.classes)
-        weight = forecasts.weight
-        rows = len(forecasts) if weight is None else max(float(weight.sum()), len(forecasts))
-        least = min(0.5 / (rows + 1), 1 / count)
+        least = min(0.5 / (rows_of(forecasts) + 1), 1 / count)
         return ClassLines(tuple(_increasing(joint) for _, joint in forecasts.class_wise()), least)
 
     @property
@@ -195,6 +193,12 @@ class ClassWiseIsotonic(_MapOfClasses):
         """What the fitted map does, in words."""
         self._require_fitted()
         return "Each class has an increasing function of its own; rows are moved to sum to one."
+
+
+def rows_of(forecasts: ClassForecasts) -> float:
+    """Return the total weight as a number of rows; weights that were normalised count once each."""
+    weight = forecasts.weight
+    return len(forecasts) if weight is None else max(float(weight.sum()), len(forecasts))
 
 
 def _scores(forecasts: ClassForecasts, penalty: float, *, diagonal: bool) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.data.rows import CLIP_FLOAT64
 from calibrant.regression import LEAST
-from calibrant.repair.forms import MOST_LOG_ODDS, Form, Lines, Logistic, Steps
+from calibrant.repair.forms import MOST_LOG_ODDS, Form, Lines, Logistic, LogOddsCurve, Steps
 from calibrant.repair.quoting import Dialect, docstring, number_text, python_name
 
 # Few deep branches cost databases more than many shallow ones, and the other way round.
@@ -20,7 +20,18 @@ BRANCHES = 8
 LOWEST, HIGHEST = -CLIP_FLOAT64, 1 + CLIP_FLOAT64
 # Words that the programs below use: a function of such a name would break them.
 TAKEN = frozenset(
-    {"START", "VALUE", "KNOT", "COLUMNS", "PATCHES", "LINES", "WEIGHT", "SHIFT", "ValueError"}
+    {
+        "START",
+        "VALUE",
+        "KNOT",
+        "PIECES",
+        "COLUMNS",
+        "PATCHES",
+        "LINES",
+        "WEIGHT",
+        "SHIFT",
+        "ValueError",
+    }
     | {"_base", "_line", "_right", "abs", "all", "bisect_right", "enumerate", "exp", "len", "log"}
     | {"max", "min", "sorted", "sum", "zip"}
 )
@@ -78,6 +89,24 @@ def {name}(p):
     log_odds = {intercept!r} + {low!r} * log(p) - {high!r} * log(1 - p)
     return 1 / (1 + exp(-min(max(log_odds, -{limit!r}), {limit!r})))
 """
+CURVE_PROGRAM = """\
+from bisect import bisect_right
+from math import exp, log
+
+KNOT = {knot}
+PIECES = {pieces}
+
+
+def {name}(p):
+    {doc}
+{check}\
+    p = min(max(p, {least!r}), {most!r})
+    log_odds = log(p) - log(1 - p)
+    place, value, slope, bend = PIECES[bisect_right(KNOT, log_odds)]
+    beyond = log_odds - place
+    log_odds = value + beyond * (slope + bend * beyond)
+    return 1 / (1 + exp(-min(max(log_odds, -{limit!r}), {limit!r})))
+"""
 
 
 def free_name(name: str) -> str:
@@ -89,12 +118,16 @@ def python_source(form: Form, name: str, doc: str, scale: str) -> str:
     """Write a form as a Python function of one float that imports the standard library only."""
     takes = {UNIT: "Takes a probability.", PERCENT: "Takes per cent, returns a probability."}
     shared = {"name": name, "doc": docstring(f"{doc} {takes[scale]}"), "check": CHECKS[scale]}
+    ends = {"least": LEAST, "most": 1 - LEAST, "limit": MOST_LOG_ODDS}
+    if isinstance(form, LogOddsCurve):
+        pieces = tuple(zip(*(part.tolist() for part in form.pieces), strict=True))
+        return CURVE_PROGRAM.format(
+            **shared, **ends, knot=tuple(form.log_odds.tolist()), pieces=pieces
+        )
     if isinstance(form, Logistic):
         return LOGISTIC_PROGRAM.format(
             **shared,
-            least=LEAST,
-            most=1 - LEAST,
-            limit=MOST_LOG_ODDS,
+            **ends,
             intercept=form.intercept,
             low=form.low,
             high=form.high,
@@ -122,6 +155,8 @@ def form_text(form: Form, x: str, kind: Dialect) -> str:
     """Write a form of x, a probability."""
     if isinstance(form, Logistic):
         return _logistic(form, x, kind)
+    if isinstance(form, LogOddsCurve):
+        return _curve(form, x, kind)
     if isinstance(form, Steps):
         return _tree(form.start[1:], lambda i: number_text(form.value[i]), x)
     return _tree(form.knot, partial(_segment, form, x), x)
@@ -185,3 +220,21 @@ def _place(form: Logistic, log_odds: float) -> float:
     before = (log_odds - form.intercept) / form.low
     chance = 1 / (1 + math.exp(-min(max(before, -700.0), 700.0)))
     return min(max(chance, LEAST), 1 - LEAST)
+
+
+def _curve(form: LogOddsCurve, x: str, kind: Dialect) -> str:
+    """Write the chance of a piece of the log-odds; pieces meet, so that cuts may be rounded."""
+    one = number_text(1.0)
+    inside = kind.within(x, LEAST, 1 - LEAST)
+    before = f"(ln({inside}) - ln({one} - {inside}))"
+    pieces = list(zip(*(part.tolist() for part in form.pieces), strict=True))
+
+    def leaf(i: int) -> str:
+        place, value, slope, bend = pieces[i]
+        beyond = f"({before} - {number_text(place)})"
+        by = f" + {number_text(bend)} * {beyond}" if bend else ""
+        after = f"{number_text(value)} + {beyond} * ({number_text(slope)}{by})"
+        return f"{one} / ({one} + exp(-{kind.within(after, -MOST_LOG_ODDS, MOST_LOG_ODDS)}))"
+
+    cuts = 1 / (1 + np.exp(-form.log_odds))
+    return _tree(cuts, leaf, x)

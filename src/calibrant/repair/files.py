@@ -17,7 +17,7 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.options import refuse_unknown
 from calibrant.repair.base import RecalibrationMap, form_of_two
 from calibrant.repair.export import PERCENT, SCALES, UNIT, form_text, guarded, read_column
-from calibrant.repair.forms import Logistic
+from calibrant.repair.forms import Logistic, LogOddsCurve
 from calibrant.repair.group_map import GroupMap
 from calibrant.repair.lookup import looked_up
 from calibrant.repair.patches import MOST_NESTED, Patches
@@ -262,7 +262,7 @@ def _of_two(
 
     refusal = f"error('{NO_PROBABILITY}')"
     x = read_column(prediction, kind, scale)
-    if isinstance(form, Logistic):
+    if isinstance(form, Logistic | LogOddsCurve):
         value = guarded(corrected(form_text(form, x, kind)), x, kind, refusal)
         query = f"select *, {value} as {target} from {source}"  # noqa: S608
     else:

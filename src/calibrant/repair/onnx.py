@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.errors import MissingPackageError
 from calibrant.regression import LEAST
-from calibrant.repair.class_forms import AnyForm, ClassLines, Softmax, Unmoved
+from calibrant.repair.class_forms import AnyForm, Blend, ClassLines, Softmax, Unmoved
 from calibrant.repair.export import PERCENT
-from calibrant.repair.forms import MOST_LOG_ODDS, Lines, Logistic, Steps
+from calibrant.repair.forms import MOST_LOG_ODDS, Lines, Logistic, LogOddsCurve, Steps
 
 if TYPE_CHECKING:
     from calibrant.repair.base import RecalibrationMap
@@ -78,27 +79,28 @@ def onnx_model(fitted: RecalibrationMap, name: str) -> Any:
 
 
 def _form(graph: Graph, form: AnyForm, given: str) -> str:
-    if isinstance(form, Unmoved):
-        return given
-    if isinstance(form, Steps):
-        return graph("Gather", graph.constant(form.value), _place(graph, form.start, given))
-    if isinstance(form, Lines):
-        return _lines(graph, form, given)
-    if isinstance(form, Logistic):
-        return _logistic(graph, form, given)
-    if isinstance(form, Softmax):
-        return _softmax(graph, form, given)
-    return _class_lines(graph, form, given)
+    return _WRITERS[type(form)](graph, form, given)
+
+
+def _unmoved(graph: Graph, form: Unmoved, given: str) -> str:  # noqa: ARG001
+    return given
+
+
+def _steps(graph: Graph, form: Steps, given: str) -> str:
+    return graph("Gather", graph.constant(form.value), _place(graph, form.start, given))
+
+
+def _passed(graph: Graph, start: Floats, given: str) -> str:
+    """Count the starts that are not beyond."""
+    column = graph("Unsqueeze", given, graph.constant([1], np.int64))
+    beyond = graph("GreaterOrEqual", column, graph.constant(start[np.newaxis]))
+    counted = graph("Cast", beyond, to=7)  # 64-bit integers
+    return graph("ReduceSum", counted, graph.constant([1], np.int64), keepdims=0)
 
 
 def _place(graph: Graph, start: Floats, given: str, most: int | None = None) -> str:
     """Find the number of the last start that is not beyond, at least 0."""
-    column = graph("Unsqueeze", given, graph.constant([1], np.int64))
-    beyond = graph("GreaterOrEqual", column, graph.constant(start[np.newaxis]))
-    counted = graph("Cast", beyond, to=7)  # 64-bit integers
-    axes = graph.constant([1], np.int64)
-    count = graph("ReduceSum", counted, axes, keepdims=0)
-    place = graph("Sub", count, graph.constant(1, np.int64))
+    place = graph("Sub", _passed(graph, start, given), graph.constant(1, np.int64))
     last = start.size - 1 if most is None else most
     return graph("Clip", place, graph.constant(0, np.int64), graph.constant(last, np.int64))
 
@@ -125,6 +127,32 @@ def _logistic(graph: Graph, form: Logistic, given: str) -> str:
     log_odds = graph("Sub", graph("Add", low, graph.constant(form.intercept)), high)
     bounded = graph.clipped(log_odds, -MOST_LOG_ODDS, MOST_LOG_ODDS)
     return graph("Sigmoid", bounded)
+
+
+def _curve(graph: Graph, form: LogOddsCurve, given: str) -> str:
+    inside = graph.clipped(given, LEAST, 1 - LEAST)
+    rest = graph("Sub", graph.constant(1.0), inside)
+    before = graph("Sub", graph("Log", inside), graph("Log", rest))
+    piece = _passed(graph, form.log_odds, before)
+    place, value, slope, bend = (
+        graph("Gather", graph.constant(part), piece) for part in form.pieces
+    )
+    beyond = graph("Sub", before, place)
+    leaning = graph("Add", slope, graph("Mul", bend, beyond))
+    log_odds = graph("Add", value, graph("Mul", beyond, leaning))
+    return graph("Sigmoid", graph.clipped(log_odds, -MOST_LOG_ODDS, MOST_LOG_ODDS))
+
+
+def _blend(graph: Graph, form: Blend, given: str) -> str:
+    score = graph("Log", graph.clipped(given, LEAST, 1.0))
+    sharp = graph("Softmax", graph("Mul", score, graph.constant(form.slope)), axis=1)
+    ones = graph("Mul", given, graph.constant(0.0))
+    equal = graph("Softmax", ones, axis=1)
+    parts = (
+        graph("Mul", part, graph.constant(share))
+        for part, share in zip((sharp, given, equal), form.share, strict=True)
+    )
+    return graph("Sum", *parts)
 
 
 def _softmax(graph: Graph, form: Softmax, given: str) -> str:
@@ -159,3 +187,15 @@ def _class_lines(graph: Graph, form: ClassLines, given: str) -> str:
     moved = graph("Sub", table, shift)
     floor = graph("Max", graph("Max", moved, graph.constant(0.0)), graph.constant(form.least))
     return graph("Div", floor, graph("ReduceSum", floor, axis, keepdims=1))
+
+
+_WRITERS: dict[type, Callable[[Graph, Any, str], str]] = {
+    Unmoved: _unmoved,
+    Steps: _steps,
+    Lines: _lines,
+    Logistic: _logistic,
+    LogOddsCurve: _curve,
+    Softmax: _softmax,
+    Blend: _blend,
+    ClassLines: _class_lines,
+}

@@ -147,7 +147,7 @@ class PriorShift(RecalibrationMap):
         if ratio == 1:
             return "Odds stay as they are."
         too = "high" if ratio < 1 else "low"
-        return _noted(f"Odds are {_times(ratio)}: forecasts were too {too} overall", self.note_)
+        return noted(f"Odds are {times(ratio)}: forecasts were too {too} overall", self.note_)
 
 
 class Temperature(RecalibrationMap):
@@ -205,7 +205,7 @@ class Temperature(RecalibrationMap):
         """What the fitted map does, in words."""
         self._require_fitted()
         what = "log-odds" if self.classes_ is None else "log-probabilities"
-        return _noted(_confidence(1 / self.temperature_, what), self.note_)
+        return noted(_confidence(1 / self.temperature_, what), self.note_)
 
 
 class Platt(RecalibrationMap):
@@ -256,7 +256,7 @@ class Platt(RecalibrationMap):
 
     def _fitted(self, joint: Joint) -> Form:
         refuse_unknown("smoothing", self.smoothing, SMOOTHINGS)
-        self.note_ = _hindrance(joint)
+        self.note_ = hindrance(joint)
         smoothed = self.smoothing == "platt" or self.note_ == PARTED or one_class(joint)
         targets = platt_targets(joint) if smoothed else PLAIN
         self.zero_, self.one_ = targets
@@ -270,8 +270,8 @@ class Platt(RecalibrationMap):
     def sentence(self) -> str:
         """What the fitted map does, in words."""
         self._require_fitted()
-        odds = f"odds are then {_times(float(np.exp(self.intercept_)))}"
-        return _noted(f"{_confidence(self.slope_)[:-1]}; {odds}", self.note_)
+        odds = f"odds are then {times(float(np.exp(self.intercept_)))}"
+        return noted(f"{_confidence(self.slope_)[:-1]}; {odds}", self.note_)
 
 
 class Beta(RecalibrationMap):
@@ -306,7 +306,7 @@ class Beta(RecalibrationMap):
     note_: str
 
     def _fitted(self, joint: Joint) -> Form:
-        self.note_ = _hindrance(joint)
+        self.note_ = hindrance(joint)
         targets = platt_targets(joint) if one_class(joint) or self.note_ == PARTED else PLAIN
         if self.note_ in {"", PARTED}:
             self.intercept_, self.low_, self.high_ = solve(joint, CURVE, targets)
@@ -321,12 +321,12 @@ class Beta(RecalibrationMap):
         self._require_fitted()
         near = (
             f"Near 0 log-odds are multiplied by {self.low_:.3g}, near 1 by {self.high_:.3g}; "
-            f"odds are then {_times(float(np.exp(self.intercept_)))}"
+            f"odds are then {times(float(np.exp(self.intercept_)))}"
         )
-        return _noted(near, self.note_)
+        return noted(near, self.note_)
 
 
-def _hindrance(joint: Joint) -> str:
+def hindrance(joint: Joint) -> str:
     """Say why slopes cannot be learned as they are, if they cannot."""
     if one_class(joint):
         return f"{ONE_OUTCOME}: slopes are held at 1"
@@ -342,7 +342,8 @@ def _all_right(joint: Joint) -> bool:
     return bool(wrong <= 0)
 
 
-def _times(ratio: float) -> str:
+def times(ratio: float) -> str:
+    """Say what a ratio does to a number."""
     if not 1 / UNTOLD < ratio < UNTOLD:
         return f"{'multiplied' if ratio > 1 else 'divided'} by more than {UNTOLD:,.0f}"
     return f"multiplied by {ratio:.3g}" if ratio >= 1 else f"divided by {1 / ratio:.3g}"
@@ -352,12 +353,13 @@ def _confidence(slope: float, what: str = "log-odds") -> str:
     if slope < 0:
         return f"Reversed: {what} are multiplied by {slope:.3g}."
     if slope < 1:
-        return f"Over-confident: {what} are {_times(slope)}."
+        return f"Over-confident: {what} are {times(slope)}."
     if slope > 1:
-        return f"Under-confident: {what} are {_times(slope)}."
+        return f"Under-confident: {what} are {times(slope)}."
     return f"{what.capitalize()} keep their scale."
 
 
-def _noted(said: str, note: str) -> str:
+def noted(said: str, note: str) -> str:
+    """Add a note to a sentence, if there is one."""
     said = said.rstrip(".")
     return f"{said} ({note})." if note else f"{said}."

@@ -11,11 +11,18 @@ from calibrant.options import shown
 from calibrant.repair.base import SCHEMA, RecalibrationMap
 from calibrant.repair.choice_rule import surprises_needed
 from calibrant.repair.classes import MOST_CLASSES, ClassWiseIsotonic, Dirichlet, VectorScaling
-from calibrant.repair.flexible import Histogram, Isotonic, Smooth, VennAbers
+from calibrant.repair.curves import Quadratic, Spline
+from calibrant.repair.flexible import CentredIsotonic, Histogram, Isotonic, Smooth, VennAbers
 from calibrant.repair.folds import Units
 from calibrant.repair.group_map import GroupMap, least_from
 from calibrant.repair.parametric import Beta, Identity, Platt, PriorShift, Temperature
 from calibrant.repair.patches import Patches
+from calibrant.repair.structured import (
+    ClassPriorShift,
+    EnsembleTemperature,
+    StructuredMatrixScaling,
+    StructuredVectorScaling,
+)
 from calibrant.stored import Stored, load_json
 
 _ALL: tuple[type[RecalibrationMap], ...] = (
@@ -24,11 +31,18 @@ _ALL: tuple[type[RecalibrationMap], ...] = (
     Temperature,
     Platt,
     Beta,
+    Quadratic,
+    Spline,
+    CentredIsotonic,
     Isotonic,
     Smooth,
     Histogram,
     VennAbers,
+    EnsembleTemperature,
+    ClassPriorShift,
+    StructuredVectorScaling,
     VectorScaling,
+    StructuredMatrixScaling,
     Dirichlet,
     ClassWiseIsotonic,
 )
@@ -98,7 +112,9 @@ def untaught(units: Units) -> tuple[str, ...]:
 
 def too_wide(classes: tuple[Any, ...] | None) -> tuple[str, ...]:
     """Names of the maps that learn too many numbers of so many classes."""
-    return () if classes is None or len(classes) <= MOST_CLASSES else (Dirichlet.__name__,)
+    if classes is None or len(classes) <= MOST_CLASSES:
+        return ()
+    return (Dirichlet.__name__, StructuredMatrixScaling.__name__)
 
 
 def _loaded(data: Stored, kinds: Mapping[str, type[RecalibrationMap]]) -> RecalibrationMap:

@@ -1,0 +1,190 @@
+"""Simulate the rule of `choose`: how much log loss is left, by rule and by set of maps.
+
+Forecasts whose true chances are known are drawn, maps are cross-fitted once, and every rule chooses
+among the same losses. A rule is a pair: how many standard errors a map must gain, and by how many a
+simpler map may be behind. What is counted is the excess log loss of the map that was chosen, fitted
+to all rows, over that of the truth, in units of 1e-4 per row; beside it each map alone. Prints
+Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from calibrant.arrays import Floats
+from calibrant.decisions import as_score
+from calibrant.repair import Split, Units, read_units
+from calibrant.repair.choice_rule import LEAVE, gain_of, is_clear, row_luck
+from calibrant.repair.folds import read_class_units
+from calibrant.repair.nested_choice import cross_fitted
+from calibrant.repair.registry import candidates_of
+from calibrant.repair.row_losses import losses
+from pages import Line, add_write, leave, show
+
+PAGE = "CHOICE_RULE"
+RULES = {
+    "best, always": (-np.inf, 0.0),
+    "0 and 0": (0.0, 0.0),
+    "0.5 and 0.5": (0.5, 0.5),
+    "1 and 0": (1.0, 0.0),
+    "1 and 0.5 (the rule)": (1.0, 0.5),
+    "1 and 1": (1.0, 1.0),
+    "1.645 and 0.5": (1.645, 0.5),
+    "2 and 0.5": (2.0, 0.5),
+}
+NEW = {"Quadratic", "Spline", "CentredIsotonic", "EnsembleTemperature", "ClassPriorShift",
+       "StructuredVectorScaling", "StructuredMatrixScaling"}  # fmt: skip
+FAULTS: dict[str, Callable[[Floats], Floats]] = {
+    "right": lambda p: p,
+    "slope 0.6": lambda p: expit(0.6 * logit(p)),
+    "slope 0.85": lambda p: expit(0.85 * logit(p)),
+    "odds times 1.65": lambda p: expit(logit(p) + 0.5),
+    "power 1.5": lambda p: p**1.5,
+    "kinked": lambda p: expit(np.where(p < 0.5, 0.4, 1.6) * logit(p)),
+    "two waves that fade": lambda p: p + 0.8 * np.sin(4 * np.pi * p) * p * (1 - p),
+    "beyond 0.9 too high by 0.2": lambda p: np.where(p > 0.9, p - 0.2, p),
+}
+MIX = 0.8 * np.eye(4) + 0.2 * np.roll(np.eye(4), 1, axis=0)
+CLASS_FAULTS: dict[str, Callable[[Floats], Floats]] = {
+    "right": lambda z: z,
+    "temperature 1.7": lambda z: 1.7 * z,
+    "one class up": lambda z: z + np.array([1.0, 0, 0, 0]),
+    "factors 0.6 to 1.6": lambda z: z * [0.6, 1.0, 1.3, 1.6],
+    "classes mixed": lambda z: 1.3 * z @ MIX,
+}
+SCORE = as_score("log")
+
+
+def decided(
+    units: Units, held: dict[str, Floats], names: list[str], rule: tuple[float, float]
+) -> str:
+    """Apply a rule to cross-fitted predictions of some maps."""
+    least, simpler = rule
+    lost = {name: losses(SCORE, units, held[name]) for name in names}
+    gains = {name: gain_of(units, lost[LEAVE] - some, 0.95) for name, some in lost.items()}
+    best = max(gains, key=lambda name: gains[name].value)
+    for name in names:
+        behind = gain_of(units, lost[name] - lost[best], 0.95)
+        if name != LEAVE and behind.value <= simpler * behind.standard_error + 1e-15:
+            luck = row_luck(SCORE, units.prediction, held[name])
+            if np.isneginf(least) or is_clear(gains[name], units, luck, least):
+                return name
+            break
+    return LEAVE
+
+
+def excess(truth: Floats, moved: Floats) -> float:
+    """Return the excess log loss of forecasts over that of the truth, per row."""
+    if moved.ndim == 1:
+        truth, moved = (np.column_stack([1 - part, part]) for part in (truth, moved))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(truth > 0, truth * (np.log(truth) - np.log(moved)), 0.0)
+    return float(terms.sum(axis=1).mean())
+
+
+def softmax(score: Floats) -> Floats:
+    """Rows in proportion to exponentials."""
+    lifted = np.exp(score - score.max(axis=1, keepdims=True))
+    return np.asarray(lifted / lifted.sum(axis=1, keepdims=True))
+
+
+def draw(kind: str, fault: str, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Forecasts and their true chances."""
+    if kind == "two outcomes":
+        p = rng.uniform(0.005, 0.995, n)
+        return p, np.clip(FAULTS[fault](p), 1e-6, 1 - 1e-6)
+    truth = np.clip(rng.dirichlet(np.full(4, 0.7), n), 1e-6, 1)
+    truth /= truth.sum(axis=1, keepdims=True)
+    return softmax(CLASS_FAULTS[fault](np.log(truth))), truth
+
+
+def simulated(
+    kind: str, fault: str, n: int, rng: np.random.Generator
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Excess log loss of each map alone, and what each rule and set of maps chose."""
+    p, truth = draw(kind, fault, n, rng)
+    split = Split(5, None, None, {})
+    if kind == "two outcomes":
+        y = (rng.random(n) < truth).astype(int)
+        units, _ = read_units((y, p, None, None), split, rng)
+    else:
+        y = (truth.cumsum(axis=1)[:, :-1] < rng.random((n, 1))).sum(axis=1)
+        units, _ = read_class_units((y, p, [0, 1, 2, 3], None), split, rng)
+    candidates = candidates_of(None, units)
+    held = cross_fitted(units, candidates)
+    at, true = draw(kind, fault, 4000, np.random.default_rng(1))
+    alone = {}
+    for name, candidate in candidates.items():
+        moved = at if name == LEAVE else candidate.fit(units.lesson()).form_(at)
+        alone[name] = excess(true, moved)
+    sets = {
+        "all maps": list(candidates),
+        "without the new": [c for c in candidates if c not in NEW],
+    }
+    chosen = {
+        f"{rule}, {which}": decided(units, held, names, RULES[rule])
+        for rule, (which, names) in product(RULES, sets.items())
+    }
+    return alone, chosen
+
+
+def table(kind: str, sizes: list[int], samples: int) -> Iterator[Line]:
+    """Rules and single maps, by their mean excess log loss."""
+    faults = FAULTS if kind == "two outcomes" else CLASS_FAULTS
+    found: dict[str, list[float]] = {}
+    worse: dict[str, list[float]] = {}
+    changed: dict[str, list[float]] = {}
+
+    def count(name: str, value: float, plain: float) -> None:
+        found.setdefault(name, []).append(value)
+        worse.setdefault(name, []).append(float(value > plain + 1e-12))
+
+    for number, (fault, n) in enumerate(product(faults, sizes)):
+        rng = np.random.default_rng(number)
+        for _ in range(samples):
+            alone, chosen = simulated(kind, fault, n, rng)
+            for name, value in alone.items():
+                count(name, value, alone[LEAVE])
+            for name, taken in chosen.items():
+                count(name, alone[taken], alone[LEAVE])
+                if fault == "right":
+                    changed.setdefault(name, []).append(float(taken != LEAVE))
+    whole = len(found[LEAVE])
+    yield (f"\n## {kind}: {len(faults)} faults, {sizes} rows, {samples} samples each\n", True)
+    yield (
+        "| rule or map alone | excess log loss, 1e-4 | worse than no map | right, but changed |",
+        True,
+    )
+    yield ("|---|---|---|---|", True)
+    for name in sorted(found, key=lambda one: np.mean(found[one])):
+        if len(found[name]) < whole:
+            continue  # maps that small samples do not try have no comparable mean
+        error = 1e4 * np.std(found[name]) / np.sqrt(whole)
+        right = f"{np.mean(changed[name]):.0%}" if name in changed else ""
+        mean = f"{1e4 * np.mean(found[name]):.1f} ({error:.1f})"
+        yield (f"| {name} | {mean} | {np.mean(worse[name]):.0%} | {right} |", True)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Simulate and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=20)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[300, 1000, 3000])
+    add_write(parser, PAGE)
+    given: Any = parser.parse_args(argv)
+
+    def lines() -> Iterator[Line]:
+        yield from table("two outcomes", given.sizes, given.samples)
+        yield from table("classes", given.sizes, max(given.samples // 2, 1))
+
+    leave(show("The rule by which a map is chosen", lines(), PAGE if given.write else None))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""What becomes of single forecasts: in words, and the threshold that does what another did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calibrant.errors import InvalidOptionError
+from calibrant.options import check_share
+from calibrant.repair.export import PERCENT
+from calibrant.repair.forms import Form, Logistic, LogOddsCurve
+
+if TYPE_CHECKING:
+    from calibrant.repair.base import RecalibrationMap
+
+# Forecasts whose fate is told.
+TOLD = (0.1, 0.5, 0.9)
+
+
+def moves_text(fitted: RecalibrationMap) -> str:
+    """Say what becomes of 0.1, 0.5 and 0.9, in a sentence that follows another; none of classes."""
+    if fitted.classes_ is not None:
+        return ""
+    moved = fitted.form_(np.array(TOLD))
+    parts = [f"{before:g} becomes {after:.3f}" for before, after in zip(TOLD, moved, strict=True)]
+    return f" So {parts[0]}, {parts[1]}, {parts[2]}."
+
+
+def increases(form: Form) -> bool:
+    """Whether a form never falls."""
+    if isinstance(form, Logistic):
+        return form.low >= 0 and form.high >= 0
+    return isinstance(form, LogOddsCurve) or bool((np.diff(form.value) >= 0).all())
+
+
+def old_threshold(fitted: RecalibrationMap, threshold: float) -> float:
+    """Find the least prediction that becomes a threshold or more: halving, down to one double."""
+    from calibrant.repair.base import form_of_two
+    from calibrant.repair.group_map import GroupMap
+
+    check_share("threshold", threshold)
+    if isinstance(fitted, GroupMap):
+        raise InvalidOptionError(
+            "a map with patches has no one threshold", fitted.name, "use that of its base map"
+        )
+    form = form_of_two(fitted)
+    if not increases(form):
+        raise InvalidOptionError(
+            "a threshold can be translated by maps that increase",
+            fitted.name,
+            "use Platt, Beta, Quadratic, Spline or Isotonic",
+        )
+
+    def value(prediction: float) -> float:
+        return float(form(np.array([prediction]))[0])
+
+    low, high = 0.0, 1.0
+    unit = 100.0 if fitted.scale_ == PERCENT else 1.0
+    if value(low) >= threshold:
+        return low
+    if value(high) < threshold:
+        raise InvalidOptionError(
+            "the threshold must be one that some forecast reaches",
+            f"{threshold:g}, where the largest is {value(high):.4g}",
+        )
+    while True:
+        middle = (low + high) / 2
+        if middle in {low, high}:
+            return high * unit
+        if value(middle) >= threshold:
+            high = middle
+        else:
+            low = middle

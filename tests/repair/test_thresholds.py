@@ -1,0 +1,54 @@
+"""Thresholds before and after a map, and what becomes of 0.1, 0.5 and 0.9."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from calibrant.errors import InvalidOptionError
+from calibrant.repair import MAPS, Platt, Temperature, choose, load
+
+RNG = np.random.default_rng(0)
+P = RNG.random(3000)
+Y = RNG.random(3000) < P**1.5
+FALLING = {"Smooth", "Histogram"}
+GRID = np.unique(np.concatenate([np.linspace(0, 1, 2001), P]))
+
+
+@pytest.mark.parametrize("name", [name for name in MAPS if name not in FALLING])
+@pytest.mark.parametrize("threshold", [0.02, 0.3, 0.77])
+def test_the_same_rows_are_at_or_above_both(name, threshold):
+    fitted = MAPS[name]().fit(P, Y)
+    at = fitted.old_threshold(threshold)
+    np.testing.assert_array_equal(fitted.transform(GRID) >= threshold, at <= GRID)
+
+
+def test_closed_form_units_and_files():
+    fitted = Temperature().fit(P, Y)
+    expected = expit(logit(0.3) * fitted.temperature_)
+    assert fitted.old_threshold(0.3) == pytest.approx(expected)
+    percent = load(fitted.with_scale("percent").to_json())
+    assert percent.old_threshold(0.3) == pytest.approx(100 * expected)
+
+
+def test_what_cannot_be_translated_is_refused():
+    turned = Platt().fit(P, ~Y)
+    with pytest.raises(InvalidOptionError, match="increase"):
+        turned.old_threshold(0.5)
+    flat = MAPS["Isotonic"]().fit([0.2] * 10 + [0.8] * 10, [0, 1] * 10)
+    with pytest.raises(InvalidOptionError, match="largest"):
+        flat.old_threshold(0.999)
+    assert flat.old_threshold(1e-9) == 0
+    for threshold in (0, 1, -0.5, float("nan")):
+        with pytest.raises(InvalidOptionError):
+            flat.old_threshold(threshold)
+    classes = Temperature().fit([[0.5, 0.3, 0.2]] * 6, [0, 1, 2, 0, 1, 0])
+    with pytest.raises(InvalidOptionError, match="two outcomes"):
+        classes.old_threshold(0.5)
+
+
+def test_a_choice_tells_what_becomes_of_three_forecasts():
+    choice = choose(Y, P, maps=["Platt"], rng=0, draws=19)
+    told = [f"{at} becomes {choice.map.transform(at):.3f}" for at in (0.1, 0.5, 0.9)]
+    assert choice.sentence.endswith(f" So {', '.join(told)}.")
