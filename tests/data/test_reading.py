@@ -289,7 +289,7 @@ def test_an_unresolved_outcome_is_missing_and_never_0(tmp_path, kind):
         with pytest.raises(InvalidForecastsError, match=r"'N/A', 'pending' in 2 rows.*na_label"):
             cal.audit(path, **options)
     words = ["N/A", "pending"]
-    with pytest.raises(InvalidForecastsError, match="missing values, got 3 of 13"):
+    with pytest.raises(InvalidForecastsError, match=r"missing values \(NaN\), got 3 of 13"):
         cal.audit(path, pos_label=1, na_label=words)
     for options in ({"pos_label": 1}, {}, {"pos_label": "1", "neg_label": "0"}):
         result = cal.audit(path, na_label=words, na="drop", draws=19, **options).summary

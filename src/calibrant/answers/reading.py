@@ -117,7 +117,7 @@ def _is_log(name: str, prediction: str, outcome: str) -> bool:
     if _kind_of_lines(first) is not None:
         return True
     if prediction in first and outcome in first:
-        return not _holds_numbers(name, prediction)
+        return _holds_statements(name, prediction)
     return _looks_plain(first)
 
 
@@ -127,11 +127,19 @@ def _is_harness_document(name: str) -> bool:
     return b'"eval"' in start or b'"request_states"' in start
 
 
-def _holds_numbers(name: str, prediction: str) -> bool:
-    for _, line in zip(range(LOOKED_AT), lines_of(name), strict=False):
-        value = line.get(prediction)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            return isinstance(value, list)  # lists of probabilities are classes
+def _holds_statements(name: str, prediction: str) -> bool:
+    """Whether predictions are stated in words or signs, such as "about 90 %"."""
+    values = (
+        line.get(prediction) for _, line in zip(range(LOOKED_AT), lines_of(name), strict=False)
+    )
+    return any(isinstance(value, str) and not _is_number(value) for value in values)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return not text.strip()
     return True
 
 

@@ -251,13 +251,13 @@ class Smoothing:
         if highest - lowest <= 1e-15 or highest <= NARROWEST:
             return highest, lowest, highest
         width = self._search(max(lowest, NARROWEST), highest)
-        if width == NARROWEST:  # the fixed point lies below what the nodes can carry
-            error = self.error(width, NODES)
-            return max(lowest, min(error, width)), lowest, max(width, error + self._reach(width))
         slope = (self._coarse(width * 1.001) - self._coarse(width)) / (width * 0.001)
         damping = 1 - min(0.0, slope)
         width += (self.error(width, POLISHING_NODES) - width) / damping
         width = min(max(width, lowest), highest)
+        if width <= NARROWEST:  # the fixed point may lie below what the nodes can carry
+            error, reach = self.error(NARROWEST, NODES), self._reach(NARROWEST)
+            return max(lowest, min(error, NARROWEST)), lowest, max(NARROWEST, error + reach)
         error, reach = self.error(width, NODES), self._reach(width)
         # The error falls as the width grows, so the fixed point lies between the two.
         low, high = min(width, error - reach), max(width, error + reach)
