@@ -123,7 +123,7 @@ def test_apply_keeps_missing_predictions_missing_and_reads_percent(tmp_path):
         (["--out", "new.parquet", "--prediction", "q"], "column 'q'"),
         (["--out", "new.parquet", "--column", "outcome"], "must not be there yet"),
         (["--out", "nowhere/new.parquet"], "can be written"),
-        (["--out", "new.parquet", "--prediction", "day"], "scale='percent'"),
+        (["--out", "new.parquet", "--prediction", "day"], "--scale 'percent'"),
     ],
 )
 def test_apply_refuses_and_writes_nothing(frame, file, tmp_path, options, match):

@@ -42,7 +42,8 @@ def uniform_bins(source: Joint | AnyRows, n_bins: int = 15, *, closed: str = "le
     >>> uniform_bins(joint, 10).table["rows"]
     array([1., 0., 0., 1., 0., 0., 0., 0., 0., 1.])
     """
-    cuts = _even_edges(_count(n_bins)) if n_bins <= FEW_BINS else _even(_count(n_bins))
+    count = _count(n_bins)
+    cuts = _even_edges(count) if count <= FEW_BINS else _even(count)
     return _between(source, cuts, closed)
 
 
