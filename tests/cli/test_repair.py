@@ -329,3 +329,24 @@ def test_repair_by_strange_types(kind, tmp_path):
     frame = duckdb.sql(f"select outcome, g, recalibrated from '{out}'").df()  # noqa: S608
     means = frame.groupby("g")[["outcome", "recalibrated"]].mean()
     assert means["recalibrated"].to_numpy() == pytest.approx(means["outcome"].to_numpy(), abs=0.02)
+
+
+def test_a_known_base_rate_shifts_all_odds(frame, file, tmp_path):
+    map_file, out = tmp_path / "map.json", tmp_path / "fixed.parquet"
+    done = run(
+        "repair", str(file), "--base-rate", "0.03", "--map", str(map_file), "--out", str(out)
+    )
+    assert done.returncode == 0, done.stderr
+    assert "for a base rate of 3 %." in done.stdout
+    rate = frame["outcome"].mean()
+    ratio = 0.03 / 0.97 / (rate / (1 - rate))
+    assert load(map_file).odds_ratio_ == pytest.approx(ratio)
+    p = frame["prediction"].to_numpy().clip(1e-9, 1 - 1e-9)
+    odds = ratio * p / (1 - p)
+    moved = pd.read_parquet(out)["recalibrated"].to_numpy()
+    np.testing.assert_allclose(moved, odds / (1 + odds), atol=1e-8)
+    for wrong in (["--base-rate", "3"], ["--base-rate", "0.1", "--by", "site"],
+                  ["--base-rate", "0.1", "--json", "-"]):  # fmt: skip
+        done = run("repair", str(file), *wrong)
+        assert done.returncode == 2, done.stdout
+        assert "base" in done.stderr

@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 
 from calibrant.errors import InvalidOptionError, InvalidStateError
-from calibrant.regression.structured import MATRIX, SHIFT, VECTOR, _Problem
+from calibrant.regression.structured import MATRIX, SHIFT, VECTOR, _ScoreProblem
 from calibrant.repair import (
     ClassPriorShift,
     EnsembleTemperature,
@@ -81,7 +81,7 @@ def test_fits_have_the_least_penalised_log_loss(kind, strength):
 @pytest.mark.parametrize("parts", [SHIFT, VECTOR, MATRIX])
 def test_gradients_are_derivatives(parts):
     table, label, w = sample(n=80, count=3)
-    problem = _Problem(np.log(table), label, w / w.sum(), w.sum(), parts, 1.0)
+    problem = _ScoreProblem(np.log(table), label, w / w.sum(), w.sum(), parts, 1.0)
     at = np.random.default_rng(0).normal(0, 0.3, problem.ridge.size)
     value, gradient = problem.loss(at)
     assert np.isfinite(value)
@@ -92,7 +92,7 @@ def test_gradients_are_derivatives(parts):
 def test_second_derivatives_at_the_start():
     table, label, w = sample(n=80, count=3)
     for parts in (SHIFT, VECTOR, MATRIX):
-        problem = _Problem(np.log(table), label, w / w.sum(), w.sum(), parts, 1.0)
+        problem = _ScoreProblem(np.log(table), label, w / w.sum(), w.sum(), parts, 1.0)
         zero, step = np.zeros(problem.ridge.size), 1e-4
         for i, bend in enumerate(problem.bends()):
             move = step * np.eye(zero.size)[i]

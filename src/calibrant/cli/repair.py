@@ -85,6 +85,12 @@ def repair(
     task: Annotated[
         str | None, typer.Option(help="Your decision: a TOML, JSON or CSV file of payoffs.")
     ] = None,
+    base_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="Base rate where the map will be used: shifts all odds, chooses nothing."
+        ),
+    ] = None,
     column: ColumnOption = "recalibrated",
     confidence: ConfidenceOption = 0.95,
     pos_label: PosLabelOption = None,
@@ -130,33 +136,38 @@ def repair(
     }
     reading = {"percent": scale is Scale.PERCENT, "drop_missing": na is Missing.DROP}
     named = names_of(classes, "--classes")
-    if named is not None:
+    choice: Choice | GroupRepair | None = None
+    if base_rate is not None:
+        beside = {"--classes": classes, "--by": by, "--maps": maps, "--task": task,
+                  "--time": time, "--cluster": cluster, "--json": json_path}  # fmt: skip
+        _refuse(beside, "choosing a map", "--base-rate")
+        labels = Labels.of(pos_label, neg_label, na_label)
+        fitted, told, dropped = _shifted(found, roles, labels, reading, base_rate)
+    elif named is not None:
         given = {"--by": groups, "--task": task, "--pos-label": pos_label,
                  "--neg-label": neg_label, "--na-label": na_label}  # fmt: skip
-        for option, value in given.items():
-            if value:
-                raise InvalidOptionError(
-                    f"{option} is for forecasts of two outcomes", "--classes", "leave one out"
-                )
+        _refuse(given, "forecasts of two outcomes", "--classes")
         roles = replace(roles, by=None, classes=named)
         with progress(STAGES) as tell:
-            chosen = _of_classes(found, roles, reading, options, tell)
+            choice, told, dropped = _of_classes(found, roles, reading, options, tell)
     else:
         decision = None if task is None else DecisionTask.from_file(task)
         labels = Labels.of(pos_label, neg_label, na_label)
         options |= {"task": decision, "pairs": pairs}
         with progress(STAGES) as tell:
-            chosen = _of_two(found, roles, labels, reading, options, tell)
-    choice, told, dropped = chosen
+            choice, told, dropped = _of_two(found, roles, labels, reading, options, tell)
+    if choice is not None:
+        fitted = choice.map
     if "-" not in written.values():
-        say(choice_text(choice))
+        say(fitted.sentence if choice is None else choice_text(choice))
         for note in (*reading_notes(found, told, dropped), *_taught(choice, out)):
             say(f"note: {note}")
     # All texts come first: a map that cannot be written must not leave some files behind.
-    fitted = choice.map.with_scale(scale.value)
+    fitted = fitted.with_scale(scale.value)
 
     def judged() -> str:
-        shown = {"schema": 1, **choice.as_dict(), "map": fitted.to_dict()}
+        told_of = {} if choice is None else choice.as_dict()
+        shown = {"schema": 1, **told_of, "map": fitted.to_dict()}
         how = {"dropped": dropped, "notes": reading_notes(found, told)}
         return json.dumps(shown | how, allow_nan=False)
 
@@ -175,11 +186,33 @@ def repair(
         write_text(text, path)
 
 
-def _taught(choice: Choice | GroupRepair, out: str | None) -> list[str]:
+def _taught(choice: Choice | GroupRepair | None, out: str | None) -> list[str]:
     """Warn of a file that will look better than fresh rows."""
-    if out is None or choice.map.name == "Identity":
+    if choice is None or out is None or choice.map.name == "Identity":
         return []
     return [f"the rows of {out} taught the map: an audit of them flatters it"]
+
+
+def _refuse(given: dict[str, object], what: str, beside: str) -> None:
+    """Refuse options that mean nothing beside another one."""
+    for option, value in given.items():
+        if value:
+            raise InvalidOptionError(f"{option} is for {what}", beside, "leave one out")
+
+
+def _shifted(
+    files: Files, roles: Roles, labels: Labels, reading: dict[str, bool], base_rate: float
+) -> tuple[RecalibrationMap, Told | None, int]:
+    """Shift odds from the base rate of the rows to another one; nothing is judged."""
+    from calibrant.data.files import read_columns
+    from calibrant.inputs import prepare
+    from calibrant.repair import PriorShift
+
+    read, told = read_columns(files, roles.parts(), labels)
+    rows = prepare(read, roles.prediction, roles.outcome, may_miss=[], **reading)
+    weight = None if roles.weight is None else rows.columns[str(roles.weight)]
+    shift = PriorShift(base_rate=base_rate).fit(rows.prediction, rows.outcome, weight)
+    return shift, told, rows.dropped
 
 
 def _of_two(

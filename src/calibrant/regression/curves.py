@@ -87,7 +87,7 @@ def knots_of(joint: Joint, count: int) -> Floats:
 
 def fit_curve(joint: Joint, knot: Floats, smoothing: tuple[float, float]) -> CurveFit:
     """Find the increasing curve of least log loss; straight where there are but two predictions."""
-    problem = _Problem.of(joint, smoothing)
+    problem = _CurveProblem.of(joint, smoothing)
     straight = len(joint) < knot.size + 1
     problems = [problem] if problem.coarse is None else [problem.coarse, problem]
     start = np.ones(2 if straight else knot.size + 1)
@@ -106,7 +106,7 @@ def fit_spline(joint: Joint, knot: Floats, smoothing: tuple[float, float], rows:
     matrix that takes outcomes to fitted values, of the slopes that are not held at a bound. Its
     correction for few rows is 2 k (k + 1) / (n - k - 1).
     """
-    problem = _Problem.of(joint, smoothing)
+    problem = _CurveProblem.of(joint, smoothing)
     rough = problem if problem.coarse is None else problem.coarse
     start = np.append(knot[0], np.ones(knot.size))
     best, least = (start, PENALTIES[0], 2.0), np.inf
@@ -124,17 +124,17 @@ def fit_spline(joint: Joint, knot: Floats, smoothing: tuple[float, float], rows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Problem:
+class _CurveProblem:
     """Rows by their log-odds."""
 
     score: Floats
     weight: Floats
     ones: Floats
-    coarse: _Problem | None = None
+    coarse: _CurveProblem | None = None
     """The same in cells of equal weight, where there are many levels: somewhere to start."""
 
     @classmethod
-    def of(cls, joint: Joint, smoothing: tuple[float, float]) -> _Problem:
+    def of(cls, joint: Joint, smoothing: tuple[float, float]) -> _CurveProblem:
         data = Targets.of(joint, smoothing)
         score = data.log_low + data.log_high
         coarse = None

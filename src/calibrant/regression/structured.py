@@ -68,7 +68,7 @@ def fit_structured(
     """
     from scipy.optimize import minimize
 
-    problem = _Problem(score, label, mass, rows, parts, strength)
+    problem = _ScoreProblem(score, label, mass, rows, parts, strength)
     # Units in which the loss bends by about one in every direction, where it starts.
     unit = 1 / np.sqrt(problem.bends())
 
@@ -93,7 +93,7 @@ def fit_structured(
     return problem.unpacked(unit * np.asarray(found.x))
 
 
-class _Problem:
+class _ScoreProblem:
     """Penalised log loss of softmax(score (I + M) + b) as a function of M and b."""
 
     def __init__(

@@ -21,6 +21,7 @@ from calibrant.regression import (
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.class_forms import ClassForm, Softmax, Unmoved
 from calibrant.repair.forms import Form, Lines, Logistic
+from calibrant.words import percent_text
 
 INTERCEPT = Model(("one",), (0.0,), (-np.inf,), (np.inf,), "log_odds")
 SLOPE = Model(("log_odds",), (1.0,), (1 / MOST_SLOPE,), (MOST_SLOPE,))
@@ -146,6 +147,8 @@ class PriorShift(RecalibrationMap):
         ratio = self.odds_ratio_
         if ratio == 1:
             return "Odds stay as they are."
+        if self.base_rate is not None:
+            return f"Odds are {times(ratio)}, for a base rate of {percent_text(self.base_rate)}."
         too = "high" if ratio < 1 else "low"
         return noted(f"Odds are {times(ratio)}: forecasts were too {too} overall", self.note_)
 
