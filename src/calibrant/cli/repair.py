@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -172,7 +172,7 @@ def repair(
         write_text(text, path)
 
 
-def _refuse(given: dict[str, object], what: str, beside: str) -> None:
+def _refuse(given: Mapping[str, object], what: str, beside: str) -> None:
     """Refuse options that mean nothing beside another one."""
     for option, value in given.items():
         if value:
