@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -165,17 +165,11 @@ def repair(
     # All texts come first: a map that cannot be written must not leave some files behind.
     fitted = fitted.with_scale(scale.value)
 
-    def judged() -> str:
-        told_of = {} if choice is None else choice.as_dict()
-        shown = {"schema": 1, **told_of, "map": fitted.to_dict()}
-        how = {"dropped": dropped, "notes": reading_notes(found, told)}
-        return json.dumps(shown | how, allow_nan=False)
-
     texts: list[tuple[str | None, Callable[[], str]]] = [
         (map_file, fitted.to_json),
         (sql, lambda: _commented(fitted, prediction, table, column, dialect_of(dialect))),
         (python, fitted.to_python),
-        (json_path, judged),
+        (json_path, lambda: _judged(choice, fitted, dropped, reading_notes(found, told))),
     ]
     written_texts = [(text(), path) for path, text in texts if path is not None]
     if out is not None:
@@ -186,6 +180,15 @@ def repair(
         write_text(text, path)
 
 
+def _judged(
+    choice: Choice | GroupRepair | None, fitted: RecalibrationMap, dropped: int, notes: object
+) -> str:
+    """Write the judgement as JSON."""
+    told_of = {} if choice is None else choice.as_dict()
+    shown = {"schema": 1, **told_of, "map": fitted.to_dict()}
+    return json.dumps(shown | {"dropped": dropped, "notes": notes}, allow_nan=False)
+
+
 def _taught(choice: Choice | GroupRepair | None, out: str | None) -> list[str]:
     """Warn of a file that will look better than fresh rows."""
     if choice is None or out is None or choice.map.name == "Identity":
@@ -193,7 +196,7 @@ def _taught(choice: Choice | GroupRepair | None, out: str | None) -> list[str]:
     return [f"the rows of {out} taught the map: an audit of them flatters it"]
 
 
-def _refuse(given: dict[str, object], what: str, beside: str) -> None:
+def _refuse(given: Mapping[str, object], what: str, beside: str) -> None:
     """Refuse options that mean nothing beside another one."""
     for option, value in given.items():
         if value:

@@ -43,7 +43,7 @@ class RecalibrationMap(Estimator):
     for_classes: ClassVar[bool] = False
     """Whether it can be fitted to rows of probabilities of classes."""
     simple: ClassVar[bool] = False
-    """Whether it learns at most two numbers, so that few rows can teach it."""
+    """Whether it learns so few numbers, two or three, that few rows can teach it."""
     learned: ClassVar[tuple[str, ...]] = ()
     """Names of the fitted numbers that belong in an export."""
     form_: AnyForm

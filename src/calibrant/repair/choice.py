@@ -240,8 +240,8 @@ def choose(
     and both are widened as in Wilson's interval. That is a stricter rule than it sounds: a map
     that learns one number from calibrated forecasts gains a standard error only if that number lies
     2.7 of its own standard errors off. Unless `maps` are named, maps that learn more than two
-    numbers are tried from 50 surprises on (25 per class): rows whose likeliest outcome did not
-    happen.
+    numbers (but `EnsembleTemperature`) are tried from 50 surprises on (25 per class): rows whose
+    likeliest outcome did not happen.
 
     The gain that is told is nested: the choice is repeated without each fold, and the fold judges
     what the others chose and taught. It estimates what choosing is worth on 4/5 of the rows; where

@@ -251,6 +251,8 @@ class EnsembleTemperature(MapOfClasses):
     array([[0.5 , 0.25, 0.25]])
     """
 
+    # Three numbers for any number of classes, two of them shares: few rows can teach them.
+    simple = True
     learned = ("temperature_",)
     temperature_: float
     form_: Blend
