@@ -22,7 +22,6 @@ ROOMS = {
     "calibrant.families": "Families of tests",
     "calibrant.groups": "Groups",
     "calibrant.integrations": "Integrations",
-    "calibrant.models": "Calibrated models",
     "calibrant.multiclass": "More than two classes",
     "calibrant.online": "Online forecasters",
     "calibrant.generative": "Models that write",
