@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.data import canonical_order
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.classes import ClassForecasts
 from calibrant.options import check_positive
@@ -37,6 +40,7 @@ class _Structured(MapOfClasses):
 
     def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:
         check_positive("strength", self.strength)
+        forecasts = _in_their_order(forecasts)
         score = log_of(forecasts.probability)
         slope = temperature_slope(score, forecasts.label, forecasts.mass)
         self.temperature_ = 1 / slope
@@ -92,6 +96,7 @@ class ClassPriorShift(MapOfClasses):
 
     def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:
         check_positive("strength", self.strength)
+        forecasts = _in_their_order(forecasts)
         return _fit(forecasts, log_of(forecasts.probability), 1.0, SHIFT, self.strength)
 
     @property
@@ -258,6 +263,7 @@ class EnsembleTemperature(MapOfClasses):
     form_: Blend
 
     def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:
+        forecasts = _in_their_order(forecasts)
         score = log_of(forecasts.probability)
         label, mass, count = forecasts.label, forecasts.mass, len(forecasts.classes)
         slope = temperature_slope(score, label, mass)
@@ -291,3 +297,14 @@ def _fit(
         score, forecasts.label, forecasts.mass, rows_of(forecasts), parts, strength
     )
     return Softmax(weight * slope, shift)
+
+
+def _in_their_order(forecasts: ClassForecasts) -> ClassForecasts:
+    """Order rows by what they hold: a descent enlarges the rounding of sums in another order."""
+    order = canonical_order(forecasts.probability, forecasts.label, forecasts.weight)
+    return replace(
+        forecasts,
+        probability=forecasts.probability[order],
+        label=forecasts.label[order],
+        weight=None if forecasts.weight is None else forecasts.weight[order],
+    )

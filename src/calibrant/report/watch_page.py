@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from calibrant.monitoring import Watch, Watched, group_table, window_table
-from calibrant.plots import TimeDisplay
 from calibrant.report.page import page_environment, raw_file
-from calibrant.report.pictures import time_picture
 from calibrant.words import count_text, percent_text
+
+if TYPE_CHECKING:
+    from calibrant.monitoring import Watch, Watched
 
 # Windows in a picture, and groups with a picture of their own.
 MOST_WINDOWS, MOST_PICTURES = 120, 24
@@ -20,6 +20,7 @@ def render_watch(watch: Watch, title: str, notes: Sequence[str] = ()) -> str:
     from markupsafe import Markup
 
     from calibrant import __version__
+    from calibrant.monitoring import group_table
 
     several = len(watch.groups) > 1
     quiet = [group for group in watch.groups if not group.monitor.alarm]
@@ -44,6 +45,10 @@ def render_watch(watch: Watch, title: str, notes: Sequence[str] = ()) -> str:
 
 def _part(group: Watched, place: int, markup: Any) -> dict[str, Any]:
     """Draw a group, and list its windows."""
+    from calibrant.monitoring import window_table
+    from calibrant.plots import TimeDisplay
+    from calibrant.report.pictures import time_picture
+
     windows = group.windows[-MOST_WINDOWS:]
     sheet = time_picture(TimeDisplay.of(windows))
     sheet.name = f"time-{place}"
