@@ -30,6 +30,9 @@ PassMarkOption = Annotated[
     typer.Option(help="Logs of language models: least score that counts as right."),
 ]
 
+# Endings of files that are never logs.
+TABLES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -63,10 +66,9 @@ def tables_of(
     from calibrant.data.paths import settled
 
     with settled(files) as found:
-        from calibrant.answers import are_logs, read
         from calibrant.errors import InvalidOptionError
 
-        if not are_logs(found.names, roles.prediction, roles.outcome):
+        if not _are_logs(found, roles):
             beside = {"--origin": how.origin, "--scorer": how.scorer, "--pass-mark": how.pass_mark}
             given = [option for option, value in beside.items() if value is not None]
             if given:
@@ -77,6 +79,8 @@ def tables_of(
             raise InvalidOptionError(
                 "--baseline is for tables", "a log", "calibrant answers LOG --out writes a table"
             )
+        from calibrant.answers import read
+
         answers = read(
             found,
             origin=how.origin,
@@ -101,6 +105,15 @@ def tables_of(
                 percent=False,
                 decided=answers.found,
             )
+
+
+def _are_logs(files: Files, roles: Roles) -> bool:
+    """Whether files are logs. The room that knows is not loaded for tables of other kinds."""
+    if all(name.lower().endswith(TABLES) for name in files.names):
+        return False
+    from calibrant.answers import are_logs
+
+    return are_logs(files.names, roles.prediction, roles.outcome)
 
 
 def _fields(roles: Roles) -> dict[str, str]:
