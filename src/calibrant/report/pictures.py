@@ -189,7 +189,7 @@ def _scale(summary: Summary) -> Sheet:
         found = unit.brief(interval.value)
         low, high = unit.number(interval.low, rounded_down), unit.number(interval.high, rounded_up)
         sheet.text(left + LETTER * 15.5, top + 16, f"{found} ({low} to {high})")
-        limit = f"tolerated: {unit.text(allowed)}"
+        limit = f"tolerated: {unit.brief(allowed)}"
         sheet.text(right, top + 16, limit, "quiet", "end", size=11)
         if noise > 0:
             sheet.area(axis([0, noise, noise, 0]), [line - 9, line - 9, line + 9, line + 9])
