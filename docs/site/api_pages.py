@@ -27,6 +27,7 @@ ROOMS = {
     "calibrant.generative": "Models that write",
     "calibrant.plots": "Plots",
     "calibrant.pooling": "Pooling",
+    "calibrant.real": "Forecasts of real outcomes",
     "calibrant.repair": "Recalibration",
 }
 """Public modules, each with a page of its own."""

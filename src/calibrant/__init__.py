@@ -26,6 +26,7 @@ if _TYPE_CHECKING:
         multiclass,
         online,
         plots,
+        real,
         repair,
     )
     from calibrant.catalogue import *
@@ -100,6 +101,7 @@ __all__ = [
     "post_processing_gap",
     "promised_and_received",
     "randomised_response",
+    "real",
     "repair",
     "risk_coverage_curve",
     "roc_curve",

@@ -30,7 +30,13 @@ from calibrant.inference.costs import (
     find_costs as find_costs,
 )
 from calibrant.inference.discrimination import auc, find_auc as find_auc
-from calibrant.inference.evidence import MOST_COINS_DRAWN as MOST_COINS_DRAWN, Evidence as Evidence
+from calibrant.inference.evidence import (
+    MOST_COINS_DRAWN as MOST_COINS_DRAWN,
+    RESOLUTION as RESOLUTION,
+    Clusters as Clusters,
+    Evidence as Evidence,
+    level_of as level_of,
+)
 from calibrant.inference.gap import Ranges as Ranges, typical_gap
 from calibrant.inference.grades import GradeTest, grade_tests
 from calibrant.inference.interval import (
@@ -40,7 +46,12 @@ from calibrant.inference.interval import (
 )
 from calibrant.inference.mean_scores import brier_score, log_score
 from calibrant.inference.measured import Measured as Measured, measure_all as measure_all
-from calibrant.inference.monte_carlo import CalibrationTest, calibration_test, noise_floors
+from calibrant.inference.monte_carlo import (
+    CalibrationTest,
+    calibration_test,
+    noise_floors,
+    run_test as run_test,
+)
 from calibrant.inference.power import RowsNeeded, rows_needed, verdict_chances
 from calibrant.inference.ratio import (
     Ratio,
@@ -69,16 +80,21 @@ from calibrant.inference.simultaneous_verdicts import (
     judge_all as judge_all,
     judge_evidences as judge_evidences,
 )
+from calibrant.inference.slope_and_shape import CLUSTERED_SHAPE as CLUSTERED_SHAPE
 from calibrant.inference.statistic import AnyMeasure as AnyMeasure, Statistic as Statistic
 from calibrant.inference.verdicts import (
     CALIBRATED as CALIBRATED,
     DETECTABLE as DETECTABLE,
+    GAP_TOLERANCE as GAP_TOLERANCE,
     MISCALIBRATED as MISCALIBRATED,
     RARE as RARE,
+    UNDECIDED as UNDECIDED,
     Gap as Gap,
     Verdict,
+    error_and_gap as error_and_gap,
     find_verdict as find_verdict,
     range_text as range_text,
+    rows_needed_for as rows_needed_for,
     state_of as state_of,
     verdict,
 )

@@ -89,16 +89,28 @@ class Clusters:
         cls, rows: Rows, joint: Joint, level: npt.NDArray[np.intp], labels: Any
     ) -> Clusters:
         """Add up residuals times weight, divided by the total weight."""
-        from scipy.sparse import coo_array
-
-        names, cluster = np.unique(labels, return_inverse=True)
         weight = np.ones(level.size) if rows.weight is None else rows.weight
         weight = weight / joint.total
         residual = weight * (rows.outcome - joint.prediction[level])
-        shape = (names.size, len(joint))
-        charges = coo_array((residual, (cluster, level)), shape=shape).tocsr()
-        share = np.asarray(np.bincount(cluster, weight, names.size), dtype=np.float64)
-        return cls(charges, share, cluster)
+        return cls.of_charges(residual, weight, level, labels, len(joint))
+
+    @classmethod
+    def of_charges(
+        cls,
+        charge: Floats,
+        share: Floats,
+        level: npt.NDArray[np.intp],
+        labels: Any,
+        levels: int,
+    ) -> Clusters:
+        """Add up charges of rows, and their shares of the weight."""
+        from scipy.sparse import coo_array
+
+        names, cluster = np.unique(labels, return_inverse=True)
+        shape = (names.size, levels)
+        charges = coo_array((charge, (cluster, level)), shape=shape).tocsr()
+        shares = np.asarray(np.bincount(cluster, share, names.size), dtype=np.float64)
+        return cls(charges, shares, cluster)
 
     def __len__(self) -> int:
         return self.share.size
@@ -202,6 +214,11 @@ class Evidence:
     def cells(self) -> int | None:
         """Cells that predictions were rounded to for the draws, or None."""
         return None if self.joint is self.given else self.joint.resolution
+
+    @property
+    def approximate(self) -> bool:
+        """Whether weights within a level differ and the rows are not known."""
+        return self.coins is None
 
     @property
     def lone(self) -> bool:

@@ -65,13 +65,17 @@ class Ranges:
         pooled = self.pooling.joint
         variance = pooled.weight_squares / pooled.weight**2 * pooled.prediction
         variance *= 1 - pooled.prediction
-        surprise = np.full(len(pooled), np.inf)
+        return region_between(joint, *self.most_surprising(joint, pooled.residual, variance))
+
+    def most_surprising(self, joint: Joint, gap: Floats, variance: Floats) -> tuple[int, int]:
+        """First level, and that after the last, of the range whose gap chance explains least."""
+        surprise = np.full(gap.size, np.inf)
         with np.errstate(over="ignore"):  # an event that was as good as impossible
-            np.divide(pooled.residual**2, variance, out=surprise, where=variance > 0)
-        surprise[pooled.residual == 0] = 0.0
+            np.divide(gap**2, variance, out=surprise, where=variance > 0)
+        surprise[gap == 0] = 0.0
         index = int(np.argmax(surprise))
         stops = np.append(self.first[1:], len(joint))
-        return region_between(joint, int(self.first[index]), int(stops[index]))
+        return int(self.first[index]), int(stops[index])
 
 
 def typical_gap(

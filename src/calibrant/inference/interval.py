@@ -273,6 +273,6 @@ def cautions_of(evidence: Evidence) -> list[str]:
         said.append(ONE_CLUSTER)
     elif evidence.clusters is not None and len(evidence.clusters) < FEW_CLUSTERS:
         said.append(f"only {len(evidence.clusters)} clusters: the interval is rough")
-    if evidence.coins is None:
+    if evidence.approximate:
         said.append("weights within a level differ and the rows are not known: approximate")
     return said

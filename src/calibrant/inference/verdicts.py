@@ -32,7 +32,6 @@ from calibrant.words import (
 )
 
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
-GAP = "the typical gap between forecast and observed rate"
 # A typical gap of so many times the tolerance is small enough when nobody says.
 GAP_TOLERANCE = 2.0
 # Beside a base rate this close to 0 or 1 the ratio of observed to expected events is shown.
@@ -55,6 +54,8 @@ class Gap:
     """The range that is most clearly off."""
     rows_needed: tuple[int, int] | None = None
     """As that of the verdict, for the gap alone."""
+    between: str = "forecast and observed rate"
+    """What the gap is between."""
 
     def __repr__(self) -> str:
         return brief(self)
@@ -67,7 +68,12 @@ class Gap:
     @property
     def sentence(self) -> str:
         """Say on which side of its tolerance the gap is."""
-        return side_sentence(GAP, self.interval, self.tolerance)
+        return side_sentence(self.name, self.interval, self.tolerance)
+
+    @property
+    def name(self) -> str:
+        """What the gap is called."""
+        return f"the typical gap between {self.between}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,7 @@ class Verdict:
                 self.error_state == MISCALIBRATED
             )
             if self.gap and self.gap.state == MISCALIBRATED:
-                failed.append(f"{GAP} {_beyond(self.gap.interval, self.gap.tolerance)}")
+                failed.append(f"{self.gap.name} {_beyond(self.gap.interval, self.gap.tolerance)}")
             return f"Miscalibrated: {'; '.join(failed)} {sure}."
         lies = f"{error} lies {_between(self.interval)}"
         if self.gap:
@@ -277,7 +283,7 @@ def find_verdict(evidence: Evidence, statistic: Statistic, settings: Settings) -
     joint = evidence.given
     allowed = settings.allowed(joint)
     if statistic.function is smooth_calibration_error:
-        interval, gap = _error_and_gap(evidence, statistic, settings, allowed)
+        interval, gap = error_and_gap(evidence, statistic, settings, allowed)
         test = run_test(evidence, beside(statistic, evidence), settings.draws, settings.rng)
     else:
         statistic.refuse_without_reach()
@@ -289,10 +295,10 @@ def find_verdict(evidence: Evidence, statistic: Statistic, settings: Settings) -
     found = Verdict(interval, allowed, gap, test, joint.row_count, None, ratio)
     if found.state != UNDECIDED:
         return found
-    return replace(found, rows_needed=_rows_needed(found, evidence, statistic, settings))
+    return replace(found, rows_needed=rows_needed_for(found, evidence, statistic, settings))
 
 
-def _rows_needed(
+def rows_needed_for(
     found: Verdict, evidence: Evidence, statistic: Statistic, settings: Settings
 ) -> tuple[int, int] | None:
     """Rows that would settle whatever is undecided: error, gap or both."""
@@ -309,7 +315,7 @@ def _rows_needed(
     return int(few), int(many)
 
 
-def _error_and_gap(
+def error_and_gap(
     evidence: Evidence, statistic: Statistic, settings: Settings, tolerance: float
 ) -> tuple[ConfidenceInterval, Gap]:
     """Intervals of the smooth error and of the typical gap, from the same random multipliers."""

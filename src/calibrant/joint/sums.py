@@ -193,6 +193,13 @@ def levels(rows: AnyRows) -> tuple[LevelSums, Rows]:
     return LevelSums(prediction=prediction, **_counted(columns, checked, binary)), checked
 
 
+def levels_of_numbers(position: Floats, number: Floats, weight: Floats | None) -> LevelSums:
+    """Add up numbers in [0, 1] by the position in [0, 1] that they are at; nothing is checked."""
+    levels, *columns, _, binary = kernels.levels(position, number, weight)
+    sound = Rows(position, number, weight)
+    return LevelSums(prediction=levels, **_counted(columns, sound, binary))
+
+
 def bins(rows: AnyRows, edges: Floats, *, closed_left: bool) -> CellSums:
     """Sum rows over the intervals between edges."""
     return _in_cells(rows, kernels.bins, edges, closed_left)[0]

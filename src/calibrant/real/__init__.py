@@ -1,0 +1,15 @@
+"""Forecasts of real outcomes: means, quantiles, expectiles, prediction intervals."""
+
+from calibrant.real.forecasts import RealForecasts
+from calibrant.real.measures import MEASURES, calibration_error
+from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
+
+__all__ = [
+    "MEASURES",
+    "Coverage",
+    "Expectile",
+    "Mean",
+    "Quantile",
+    "RealForecasts",
+    "calibration_error",
+]

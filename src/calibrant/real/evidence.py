@@ -1,0 +1,153 @@
+"""What rows of real outcomes say about chance, in the form that tests and intervals take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.arrays import Floats, Indices, in_parts
+from calibrant.data.input import read_labels
+from calibrant.errors import InferenceRefusedError
+from calibrant.inference import MOST_COINS_DRAWN, RESOLUTION, Clusters, Evidence, level_of
+from calibrant.joint import Joint
+from calibrant.real.forecasts import RealForecasts
+from calibrant.real.properties import Coverage, Quantile
+
+
+@dataclass(frozen=True, slots=True)
+class RealEvidence(Evidence):
+    """Residuals of real outcomes, with what is needed to say how much of an error is chance."""
+
+    level: Indices | None = None
+    """Level of each row, in the order of the levels."""
+    charge: Floats | None = None
+    """Residual of each row times its weight, as a share of all weight."""
+    share: Floats | None = None
+    """Share of the weight that each row has."""
+    chance: float | None = None
+    """Chance of an outcome below a right quantile, or inside a right interval; None for others."""
+
+    @classmethod
+    def of(cls, forecasts: RealForecasts, clusters: object = None) -> RealEvidence:
+        """Take forecasts that were checked, perhaps in clusters."""
+        evidence = cls.of_part(forecasts, clusters)
+        if evidence.lone:
+            raise InferenceRefusedError(
+                "clusters must be at least two", "one cluster", "leave clusters out"
+            )
+        return evidence
+
+    @classmethod
+    def of_part(cls, forecasts: RealForecasts, clusters: object = None) -> RealEvidence:
+        """Take forecasts that are one group of many, and so perhaps a single cluster."""
+        labels = None if clusters is None else read_labels(clusters, "clusters", len(forecasts))
+        if forecasts.weight is not None and not forecasts.weight.all():
+            kept = forecasts.weight > 0
+            forecasts = forecasts.where(kept)
+            labels = None if labels is None else labels[kept]
+        given = forecasts.joint
+        many = len(given) > RESOLUTION
+        return cls._drawn(forecasts, given, given.rounded(RESOLUTION) if many else given, labels)
+
+    @classmethod
+    def _drawn(
+        cls,
+        forecasts: RealForecasts,
+        given: Joint,
+        joint: Joint,
+        labels: npt.NDArray[np.generic] | None,
+    ) -> RealEvidence:
+        level = level_of(forecasts.position, joint)
+        share = forecasts.weights / given.total
+        charge = share * forecasts.charge
+        clustered = None
+        if labels is not None:
+            clustered = Clusters.of_charges(charge, share, level, labels, len(joint))
+        order = np.lexsort((charge, share, level))
+        level, charge, share = level[order], charge[order], share[order]
+        chance = None
+        if isinstance(forecasts.kind, Quantile | Coverage):
+            chance = forecasts.kind.level
+        return cls(given, joint, None, clustered, None, level, charge, share, chance)
+
+    @property
+    def approximate(self) -> bool:
+        """The rows are known."""
+        return False
+
+    def exact(self, draws: int) -> bool:
+        """Whether the null draws have exactly the distribution of right forecasts.
+
+        Those of quantiles and intervals do, if outcomes are continuous. Flipped signs of residuals
+        do only where residuals are symmetric.
+        """
+        return self.chance is not None and self.clusters is None and self._one_by_one(draws)
+
+    def null_charges(self, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
+        """Charges of right forecasts, `draws` rows in parts of bounded memory.
+
+        Outcomes below a right quantile are coins of its level. Other residuals are kept and their
+        signs flipped, by row or by cluster; where rows are too many for that, normal numbers of
+        the same spread stand for the sums of each level.
+        """
+        assert self.level is not None  # noqa: S101  # `of` has set them
+        assert self.charge is not None  # noqa: S101
+        assert self.share is not None  # noqa: S101
+        if self.clusters is not None:
+            for count in in_parts(draws, max(len(self.clusters), len(self.joint))):
+                signs = _signs(rng, (count, len(self.clusters)))
+                yield np.ascontiguousarray((self.clusters.charges.T @ signs.T).T)
+            return
+        if not self._one_by_one(draws):
+            deviation = np.sqrt(self._null_squares())
+            for count in in_parts(draws, len(self.joint)):
+                yield rng.standard_normal((count, len(self.joint))) * deviation
+            return
+        first = np.flatnonzero(np.diff(self.level, prepend=-1))
+        for count in in_parts(draws, self.level.size):
+            if self.chance is None:
+                drawn = _signs(rng, (count, self.level.size)) * self.charge
+            else:
+                below = rng.random((count, self.level.size)) < self.chance
+                drawn = self.share * (self.chance - below)
+            yield np.asarray(np.add.reduceat(drawn, first, axis=1))
+
+    def _one_by_one(self, draws: int) -> bool:
+        assert self.level is not None  # noqa: S101
+        return self.level.size * draws <= MOST_COINS_DRAWN
+
+    def _null_squares(self) -> Floats:
+        """Variance of the charges of right forecasts, by level."""
+        assert self.level is not None  # noqa: S101
+        assert self.share is not None  # noqa: S101
+        if self.chance is None:
+            return self._spreads()[0]
+        squares = np.bincount(self.level, self.share**2, len(self.joint))
+        return np.asarray(squares * self.chance * (1 - self.chance))
+
+    def _spreads(self) -> tuple[Floats, Floats, float]:
+        """Add up squared residuals and residuals, times w^2 / W^2, per level, and w^2 / W^2."""
+        assert self.level is not None  # noqa: S101
+        assert self.charge is not None  # noqa: S101
+        assert self.share is not None  # noqa: S101
+        count = len(self.joint)
+        return (
+            np.asarray(np.bincount(self.level, self.charge**2, count), np.float64),
+            np.asarray(np.bincount(self.level, self.charge * self.share, count), np.float64),
+            float(self.share @ self.share),
+        )
+
+    def spread_by_level(self) -> Floats:
+        """Return the variance of each level's charge, as the rows show it, or the level does."""
+        return self._null_squares()
+
+    def _missing_spread(self) -> Floats:
+        """Nothing is known of what residuals of right forecasts must vary by."""
+        return np.zeros(len(self.joint))
+
+
+def _signs(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    return np.asarray(rng.integers(0, 2, size=shape) * 2.0 - 1.0)

@@ -1,0 +1,73 @@
+"""Where forecasts lie between 0 and 1, and what residuals are measured in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.arrays import Floats
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.options import shown
+from calibrant.words import number_text
+
+# Share of the outcomes, in the middle, whose width stands for how much outcomes differ.
+MIDDLE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeScale:
+    """How forecasts become positions in [0, 1], and residuals numbers in [-1, 1]."""
+
+    start: float
+    end: float
+    """Forecasts between these two become positions between 0 and 1."""
+    unit: float
+    """Residuals are divided by this."""
+    bounded: bool
+    """Whether outcomes are known to lie between `start` and `end`."""
+
+    @classmethod
+    def between(cls, range_: object) -> OutcomeScale:
+        """Take the range that outcomes are known to lie in."""
+        try:
+            low, high = (float(end) for end in range_)  # type: ignore[attr-defined]
+        except (TypeError, ValueError) as error:
+            raise InvalidOptionError(
+                "range must be two numbers, the least and the largest outcome", shown(range_)
+            ) from error
+        if not -np.inf < low < high < np.inf:
+            raise InvalidOptionError("range must be two finite numbers, low < high", shown(range_))
+        return cls(low, high, high - low, bounded=True)
+
+    @classmethod
+    def of_forecasts(cls, place: Floats, unit: float) -> OutcomeScale:
+        """Use the range of the forecasts themselves."""
+        return cls(float(place.min()), float(place.max()), unit, bounded=False)
+
+    def positions(self, place: Floats) -> Floats:
+        """Return where forecasts lie in the range; all at 0 if there is but one."""
+        width = self.end - self.start
+        if width == 0:
+            return np.zeros(place.size)
+        if self.start == 0 and width == 1:
+            return place
+        position = place - self.start
+        position /= width
+        return np.clip(position, 0.0, 1.0, out=position)
+
+    def places(self, position: Floats | float) -> Floats:
+        """Return the forecasts at positions."""
+        return np.asarray(self.start + np.asarray(position) * (self.end - self.start))
+
+    def refuse_outside(self, values: Floats, name: str) -> None:
+        """Refuse numbers outside a range that the caller has given."""
+        low, high = float(values.min()), float(values.max())
+        if self.bounded and (low < self.start or high > self.end):
+            outside = int(((values < self.start) | (values > self.end)).sum())
+            raise InvalidForecastsError(
+                f"{name} must lie within the range {number_text(self.start)} to "
+                f"{number_text(self.end)}",
+                f"{outside} of {values.size} outside, from {low:g} to {high:g}",
+                "widen the range, or leave it out if outcomes have no bounds",
+            )

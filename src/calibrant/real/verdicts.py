@@ -1,0 +1,136 @@
+"""Verdicts on forecasts of real outcomes: the same intervals and tests, in other units."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from calibrant.arrays import Floats
+from calibrant.inference import (
+    CLUSTERED_SHAPE,
+    GAP_TOLERANCE,
+    UNDECIDED,
+    CalibrationTest,
+    ConfidenceInterval,
+    Ranges,
+    Settings,
+    Statistic,
+    Verdict,
+    error_and_gap,
+    rows_needed_for,
+    run_test,
+)
+from calibrant.joint import Joint
+from calibrant.options import check_positive, number_or_percent
+from calibrant.real.evidence import RealEvidence
+from calibrant.real.forecasts import RealForecasts
+from calibrant.real.properties import Coverage, Expectile, Quantile
+from calibrant.real.regions import region_of
+
+HEADLINE = Statistic.of("smooth_calibration_error")
+# Error that is small enough when nobody says, as a share of the span of the outcomes.
+TOLERATED = 0.02
+# Squares beside less than this share of the largest are rounding errors.
+NO_VARIATION = 1e-10
+
+
+def allowed(forecasts: RealForecasts, tolerance: float | str | None) -> float:
+    """Return the error that is small enough, in the units of the outcome or of probability."""
+    if tolerance is None:
+        return TOLERATED * forecasts.span
+    number, percent = number_or_percent("tolerance", tolerance)
+    check_positive("tolerance", number)
+    return number * forecasts.span if percent else number
+
+
+def judge(
+    forecasts: RealForecasts,
+    evidence: RealEvidence,
+    settings: Settings,
+    tolerance: float,
+    gap_tolerance: float | None = None,
+) -> Verdict:
+    """Judge forecasts against a tolerance in the units of the outcome, or of probability."""
+    unit = forecasts.scale.unit
+    gap_allowed = GAP_TOLERANCE * tolerance if gap_tolerance is None else gap_tolerance
+    inner = replace(settings, tolerance=tolerance / unit, gap_tolerance=gap_allowed / unit)
+    interval, gap = error_and_gap(evidence, HEADLINE, inner, tolerance / unit)
+    tests = [HEADLINE, Statistic.charged("slope_and_intercept", _Line(evidence)), CLUSTERED_SHAPE]
+    test = run_test(evidence, tests, settings.draws, settings.rng)
+    rows = evidence.given.row_count
+    found = Verdict(interval, tolerance / unit, gap, test, rows, None, None)
+    if found.state == UNDECIDED:
+        found = replace(found, rows_needed=rows_needed_for(found, evidence, HEADLINE, inner))
+    return _in_units(found, forecasts, evidence)
+
+
+class _Line:
+    """Squared intercept and slope of the residuals over the positions, beside their variance."""
+
+    def __init__(self, evidence: RealEvidence) -> None:
+        self.variance = evidence.spread_by_level()
+        position = evidence.joint.prediction
+        self.design = np.stack([np.ones_like(position), position])
+        if self.variance.any():
+            self.design[1] -= np.average(position, weights=self.variance)
+        self.spread = (self.design**2) @ self.variance
+
+    def __call__(self, _: Joint, charges: Floats) -> Floats:
+        seen = self.spread > NO_VARIATION * self.spread[0]
+        scores = charges @ self.design[seen].T
+        return np.asarray((scores**2 / self.spread[seen]).sum(axis=1))
+
+
+def _in_units(found: Verdict, forecasts: RealForecasts, evidence: RealEvidence) -> Verdict:
+    """Give every number of a verdict the units of the outcome."""
+    unit, gap = forecasts.scale.unit, found.gap
+    assert gap is not None  # noqa: S101  # of the smooth error there is one
+    ranges = Ranges.of(evidence)
+    charge = np.add.reduceat(
+        (evidence.joint.positives - evidence.joint.weight * evidence.joint.prediction)
+        / evidence.joint.total,
+        ranges.first,
+    )
+    variance = evidence.squared_charges(ranges.first)
+    start, stop = ranges.most_surprising(evidence.joint, charge, variance)
+    low, high = evidence.joint.low[start], evidence.joint.high[stop - 1]
+    worst = region_of(forecasts, float(low), float(high))
+    return replace(
+        found,
+        interval=_interval(found.interval, unit),
+        tolerance=found.tolerance * unit,
+        gap=replace(
+            gap,
+            interval=_interval(gap.interval, unit),
+            tolerance=gap.tolerance * unit,
+            worst=worst,
+            between=between(forecasts),
+        ),
+        test=_test(found.test, unit),
+    )
+
+
+def between(forecasts: RealForecasts) -> str:
+    """Say what the typical gap is between."""
+    kind = forecasts.kind
+    if isinstance(kind, Quantile | Coverage):
+        return "the share of outcomes that was promised and the share observed"
+    return f"forecast and observed {'expectile' if isinstance(kind, Expectile) else 'mean'}"
+
+
+def _interval(interval: ConfidenceInterval, unit: float) -> ConfidenceInterval:
+    return replace(
+        interval,
+        value=interval.value * unit,
+        low=interval.low * unit,
+        high=interval.high * unit,
+        half_width=interval.half_width * unit,
+    )
+
+
+def _test(test: CalibrationTest, unit: float) -> CalibrationTest:
+    """OutcomeScale the headline; the other parts have no units of the outcome."""
+    headline, *others = test.parts
+    scaled = replace(headline, statistic=headline.statistic * unit, null=headline.null * unit)
+    return replace(test, parts=(scaled, *others))
