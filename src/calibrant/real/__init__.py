@@ -1,8 +1,19 @@
 """Forecasts of real outcomes: means, quantiles, expectiles, prediction intervals."""
 
+from calibrant.real.diagram import Dot as Dot
 from calibrant.real.forecasts import RealForecasts
+from calibrant.real.groups import RealGroup, RealGroups
 from calibrant.real.measures import MEASURES, calibration_error
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
+from calibrant.real.reading import (
+    Ask as Ask,
+    RealSource as RealSource,
+    read_real as read_real,
+    refuse_real_options as refuse_real_options,
+    refuse_two_outcome_options as refuse_two_outcome_options,
+)
+from calibrant.real.regions import RealRegion, promised_and_observed as promised_and_observed
+from calibrant.real.summary import RealSummary, summarise_real as summarise_real
 
 __all__ = [
     "MEASURES",
@@ -11,5 +22,9 @@ __all__ = [
     "Mean",
     "Quantile",
     "RealForecasts",
+    "RealGroup",
+    "RealGroups",
+    "RealRegion",
+    "RealSummary",
     "calibration_error",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +72,15 @@ class RealEvidence(Evidence):
         if isinstance(forecasts.kind, Quantile | Coverage):
             chance = forecasts.kind.level
         return cls(given, joint, None, clustered, None, level, charge, share, chance)
+
+    def on_cells(self, cells: int) -> RealEvidence:
+        """Draw the same rows on fewer levels; clusters stay on theirs."""
+        if self.clusters is not None or len(self.joint) <= cells:
+            return self
+        assert self.level is not None  # noqa: S101
+        coarse = self.joint.rounded(cells)
+        level = level_of(self.joint.prediction, coarse)[self.level]
+        return replace(self, joint=coarse, level=level)
 
     @property
     def approximate(self) -> bool:

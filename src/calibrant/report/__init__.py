@@ -1,6 +1,11 @@
 """The audit: from forecasts and outcomes to a sentence people can act on."""
 
 from calibrant.report.audit import Audit, audit, audit_source as audit_source
+from calibrant.report.real_audit import (
+    RealAudit as RealAudit,
+    audit_real as audit_real,
+    render_real_screen as render_real_screen,
+)
 from calibrant.report.screen import (
     Line as Line,
     next_repair as next_repair,

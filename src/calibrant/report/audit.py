@@ -16,6 +16,13 @@ from calibrant.inference import Settings, Verdict
 from calibrant.inputs import Roles, Source, read
 from calibrant.measurement import Measurement
 from calibrant.options import share_from
+from calibrant.real import (
+    Ask,
+    RealForecasts,
+    read_real,
+    refuse_real_options,
+    refuse_two_outcome_options,
+)
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
 from calibrant.report.markdown import render_markdown
@@ -45,7 +52,7 @@ class Audit:
 
     def to_text(self, path: str | Path | None = None) -> str:
         """Return all numbers as plain text, and write them if a path is given; `str` is brief."""
-        return _written(render_text(self.summary), path)
+        return _written(self._text(), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return the report as one HTML page, and write it if a path is given.
@@ -55,17 +62,29 @@ class Audit:
         path : str or Path, optional
             File to write. It appears when it is complete, or not at all.
         """
-        from calibrant.report.html import render_html
-
-        return _written(render_html(self.summary), path)
+        return _written(self._html(), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return everything found as JSON of a stable shape, and write it if a path is given."""
-        return _written(render_json(self.summary), path)
+        return _written(self._json(), path)
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return a short Markdown summary, and write it if a path is given."""
-        return _written(render_markdown(self.summary), path)
+        return _written(self._markdown(), path)
+
+    def _text(self) -> str:
+        return render_text(self.summary)
+
+    def _html(self) -> str:
+        from calibrant.report.html import render_html
+
+        return render_html(self.summary)
+
+    def _json(self) -> str:
+        return render_json(self.summary)
+
+    def _markdown(self) -> str:
+        return render_markdown(self.summary)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -123,6 +142,9 @@ def audit(
     prediction: str = "prediction",
     outcome: str = "outcome",
     classes: Sequence[Any] | None = None,
+    kind: str | None = None,
+    range: object = None,  # noqa: A002  # the word users know
+    level: float | None = None,
     sample_weight: object = None,
     pos_label: object = None,
     neg_label: object = None,
@@ -146,7 +168,7 @@ def audit(
     draws: int = 999,
     rng: np.random.Generator | int | None = 0,
 ) -> Audit:
-    """Tell how far forecasts can be trusted, of two outcomes or of more classes.
+    """Tell how far forecasts can be trusted: of two outcomes, of classes or of real outcomes.
 
     Parameters
     ----------
@@ -164,6 +186,14 @@ def audit(
         Names of more than two classes, in the order of the columns of `y_proba`. In a frame or in
         files, probabilities stand in columns of these names, or as lists in the column of
         predictions.
+    kind : str, optional
+        What forecasts of real outcomes are forecasts of: "mean", "median", "quantile=0.9",
+        "expectile=0.8", or "interval" (two columns of `y_proba`; in a frame or in files
+        "interval=low,high" names them). None for predicted probabilities.
+    range : (float, float), optional
+        The least and the largest real outcome there can be.
+    level : float, optional
+        Share of outcomes that intervals promise to hold.
     sample_weight : array-like of shape (n,), or str, optional
         Weights of the rows, or the column that holds them.
     pos_label : object, optional
@@ -186,7 +216,8 @@ def audit(
     tolerance : float or str, optional
         Smooth error that is small enough, or "5%" for 5 % of the share of the rarer outcome. By
         default 0.02, or a tenth of that share if it is less; for each of K classes the share is
-        1/K.
+        1/K. Of means of real outcomes it is in their units, and "5%" is of their range, or of the
+        width of the middle 90 % of them; by default 2 % of that.
     gap_tolerance : float or str, optional
         Typical gap between forecast and observed rate that is small enough, by default twice the
         tolerance.
@@ -245,14 +276,14 @@ def audit(
     >>> result = audit(labels, rows, classes=["cat", "dog", "cow"], draws=99)
     >>> [(group.name, group.state) for group in result.by_class]
     [('cat', 'miscalibrated'), ('dog', 'miscalibrated'), ('cow', 'miscalibrated')]
+
+    Real outcomes, and forecasts of their mean:
+
+    >>> forecast = rng.gamma(4, 5, 2000)
+    >>> minutes = 1.2 * forecast + rng.normal(0, 3, 2000)
+    >>> audit(minutes, forecast, kind="mean", draws=199).verdict.state
+    'miscalibrated'
     """
-    settings = Settings.read(
-        confidence=confidence,
-        draws=draws,
-        tolerance=tolerance,
-        gap_tolerance=gap_tolerance,
-        rng=rng,
-    )
     roles = Roles(
         prediction,
         outcome,
@@ -269,6 +300,38 @@ def audit(
     )
     if na not in {"refuse", "drop"}:
         raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))
+    if kind is not None or isinstance(y_true, RealForecasts):
+        from calibrant.report.real_audit import audit_real
+
+        refuse_two_outcome_options(
+            {
+                "classes": classes,
+                "pos_label": pos_label,
+                "neg_label": neg_label,
+                "na_label": na_label,
+                "find_segments": find_segments,
+                "oe_tolerance": oe_tolerance,
+                "risk": risk,
+                "task": task,
+                "time": time,
+                "count": count,
+                "positives": positives,
+                "prediction_sum": prediction_sum,
+            },
+            kind or "mean",
+        )
+        ask = Ask(kind or "mean", range, level)
+        real = read_real(y_true, y_proba, roles, ask, drop_missing=na == "drop", title=title)
+        chosen = Settings.read(confidence=confidence, draws=draws, rng=rng)
+        return audit_real(real, chosen, tolerance, gap_tolerance)
+    refuse_real_options({"range": range, "level": level})
+    settings = Settings.read(
+        confidence=confidence,
+        draws=draws,
+        tolerance=tolerance,
+        gap_tolerance=gap_tolerance,
+        rng=rng,
+    )
     labels = Labels.of(pos_label, neg_label, na_label)
     source = read(y_true, y_proba, roles, labels=labels, drop_missing=na == "drop", title=title)
     ratio = None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance)
