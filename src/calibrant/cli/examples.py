@@ -22,6 +22,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "calibrant audit animals.csv --classes cat,dog,cow",
             "More than two outcomes: a column of probabilities for each.",
         ),
+        (
+            "calibrant audit delays.csv --kind quantile=0.9 --prediction p90 --outcome minutes",
+            "Real outcomes: forecasts of a mean, a quantile, or intervals.",
+        ),
     ),
     "check": (
         ("calibrant check forecasts.csv --tolerance 0.02", "A gate for a build: see the codes."),

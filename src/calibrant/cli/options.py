@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
 
@@ -117,6 +118,13 @@ def refuse_both(context: typer.Context, *names: str) -> None:
             given.append(f"--{name.replace('_', '-')}")
     if len(given) > 1:
         raise InvalidOptionError(f"{' and '.join(given)} exclude each other", "both", "choose one")
+
+
+def given_of(context: typer.Context, names: Iterable[str]) -> dict[str, object]:
+    """Options of these names that were typed, with their values."""
+    sources = {name: context.get_parameter_source(name) for name in names}
+    typed = [name for name, found in sources.items() if found and found.name == "COMMANDLINE"]
+    return {name: context.params[name] for name in typed}
 
 
 def names_of(given: str | list[str] | None, option: str) -> list[str] | None:

@@ -8,6 +8,7 @@ from calibrant.errors import CalibrantError
 
 # Names that no sentence uses for anything else.
 NAMES = {
+    "y_pred": "--prediction",
     "y_proba": "--prediction",
     "y_true": "--outcome",
     "sample_weight": "--weight",
@@ -34,9 +35,12 @@ WORDS = {
     "folds": "--folds",
     "fields": "--field",
     "key": "--key",
+    "kind": "--kind",
+    "level": "--level",
     "maps": "--maps",
     "origin": "--origin",
     "positives": "--positives",
+    "range": "--range",
     "risk": "--risk",
     "scale": "--scale",
     "score": "--score",

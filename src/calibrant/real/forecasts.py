@@ -264,7 +264,7 @@ def _refuse_crossed(low: Floats, high: Floats) -> None:
     crossed = low > high
     if crossed.any():
         raise InvalidForecastsError(
-            "the lower end of an interval must not lie above the upper one",
+            "the lower end of an interval must not lie above the other one",
             f"{count_text(int(crossed.sum()), 'row')} where it does, first rows "
             f"{first_rows(crossed)}",
             "are the two columns swapped" if crossed.all() else "",

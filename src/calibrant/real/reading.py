@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -196,7 +197,7 @@ def _of_columns(
 def _named(text: str, named: Mapping[str, object]) -> str:
     """Say of columns what the library says of the arrays that they were read into."""
     for argument, name in named.items():
-        text = text.replace(argument, f"column {name!r}")
+        text = re.sub(rf"\b{argument}\b", f"column {name!r}", text)
     return text
 
 

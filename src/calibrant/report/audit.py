@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,17 +17,11 @@ from calibrant.inference import Settings, Verdict
 from calibrant.inputs import Roles, Source, read
 from calibrant.measurement import Measurement
 from calibrant.options import share_from
-from calibrant.real import (
-    Ask,
-    RealForecasts,
-    read_real,
-    refuse_real_options,
-    refuse_two_outcome_options,
-)
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
 from calibrant.report.markdown import render_markdown
-from calibrant.report.screen import plain, render_screen
+from calibrant.report.screen import Line, plain, render_screen
+from calibrant.report.sentences import verdict_sentence
 from calibrant.report.summary import Asked, Summary, summarise
 from calibrant.report.text import render_text
 from calibrant.stages import Tell, silent
@@ -35,6 +30,7 @@ from calibrant.writing import write_whole
 if TYPE_CHECKING:
     from calibrant.groups import Groups, Segment
     from calibrant.multiclass import MulticlassDecisionTask
+    from calibrant.real import RealSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +45,24 @@ class Audit:
 
     def __repr__(self) -> str:
         return f"<Audit of {self.summary.title!r}: {self.verdict.state}>"
+
+    real: ClassVar[bool] = False
+    """Whether the outcomes are real numbers, rather than events or classes."""
+
+    def screen(
+        self,
+        *,
+        width: int,
+        command: str | None = None,
+        taken: int = 0,
+        diagram: bool = False,
+        notes: bool = True,
+    ) -> list[Line]:
+        """Return the audit as lines of one screen; notes on how files were read may be left out."""
+        told = self.summary
+        if not notes:
+            told = replace(told, data=replace(told.data, notes=()))
+        return render_screen(told, width=width, command=command, taken=taken, diagram=diagram)
 
     def to_text(self, path: str | Path | None = None) -> str:
         """Return all numbers as plain text, and write them if a path is given; `str` is brief."""
@@ -94,6 +108,11 @@ class Audit:
             f'<iframe srcdoc="{page}" title="{escape(self.summary.title)}" '
             'style="width: 100%; height: 40rem; border: 0"></iframe>'
         )
+
+    @property
+    def line(self) -> str:
+        """The verdict in one sentence."""
+        return verdict_sentence(self.summary)
 
     @property
     def verdict(self) -> Verdict:
@@ -300,8 +319,8 @@ def audit(
     )
     if na not in {"refuse", "drop"}:
         raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))
-    if kind is not None or isinstance(y_true, RealForecasts):
-        from calibrant.report.real_audit import audit_real
+    if kind is not None or _is_real(y_true):
+        from calibrant.real import Ask, read_real, refuse_two_outcome_options
 
         refuse_two_outcome_options(
             {
@@ -324,7 +343,12 @@ def audit(
         real = read_real(y_true, y_proba, roles, ask, drop_missing=na == "drop", title=title)
         chosen = Settings.read(confidence=confidence, draws=draws, rng=rng)
         return audit_real(real, chosen, tolerance, gap_tolerance)
-    refuse_real_options({"range": range, "level": level})
+    if range is not None or level is not None:
+        raise InvalidOptionError(
+            f"{'level' if range is None else 'range'} is for real outcomes",
+            "no kind of them",
+            "name their kind, such as kind='mean'",
+        )
     settings = Settings.read(
         confidence=confidence,
         draws=draws,
@@ -337,6 +361,26 @@ def audit(
     ratio = None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance)
     allowed = None if risk is None else share_from("risk", risk)
     return audit_source(source, settings, Asked(task, ratio, allowed, find_segments))
+
+
+def _is_real(data: object) -> bool:
+    """Whether forecasts are of real outcomes already; their room is loaded only if need be."""
+    room = sys.modules.get("calibrant.real")
+    return room is not None and isinstance(data, room.RealForecasts)
+
+
+def audit_real(
+    source: RealSource,
+    settings: Settings,
+    tolerance: float | str | None = None,
+    gap_tolerance: float | str | None = None,
+    tell: Tell = silent,
+) -> Audit:
+    """Audit forecasts of real outcomes that were read before."""
+    from calibrant.real import summarise_real
+    from calibrant.report.real_audit import RealAudit
+
+    return RealAudit(summarise_real(source, settings, tolerance, gap_tolerance, tell))
 
 
 def audit_source(source: Source, settings: Settings, asked: Asked, tell: Tell = silent) -> Audit:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from calibrant.inference import Settings
 from calibrant.measurement import Measurement
-from calibrant.real import RealGroups, RealSource, RealSummary, summarise_real
+from calibrant.real import RealGroups, RealSummary
 from calibrant.report import real_words as words
 from calibrant.report.audit import Audit
 from calibrant.report.findings import Finding
@@ -26,7 +25,6 @@ from calibrant.report.screen import (
     plain,
     sentence_lines,
 )
-from calibrant.stages import Tell, silent
 from calibrant.words import escaped, percent_text
 
 SCHEMA = 3
@@ -41,8 +39,22 @@ class RealAudit(Audit):
     summary: RealSummary  # type: ignore[assignment]
     """Everything the audit found, as plain data."""
 
+    real: ClassVar[bool] = True
+
     def __str__(self) -> str:
         return plain(render_real_screen(self.summary))
+
+    def screen(
+        self,
+        *,
+        width: int,
+        command: str | None = None,
+        taken: int = 0,
+        diagram: bool = False,  # noqa: ARG002  # there is none on a screen
+        notes: bool = True,  # noqa: ARG002  # they are few
+    ) -> list[Line]:
+        """Return the audit as lines of one screen."""
+        return render_real_screen(self.summary, width=width, command=command, taken=taken)
 
     def __repr__(self) -> str:
         return f"<RealAudit of {self.summary.title!r}: {self.verdict.state}>"
@@ -60,6 +72,11 @@ class RealAudit(Audit):
 
     def _markdown(self) -> str:
         return "\n\n".join(_markdown(self.summary)) + "\n"
+
+    @property
+    def line(self) -> str:
+        """The verdict in one sentence."""
+        return self.verdict.sentence
 
     @property
     def measures(self) -> dict[str, Measurement]:
@@ -83,17 +100,6 @@ class RealAudit(Audit):
     def findings(self) -> tuple[Finding, ...]:
         """None yet: the conclusion says what to do."""
         return ()
-
-
-def audit_real(
-    source: RealSource,
-    settings: Settings,
-    tolerance: float | str | None = None,
-    gap_tolerance: float | str | None = None,
-    tell: Tell = silent,
-) -> RealAudit:
-    """Audit forecasts of real outcomes that were read before."""
-    return RealAudit(summarise_real(source, settings, tolerance, gap_tolerance, tell))
 
 
 def render_real_screen(
