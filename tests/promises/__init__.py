@@ -18,6 +18,7 @@ from promises import (
     groups,
     judges,
     monitors,
+    reals,
     regressions,
     rows,
     selective,
@@ -44,5 +45,6 @@ SUBJECTS = {
     "grades": list(grades.promises()),
     "generators": list(generators.promises()),
     "judges": list(judges.promises()),
+    "reals": list(reals.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]
