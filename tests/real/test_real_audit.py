@@ -1,6 +1,7 @@
 """An audit of real outcomes: verdict, groups, words, page and JSON."""
 
 import json
+from importlib.resources import files
 
 import numpy as np
 import pandas as pd
@@ -134,6 +135,19 @@ def test_the_page_is_one_file_without_network_and_says_the_conclusion(tmp_path):
     assert "</script>," not in page.replace("&lt;", "<").split("<script>")[0]
     assert "Miscalibrated" in page
     assert len(page) < 200_000
+
+
+@pytest.mark.parametrize("kind", ["mean", "quantile=0.9", "expectile=0.7", "interval"])
+def test_the_schema_describes_the_json(kind):
+    import jsonschema
+
+    text = files("calibrant.report").joinpath("real_schema.json").read_text("utf-8")
+    y, z = rows(300)
+    predicted = np.column_stack([z - 5, z + 5]) if kind == "interval" else z
+    level = 0.8 if kind == "interval" else None
+    for by in (None, {"g": RNG.integers(0, 3, 300)}):
+        found = audited(y, predicted, kind=kind, level=level, by=by, draws=99).to_json()
+        jsonschema.validate(json.loads(found), json.loads(text))
 
 
 def test_a_screen_is_a_screen():
