@@ -1,5 +1,6 @@
 """Forecasts of real outcomes: means, quantiles, expectiles, prediction intervals."""
 
+from calibrant.real.decomposition import LossDecomposition, loss_decomposition
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.measures import MEASURES, calibration_error
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
@@ -8,8 +9,10 @@ __all__ = [
     "MEASURES",
     "Coverage",
     "Expectile",
+    "LossDecomposition",
     "Mean",
     "Quantile",
     "RealForecasts",
     "calibration_error",
+    "loss_decomposition",
 ]
