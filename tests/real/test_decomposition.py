@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+import calibrant as cal
 from calibrant.errors import InvalidOptionError
 from calibrant.real import LossDecomposition, RealForecasts, loss_decomposition
 from calibrant.real.isotonic import isotonic_fit
@@ -136,3 +137,20 @@ def test_intervals_are_refused_with_a_way_out():
     for use in (loss_decomposition, isotonic_fit):
         with pytest.raises(InvalidOptionError, match="each end as a quantile"):
             use(forecasts)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_brier_score_of_outcomes_between_0_and_1_is_their_squared_error(weighted):
+    rng = np.random.default_rng(3)
+    p = np.round(rng.random(300), 2)
+    y = np.clip(p**1.4 + rng.normal(0, 0.15, 300), 0, 1)
+    weight = rng.gamma(2, 1, 300) if weighted else None
+    found = cal.score_decomposition(y, p, sample_weight=weight)
+    real = loss_decomposition(y, p, sample_weight=weight)
+    parts = (found.score, found.miscalibration, found.discrimination, found.uncertainty)
+    assert parts == pytest.approx(parts_of(real), rel=1e-9)
+    mean = np.average((p - y) ** 2, weights=weight)
+    assert found.score == pytest.approx(mean, rel=1e-12)
+    score = cal.decisions.mean_score(y, p, sample_weight=weight, score="brier")
+    assert score == pytest.approx(mean, rel=1e-12)
+    assert cal.decisions.row_losses("brier", y, p) == pytest.approx((p - y) ** 2)

@@ -117,8 +117,8 @@ def loss_decomposition(
     >>> parts.miscalibration, parts.discrimination, parts.uncertainty, parts.loss
     (0.625, 0.125, 0.25, 0.75)
     >>> print(loss_decomposition([1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 3.0, 3.5], kind="median"))
-    The pinball loss of 0.3125 is miscalibration 0.1875 - discrimination 0.375 + uncertainty 0.5;
-    forecasts save 37 % of the uncertainty.
+    The pinball loss of 0.312 is miscalibration 0.188 - discrimination 0.375 + uncertainty 0.5;
+    forecasts save 37.5 % of the uncertainty.
     """
     if isinstance(y_true, RealForecasts):
         forecasts = y_true
