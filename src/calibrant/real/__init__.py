@@ -3,16 +3,20 @@
 from calibrant.real.decomposition import LossDecomposition, loss_decomposition
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.measures import MEASURES, calibration_error
+from calibrant.real.monitor import BettingTest, RealMonitor, betting_test
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 
 __all__ = [
     "MEASURES",
+    "BettingTest",
     "Coverage",
     "Expectile",
     "LossDecomposition",
     "Mean",
     "Quantile",
     "RealForecasts",
+    "RealMonitor",
+    "betting_test",
     "calibration_error",
     "loss_decomposition",
 ]
