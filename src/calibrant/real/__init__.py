@@ -1,5 +1,6 @@
 """Forecasts of real outcomes: means, quantiles, expectiles, prediction intervals."""
 
+from calibrant.real.comparison import RealComparison, compare
 from calibrant.real.decomposition import LossDecomposition, loss_decomposition
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.measures import MEASURES, calibration_error
@@ -14,9 +15,11 @@ __all__ = [
     "LossDecomposition",
     "Mean",
     "Quantile",
+    "RealComparison",
     "RealForecasts",
     "RealMonitor",
     "betting_test",
     "calibration_error",
+    "compare",
     "loss_decomposition",
 ]

@@ -56,8 +56,8 @@ def bets_on(forecasts: RealForecasts) -> Bet:
             "bets take no weights", "sample_weight", "give rows of equal weight"
         )
     if isinstance(kind, Quantile | Coverage):
-        level = np.full(len(forecasts), kind.level)
-        return Bet(level, forecasts.reached.astype(np.float64), forecasts.place)
+        promised = np.full(len(forecasts), kind.level)
+        return Bet(promised, forecasts.reached.astype(np.float64), forecasts.place)
     require_range(kind, scale if scale.bounded else None)
     z, y = forecasts.forecast, forecasts.outcome
     level = 0.5 if isinstance(kind, Mean) else kind.level

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant.arrays import Floats, Indices
 from calibrant.data import canonical_order
 from calibrant.data.input import read_labels
 from calibrant.errors import InferenceRefusedError, InvalidOptionError, InvalidStateError
@@ -209,7 +209,7 @@ class RealMonitor:
         return taken.size
 
     @staticmethod
-    def _played(bets: Bets, bet: Bet, rows: Floats) -> int | None:
+    def _played(bets: Bets, bet: Bet, rows: Indices) -> int | None:
         """Play, and return the row of the whole stream at which these bets reached their level."""
         before = bets.rows
         known = bets.alarm_row is not None
