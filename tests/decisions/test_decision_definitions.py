@@ -199,7 +199,7 @@ def test_isotonic_decomposition_by_the_max_min_formula(maker, score):
         v, m, r = group_levels(r, v, m)[1]
         fit = np.clip(isotonic_fit(v, m, r), 0, 1)
         given = task if score == "task" else score
-        parts = cal.score_decomposition(joint_of(group_levels(r, v, m)[1]), score=given)
+        parts = cal.score_decomposition(r, v, sample_weight=m, score=given)
         base = np.full(len(v), float(m @ r))
         total, recalibrated, constant = (mean_loss(given, r, x, m) for x in (v, fit, base))
         assert parts.score == pytest.approx(total, abs=1e-12)

@@ -1,9 +1,12 @@
 """Forecasts of real outcomes: means, quantiles, expectiles, prediction intervals."""
 
+from calibrant.real.comparison import RealComparison, compare
+from calibrant.real.decomposition import LossDecomposition, loss_decomposition
 from calibrant.real.diagram import Dot as Dot
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.groups import RealGroup, RealGroups
 from calibrant.real.measures import MEASURES, calibration_error
+from calibrant.real.monitor import BettingTest, RealMonitor, betting_test
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.real.reading import (
     Ask as Ask,
@@ -17,14 +20,21 @@ from calibrant.real.summary import RealSummary, summarise_real as summarise_real
 
 __all__ = [
     "MEASURES",
+    "BettingTest",
     "Coverage",
     "Expectile",
+    "LossDecomposition",
     "Mean",
     "Quantile",
+    "RealComparison",
     "RealForecasts",
     "RealGroup",
     "RealGroups",
+    "RealMonitor",
     "RealRegion",
     "RealSummary",
+    "betting_test",
     "calibration_error",
+    "compare",
+    "loss_decomposition",
 ]
