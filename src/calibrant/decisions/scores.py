@@ -66,6 +66,11 @@ class Score:
         return np.maximum(0.0, self.expected(chance, forecast) - self.expected(chance, chance))
 
 
+def score_title(name: str) -> str:
+    """Name of a score in sentences, where "log" alone is no word and Brier is a person."""
+    return {"log": "log loss", "brier": "Brier score"}.get(name, f"{name} score")
+
+
 def _brier(forecast: Floats) -> Losses:
     return forecast**2, (1 - forecast) ** 2
 

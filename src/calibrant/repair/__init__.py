@@ -18,7 +18,10 @@ from calibrant.repair.choice_rule import (
 )
 from calibrant.repair.classes import ClassWiseIsotonic, Dirichlet, VectorScaling
 from calibrant.repair.curves import Quadratic, Spline
-from calibrant.repair.estimator import Estimator as Estimator
+from calibrant.repair.estimator import (
+    Estimator as Estimator,
+    reading_arguments as reading_arguments,
+)
 from calibrant.repair.files import apply_to_files as apply_to_files, check_output as check_output
 from calibrant.repair.flexible import CentredIsotonic, Histogram, Isotonic, Smooth, VennAbers
 from calibrant.repair.folds import (

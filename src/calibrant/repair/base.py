@@ -21,7 +21,7 @@ from calibrant.regression import rows_behind
 from calibrant.repair.class_export import class_python
 from calibrant.repair.class_forms import AnyForm, ClassForm, class_form_from
 from calibrant.repair.columns import shape_of
-from calibrant.repair.estimator import Estimator
+from calibrant.repair.estimator import Estimator, reading_arguments
 from calibrant.repair.export import PERCENT, SCALES, UNIT, free_name, python_source
 from calibrant.repair.forms import Form, Lines, Logistic, LogOddsCurve, Steps, form_from
 from calibrant.stored import Stored, plain_value, restoring, value_from
@@ -88,14 +88,16 @@ class RecalibrationMap(Estimator):
             given = X
         elif isinstance(X, ClassForecasts):
             refuse_pos_label(pos_label)
-            given = as_forecasts(X, y, classes, sample_weight)
+            with reading_arguments():
+                given = as_forecasts(X, y, classes, sample_weight)
         else:
             if y is None:
                 raise InvalidForecastsError(
                     f"{self.name} requires y to be passed, but the target y is None"
                 )
             self._remember_columns(X)
-            given = self._read(self._as_probabilities(X), y, sample_weight, pos_label, classes)
+            with reading_arguments():
+                given = self._read(self._as_probabilities(X), y, sample_weight, pos_label, classes)
         if isinstance(given, Joint):
             self.form_, self.classes_ = self._fitted(given), None
         else:
@@ -159,12 +161,13 @@ class RecalibrationMap(Estimator):
             array, or what `set_output` asked for.
         """
         self._require_fitted()
-        if is_number(X):
-            return float(self._moved(np.array([X]).reshape(1))[0])
-        if isinstance(X, ClassForecasts):
-            return self._moved(X)
-        self._check_columns(X, TWO_OUTCOMES if self.classes_ is None else ())
-        return self._contained(self._moved(self._as_probabilities(X)), X)
+        with reading_arguments():
+            if is_number(X):
+                return float(self._moved(np.array([X]).reshape(1))[0])
+            if isinstance(X, ClassForecasts):
+                return self._moved(X)
+            self._check_columns(X, TWO_OUTCOMES if self.classes_ is None else ())
+            return self._contained(self._moved(self._as_probabilities(X)), X)
 
     def _moved(self, y_proba: object) -> Floats:
         """Recalibrate predictions, in the shape in which they were given."""

@@ -19,6 +19,7 @@ from calibrant.repair.base import (
     read_predictions,
     shaped,
 )
+from calibrant.repair.estimator import reading_arguments
 from calibrant.repair.export import free_name, python_source
 from calibrant.repair.forms import Form
 from calibrant.repair.patches import Patches, codes_of, patches_text, unseen
@@ -140,7 +141,8 @@ class GroupMap(RecalibrationMap):
                 {name: [value] for name, value in by.items()} if isinstance(by, Mapping) else by
             )
             return float(self.transform([X], single)[0])
-        prediction = read_predictions(X, self.scale_)
+        with reading_arguments():
+            prediction = read_predictions(X, self.scale_)
         codes = codes_of(self.patches.groupings, by, prediction.size)
         return self._contained(shaped(self.patched(self.form_(prediction), codes), X), X)
 
