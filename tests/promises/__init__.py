@@ -21,6 +21,7 @@ from promises import (
     regressions,
     rows,
     selective,
+    survivals,
     transfers,
     verdicts,
 )
@@ -44,5 +45,6 @@ SUBJECTS = {
     "grades": list(grades.promises()),
     "generators": list(generators.promises()),
     "judges": list(judges.promises()),
+    "survivals": list(survivals.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]
