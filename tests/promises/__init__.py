@@ -22,6 +22,7 @@ from promises import (
     regressions,
     rows,
     selective,
+    survivals,
     transfers,
     verdicts,
 )
@@ -46,5 +47,6 @@ SUBJECTS = {
     "generators": list(generators.promises()),
     "judges": list(judges.promises()),
     "reals": list(reals.promises()),
+    "survivals": list(survivals.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

@@ -7,6 +7,7 @@ from calibrant.real.forecasts import RealForecasts
 from calibrant.real.groups import RealGroup, RealGroups
 from calibrant.real.measures import MEASURES, calibration_error
 from calibrant.real.monitor import BettingTest, RealMonitor, betting_test
+from calibrant.real.observed_risk import ObservedRisk, RiskBin, observed_risk
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.real.reading import (
     Ask as Ask,
@@ -17,6 +18,7 @@ from calibrant.real.reading import (
 )
 from calibrant.real.regions import RealRegion, promised_and_observed as promised_and_observed
 from calibrant.real.summary import RealSummary, summarise_real as summarise_real
+from calibrant.real.survival import SurvivalForecasts
 
 __all__ = [
     "MEASURES",
@@ -25,6 +27,7 @@ __all__ = [
     "Expectile",
     "LossDecomposition",
     "Mean",
+    "ObservedRisk",
     "Quantile",
     "RealComparison",
     "RealForecasts",
@@ -33,8 +36,11 @@ __all__ = [
     "RealMonitor",
     "RealRegion",
     "RealSummary",
+    "RiskBin",
+    "SurvivalForecasts",
     "betting_test",
     "calibration_error",
     "compare",
     "loss_decomposition",
+    "observed_risk",
 ]
