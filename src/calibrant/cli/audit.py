@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,6 +35,7 @@ from calibrant.cli.options import (
     SeedOption,
     ToleranceOption,
     WeightOption,
+    given,
     names_of,
     refuse_both,
 )
@@ -45,6 +47,7 @@ from calibrant.options import share_from
 if TYPE_CHECKING:
     from calibrant.decisions import DecisionTask
     from calibrant.multiclass import MulticlassDecisionTask
+    from calibrant.repair import RecalibrationMap
 
 STAGES = ["reading", "verdict", "every measure", "what to do", "costs"]
 
@@ -78,6 +81,10 @@ def audit(
     task: Annotated[
         str | None, typer.Option(help="Your decision: a TOML, JSON or CSV file of payoffs.")
     ] = None,
+    map_file: Annotated[
+        str | None,
+        typer.Option("--map", help="JSON file of a map: audit the forecasts after it."),
+    ] = None,
     html: Annotated[str | None, typer.Option(help="File for the report as HTML.")] = None,
     json: Annotated[str | None, typer.Option(help="File for JSON, or - for stdout.")] = None,
     markdown: Annotated[
@@ -102,10 +109,11 @@ def audit(
     """Tell how far the forecasts in a file can be trusted."""
     refuse_both(context, "full", "quiet")
     refuse_both(context, "prediction_sum", "prediction")
-    check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task])
+    check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task, map_file])
     from calibrant.data.labels import Labels
     from calibrant.inference import Settings
     from calibrant.inputs import Roles, read
+    from calibrant.repair import load, repaired
     from calibrant.report import Asked, audit_source, verdict_sentence
 
     all_numbers = full or html is not None or json is not None
@@ -135,7 +143,10 @@ def audit(
             classes=names_of(classes, "--classes"),
             prediction_sum=prediction_sum,
         )
-        how = Reading(origin, scorer, pass_mark, percent=scale is Scale.PERCENT)
+        fitted = None if map_file is None else load(map_file)
+        scale = _scale_of(context, scale, fitted)
+        units = {"percent": scale is Scale.PERCENT, "logits": scale is Scale.LOGIT}
+        how = Reading(origin, scorer, pass_mark, **units)
         with tables_of(files, roles, how) as found:
             source = read(
                 found.files,
@@ -143,9 +154,12 @@ def audit(
                 found.roles,
                 labels=Labels.of(pos_label, neg_label, na_label),
                 percent=found.percent,
+                logits=scale is Scale.LOGIT,
                 drop_missing=na is Missing.DROP,
                 title=title,
             )
+        if fitted is not None:
+            source = repaired(source, fitted, Path(str(map_file)).name)
         command = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
         source = replace(source, described=source.described | command)
         asked = Asked(
@@ -178,6 +192,11 @@ def audit(
             say(f"\nreport: {html}")
     else:
         show_screen(result, next_command(context, result), report=html, decided=found.decided)
+
+
+def _scale_of(context: typer.Context, scale: Scale, fitted: RecalibrationMap | None) -> Scale:
+    """Units of the predictions: those that were said, or those of the map."""
+    return scale if fitted is None or given(context, "scale") else Scale(fitted.scale_)
 
 
 def _task_from(file: str, *, of_classes: bool) -> DecisionTask | MulticlassDecisionTask:
