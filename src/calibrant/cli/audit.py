@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,6 +36,7 @@ from calibrant.cli.options import (
     SeedOption,
     ToleranceOption,
     WeightOption,
+    given,
     given_of,
     names_of,
     refuse_both,
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from calibrant.decisions import DecisionTask
     from calibrant.multiclass import MulticlassDecisionTask
     from calibrant.real import Ask, RealSource
+    from calibrant.repair import RecalibrationMap
     from calibrant.report import Audit
 
 # Options that make no sense for real outcomes.
@@ -65,6 +68,7 @@ OF_PROBABILITIES = (
     "classes",
     "count",
     "find_segments",
+    "map_file",
     "na_label",
     "neg_label",
     "oe_tolerance",
@@ -74,6 +78,7 @@ OF_PROBABILITIES = (
     "positives",
     "prediction_sum",
     "risk",
+    "scale",
     "scorer",
     "task",
     "time",
@@ -110,6 +115,10 @@ def audit(
     task: Annotated[
         str | None, typer.Option(help="Your decision: a TOML, JSON or CSV file of payoffs.")
     ] = None,
+    map_file: Annotated[
+        str | None,
+        typer.Option("--map", help="JSON file of a map: audit the forecasts after it."),
+    ] = None,
     html: Annotated[str | None, typer.Option(help="File for the report as HTML.")] = None,
     json: Annotated[str | None, typer.Option(help="File for JSON, or - for stdout.")] = None,
     markdown: Annotated[
@@ -137,8 +146,9 @@ def audit(
     """Tell how far the forecasts in a file can be trusted."""
     refuse_both(context, "full", "quiet")
     refuse_both(context, "prediction_sum", "prediction")
-    check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task])
+    check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task, map_file])
     from calibrant.inference import Settings
+    from calibrant.repair import load
     from calibrant.report import Asked, audit_real, audit_source
 
     all_numbers = full or html is not None or json is not None
@@ -168,11 +178,15 @@ def audit(
             classes=names_of(classes, "--classes"),
             prediction_sum=prediction_sum,
         )
+        fitted = None if map_file is None else load(map_file)
+        scale = _scale_of(context, scale, fitted)
+        units = {"percent": scale is Scale.PERCENT, "logits": scale is Scale.LOGIT}
         reader = _Reader(
             roles,
-            Reading(origin, scorer, pass_mark, percent=scale is Scale.PERCENT),
+            Reading(origin, scorer, pass_mark, **units),
             Labels.of(pos_label, neg_label, na_label),
             title,
+            None if fitted is None else (fitted, Path(str(map_file)).name),
             drop_missing=na is Missing.DROP,
         )
         ask = ask_from(kind, range_, level)
@@ -224,6 +238,8 @@ class _Reader:
     how: Reading
     labels: Labels
     title: str | None
+    map: tuple[RecalibrationMap, str] | None
+    """A map that the forecasts go through first, and the name of its file."""
     drop_missing: bool
 
     def read(
@@ -240,13 +256,18 @@ class _Reader:
                     found.roles,
                     labels=self.labels,
                     percent=found.percent,
+                    logits=self.how.logits,
                     drop_missing=self.drop_missing,
                     title=self.title,
                 )
-                return source, found.decided
+            if self.map is not None:
+                from calibrant.repair import repaired
+
+                source = repaired(source, *self.map)
+            return source, found.decided
         except InvalidForecastsError:
             assumed = None
-            if not of_probabilities and not self.how.percent:
+            if not of_probabilities and not (self.how.percent or self.how.logits):
                 assumed = assumed_mean(
                     files, self.roles, drop_missing=self.drop_missing, title=self.title
                 )
@@ -263,6 +284,11 @@ class _Reader:
         return read_real(
             files, None, self.roles, ask, drop_missing=self.drop_missing, title=self.title
         )
+
+
+def _scale_of(context: typer.Context, scale: Scale, fitted: RecalibrationMap | None) -> Scale:
+    """Units of the predictions: those that were said, or those of the map."""
+    return scale if fitted is None or given(context, "scale") else Scale(fitted.scale_)
 
 
 def _task_from(file: str, *, of_classes: bool) -> DecisionTask | MulticlassDecisionTask:

@@ -32,6 +32,7 @@ from calibrant.cli.options import (
     SeedOption,
     ToleranceOption,
     WeightOption,
+    in_percent,
     names_of,
     refuse_both,
 )
@@ -122,7 +123,7 @@ def check(
         prediction_sum=prediction_sum,
     )
     roles = replace(plain, by=names_of(by, "--by"))
-    how = Reading(origin, scorer, pass_mark, percent=scale is Scale.PERCENT)
+    how = Reading(origin, scorer, pass_mark, percent=in_percent(scale))
     options: dict[str, Any] = {
         "labels": Labels.of(pos_label, neg_label, na_label),
         "drop_missing": na is Missing.DROP,

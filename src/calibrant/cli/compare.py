@@ -20,6 +20,7 @@ from calibrant.cli.options import (
     ScaleOption,
     SeedOption,
     WeightOption,
+    in_percent,
     names_of,
 )
 from calibrant.cli.progress import progress
@@ -94,7 +95,7 @@ def compare(
     columns = _columns(files, names_of(prediction, "--prediction") or [], key)
     options: dict[str, Any] = {
         "labels": Labels.of(pos_label, neg_label, na_label),
-        "percent": scale is Scale.PERCENT,
+        "percent": in_percent(scale),
         "drop_missing": na is Missing.DROP,
     }
     roles = Roles(columns[1], outcome, weight, cluster)

@@ -75,6 +75,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "calibrant repair forecasts.csv --by site --sql map.sql --dialect postgres",
             "Groups that differ get patches; the map as SQL.",
         ),
+        (
+            "calibrant repair cells.csv --count n --positives clicks --map map.json",
+            "Aggregates: a line for many rows.",
+        ),
     ),
     "apply": (
         (

@@ -42,6 +42,7 @@ class Reading:
     scorer: str | None = None
     pass_mark: float | None = None
     percent: bool = False
+    logits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ def tables_of(
                 raise InvalidOptionError(f"{given[0]} is for logs of language models", "a table")
             yield Opened(found, roles, how.percent)
             return
+        if how.logits:
+            raise InvalidOptionError("--scale logit is for tables", "a log")
         if baseline is not None:
             raise InvalidOptionError(
                 "--baseline is for tables", "a log", "calibrant answers LOG --out writes a table"

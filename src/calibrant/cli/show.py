@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 # Colours of states, and what they mean on most terminals.
 COLOURS = {"calibrated": "green", "miscalibrated": "red", "undecided": "yellow"}
-# How rows are read when each line stands for several: no repair takes them.
-OF_AGGREGATES = {"count", "positives"}
 # Options that say where to write, that divide the rows, and that are for two outcomes only.
 WRITTEN = {"--html", "--json", "--markdown", "--full", "--quiet"}
 OF_GROUPS = {"--by", "--pairs"}
@@ -85,8 +83,11 @@ def next_command(context: typer.Context, result: Audit) -> str:
         more = ["--html", "report.html"] if context.params.get("html") is None else ["--full"]
         return _like(context, "audit", WRITTEN, more)
     summary = result.summary
-    aggregates = any(context.params[name] is not None for name in OF_AGGREGATES)
-    if aggregates or not next_repair(summary):
+    if context.params.get("map_file") is not None and context.params.get("html") is not None:
+        words = ["calibrant", "apply", context.params["map_file"], *context.params["files"]]
+        return shlex.join([*words, "--out", "fixed.parquet"])
+    done = context.params.get("map_file") is not None
+    if done or not next_repair(summary):
         if context.params.get("html") is None:
             return _like(context, "audit", WRITTEN, ["--html", "report.html"])
         return _like(context, "check", set(WRITTEN), [])

@@ -57,6 +57,7 @@ from calibrant.repair.registry import CLASS_MAPS, MAPS, load, untaught as untaug
 from calibrant.repair.report_text import choice_text as choice_text
 from calibrant.repair.routing import Routed as Routed
 from calibrant.repair.row_losses import losses as losses, mean_loss as mean_loss
+from calibrant.repair.sources import repaired as repaired
 from calibrant.repair.sql import group_columns as group_columns, output_names as output_names
 from calibrant.repair.structured import (
     ClassPriorShift,

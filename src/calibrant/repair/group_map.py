@@ -81,6 +81,7 @@ class GroupMap(RecalibrationMap):
         self.least = least
         self.form_: Form = form_of_two(base)
         self.scale_ = base.scale_
+        self.taught_by_ = base.taught_by_
 
     def fit(self, *_: object, **__: object) -> NoReturn:
         """Refuse: patches are looked for elsewhere."""
@@ -91,7 +92,7 @@ class GroupMap(RecalibrationMap):
         )
 
     def with_scale(self, scale: str) -> Self:
-        """Return the same map for predictions in other units, "unit" or "percent"."""
+        """Return the same map for predictions in other units."""
         return type(self)(self.base.with_scale(scale), self.patches, self.least)
 
     def __repr__(self) -> str:

@@ -29,7 +29,7 @@ def cross_fitted(units: Units, candidates: Candidates) -> dict[str, Floats]:
         lesson = units.lesson(units.teaching(fold))
         for name, candidate in candidates.items():
             if name != LEAVE:
-                held[name][inside] = candidate.fit(lesson).form_(units.prediction[inside])
+                held[name][inside] = candidate.learn(lesson).form_(units.prediction[inside])
     return held
 
 
@@ -85,7 +85,7 @@ def _without(units: Units, candidates: Candidates, score: Score) -> Iterator[tup
         inside = [np.flatnonzero(block == one) for one in pair]
         lesson = rough.lesson((block != pair[0]) & (block != pair[1]))
         for name, candidate in candidates.items():
-            form = None if name == LEAVE else candidate.fit(lesson).form_
+            form = None if name == LEAVE else candidate.learn(lesson).form_
             for one, rows in zip(pair, reversed(inside), strict=True):
                 some = rough.where(rows)
                 moved = some.prediction if form is None else form(some.prediction)
