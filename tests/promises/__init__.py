@@ -17,6 +17,7 @@ from promises import (
     grades,
     groups,
     judges,
+    models,
     monitors,
     regressions,
     rows,
@@ -44,5 +45,6 @@ SUBJECTS = {
     "grades": list(grades.promises()),
     "generators": list(generators.promises()),
     "judges": list(judges.promises()),
+    "models": list(models.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

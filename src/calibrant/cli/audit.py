@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from calibrant.cli.logs import OriginOption, PassMarkOption, Reading, ScorerOption, tables_of
+from calibrant.cli.logs import (
+    FieldOption,
+    LogScale,
+    LogScaleOption,
+    OriginOption,
+    PassMarkOption,
+    Reading,
+    ScorerOption,
+    WordsOption,
+    tables_of,
+)
 from calibrant.cli.options import (
     ByOption,
     ClassesOption,
@@ -29,8 +39,6 @@ from calibrant.cli.options import (
     PredictionSumOption,
     RatioToleranceOption,
     RiskOption,
-    Scale,
-    ScaleOption,
     SeedOption,
     ToleranceOption,
     WeightOption,
@@ -87,13 +95,15 @@ def audit(
     pos_label: PosLabelOption = None,
     neg_label: NegLabelOption = None,
     na_label: NaLabelOption = None,
-    scale: ScaleOption = Scale.UNIT,
+    scale: LogScaleOption = LogScale.UNIT,
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
     classes: ClassesOption = None,
     origin: OriginOption = None,
     scorer: ScorerOption = None,
     pass_mark: PassMarkOption = None,
+    field: FieldOption = None,
+    words: WordsOption = None,
     full: Annotated[bool, typer.Option("--full", help="Print all numbers.")] = False,  # noqa: FBT002
     quiet: Annotated[  # noqa: FBT002
         bool, typer.Option("--quiet", help="Print the verdict, on one line.")
@@ -102,7 +112,7 @@ def audit(
     """Tell how far the forecasts in a file can be trusted."""
     refuse_both(context, "full", "quiet")
     refuse_both(context, "prediction_sum", "prediction")
-    check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task])
+    check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task, words])
     from calibrant.data.labels import Labels
     from calibrant.inference import Settings
     from calibrant.inputs import Roles, read
@@ -135,7 +145,7 @@ def audit(
             classes=names_of(classes, "--classes"),
             prediction_sum=prediction_sum,
         )
-        how = Reading(origin, scorer, pass_mark, percent=scale is Scale.PERCENT)
+        how = Reading(origin, scorer, pass_mark, scale, field, words)
         with tables_of(files, roles, how) as found:
             source = read(
                 found.files,

@@ -22,6 +22,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "calibrant audit animals.csv --classes cat,dog,cow",
             "More than two outcomes: a column of probabilities for each.",
         ),
+        (
+            "calibrant audit run.jsonl --by model,difficulty",
+            "Logs of language models, by model and by how hard questions are.",
+        ),
     ),
     "check": (
         ("calibrant check forecasts.csv --tolerance 0.02", "A gate for a build: see the codes."),
@@ -43,6 +47,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "calibrant compare old.csv new.csv --key id --max-worse 0.01 --json comparison.json",
             "With a limit, the exit code says whether the second is worse.",
+        ),
+        (
+            "calibrant compare run.jsonl --models small,large",
+            "Two language models, on the questions that both answered.",
         ),
     ),
     "answers": (

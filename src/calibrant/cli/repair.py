@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from calibrant.cli.apply import ColumnOption, ForceOption
-from calibrant.cli.logs import OriginOption, PassMarkOption, Reading, ScorerOption, tables_of
+from calibrant.cli.logs import (
+    FieldOption,
+    LogScale,
+    LogScaleOption,
+    OriginOption,
+    PassMarkOption,
+    Reading,
+    ScorerOption,
+    WordsOption,
+    tables_of,
+)
 from calibrant.cli.options import (
     ByOption,
     ClassesOption,
@@ -25,7 +35,6 @@ from calibrant.cli.options import (
     PosLabelOption,
     PredictionOption,
     Scale,
-    ScaleOption,
     SeedOption,
     WeightOption,
     names_of,
@@ -96,7 +105,7 @@ def repair(
     pos_label: PosLabelOption = None,
     neg_label: NegLabelOption = None,
     na_label: NaLabelOption = None,
-    scale: ScaleOption = Scale.UNIT,
+    scale: LogScaleOption = LogScale.UNIT,
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
     json_path: Annotated[
@@ -105,6 +114,8 @@ def repair(
     origin: OriginOption = None,
     scorer: ScorerOption = None,
     pass_mark: PassMarkOption = None,
+    field: FieldOption = None,
+    words: WordsOption = None,
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
     """Recalibrate forecasts: choose a map on rows it has not seen, or say to leave them alone."""
@@ -116,17 +127,17 @@ def repair(
 
     written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,
                "--json": json_path}  # fmt: skip
-    check_files(written, [*files, task], force=force)
+    check_files(written, [*files, task, words], force=force)
     dialect_of(dialect)
     if out is not None:
         check_output(out)
     groups = names_of(by, "--by") or []
-    how = Reading(origin, scorer, pass_mark, percent=scale is Scale.PERCENT)
+    how = Reading(origin, scorer, pass_mark, scale, field, words)
     opened = context.with_resource(
         tables_of(files, Roles(prediction, outcome, weight, cluster, groups, time), how)
     )
     found, roles, prediction = opened.files, opened.roles, opened.roles.prediction
-    scale = Scale.PERCENT if opened.percent else Scale.UNIT
+    units = Scale.PERCENT if opened.percent else Scale.UNIT
     options: dict[str, Any] = {
         "maps": names_of(maps, "--maps"),
         "score": score,
@@ -134,7 +145,7 @@ def repair(
         "confidence": confidence,
         "rng": seed,
     }
-    reading = {"percent": scale is Scale.PERCENT, "drop_missing": na is Missing.DROP}
+    reading = {"percent": opened.percent, "drop_missing": na is Missing.DROP}
     named = names_of(classes, "--classes")
     choice: Choice | GroupRepair | None = None
     if base_rate is not None:
@@ -163,7 +174,7 @@ def repair(
         for note in (*reading_notes(found, told, dropped), *_taught(choice, out)):
             say(f"note: {note}")
     # All texts come first: a map that cannot be written must not leave some files behind.
-    fitted = fitted.with_scale(scale.value)
+    fitted = fitted.with_scale(units.value)
 
     texts: list[tuple[str | None, Callable[[], str]]] = [
         (map_file, fitted.to_json),

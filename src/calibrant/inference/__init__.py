@@ -41,6 +41,10 @@ from calibrant.inference.interval import (
 from calibrant.inference.mean_scores import brier_score, log_score
 from calibrant.inference.measured import Measured as Measured, measure_all as measure_all
 from calibrant.inference.monte_carlo import CalibrationTest, calibration_test, noise_floors
+from calibrant.inference.paired import (
+    ERROR_RATE as ERROR_RATE,
+    compare_on_units as compare_on_units,
+)
 from calibrant.inference.power import RowsNeeded, rows_needed, verdict_chances
 from calibrant.inference.ratio import (
     Ratio,
