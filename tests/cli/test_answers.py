@@ -44,6 +44,9 @@ def test_one_command_audits_a_log(tmp_path):
     assert "Miscalibrated: forecasts are too high" in done.stdout
     stored = json.loads((tmp_path / "audit.json").read_text())
     assert "questions are clusters" in json.dumps(stored)
+    assert "No threshold: an error of at most 5 %" in " ".join(done.stdout.split())
+    assert "By group: a none, b none." in done.stdout
+    assert set(stored["certified"]["groups"]) == {"a", "b"}
     named = run("audit", log, "--prediction", "confidence", "--outcome", "correct", "--quiet")
     assert named.stdout.startswith("Miscalibrated")
 
@@ -123,3 +126,26 @@ def test_a_hint_names_a_field_as_the_option_takes_it(tmp_path):
     refused = run("answers", str(log))
     assert "--field confidence=probability" in refused.stderr
     assert run("answers", str(log), "--field", "confidence=probability").returncode == 0
+
+
+def test_an_audit_says_from_which_confidence_on_to_answer(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = [
+        {
+            "id": n,
+            "model": m,
+            "confidence": sure,
+            "correct": bool(rng.random() < good ** (sure < 0.9)),
+        }
+        for n in range(300)
+        for m, good in (("a", 0.8), ("b", 0.9))
+        for sure in [float(rng.choice([0.7, 0.95]))]
+    ]
+    log = tmp_path / "run.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run("audit", str(log), "--html", str(tmp_path / "page.html"))
+    said = " ".join(done.stdout.split())
+    assert "Answer at 0.95 and above: error at most 5 % with 95 % confidence" in said
+    assert "By group: a 0.95 (" in said
+    page = (tmp_path / "page.html").read_text()
+    assert "<li>a: Answer at 0.95 and above" in page

@@ -23,6 +23,8 @@ from calibrant.words import agreeing, count_text, forecast_and_rate, thousands_t
 from calibrant.writing import drafted
 
 GROUPS = ("model", "task", "prompt", "difficulty", "origin")
+# Share of wrong answers among those that are given, unless another is asked for.
+RISK = 0.05
 # Columns that only some logs have.
 FURTHER = ("prompt", "difficulty", "file")
 
@@ -155,8 +157,13 @@ class Answers:
             clusters=None if clusters is None else self.columns[clusters],
         )
         source = read_source(self.correct, self.confidence, held, title=title or self.title)
+        models = self.columns["model"]
         return replace(
-            source, notes=(*self.found, *source.notes), described=source.described | self.described
+            source,
+            notes=(*self.found, *source.notes),
+            described=source.described | self.described,
+            risk=RISK,
+            answered_by=models if len(set(models.tolist())) > 1 else None,
         )
 
 

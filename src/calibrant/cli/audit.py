@@ -18,7 +18,7 @@ from calibrant.cli.logs import (
     Reading,
     ScorerOption,
     WordsOption,
-    tables_of,
+    source_of,
 )
 from calibrant.cli.options import (
     ByOption,
@@ -115,7 +115,7 @@ def audit(
     check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task, words])
     from calibrant.data.labels import Labels
     from calibrant.inference import Settings
-    from calibrant.inputs import Roles, read
+    from calibrant.inputs import Roles
     from calibrant.report import Asked, audit_source, verdict_sentence
 
     all_numbers = full or html is not None or json is not None
@@ -146,16 +146,14 @@ def audit(
             prediction_sum=prediction_sum,
         )
         how = Reading(origin, scorer, pass_mark, scale, field, words)
-        with tables_of(files, roles, how) as found:
-            source = read(
-                found.files,
-                None,
-                found.roles,
-                labels=Labels.of(pos_label, neg_label, na_label),
-                percent=found.percent,
-                drop_missing=na is Missing.DROP,
-                title=title,
-            )
+        source, decided = source_of(
+            files,
+            roles,
+            how,
+            title,
+            labels=Labels.of(pos_label, neg_label, na_label),
+            drop_missing=na is Missing.DROP,
+        )
         command = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
         source = replace(source, described=source.described | command)
         asked = Asked(
@@ -187,7 +185,7 @@ def audit(
         if html is not None:
             say(f"\nreport: {html}")
     else:
-        show_screen(result, next_command(context, result), report=html, decided=found.decided)
+        show_screen(result, next_command(context, result), report=html, decided=decided)
 
 
 def _task_from(file: str, *, of_classes: bool) -> DecisionTask | MulticlassDecisionTask:

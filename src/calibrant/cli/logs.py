@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ from calibrant.errors import InvalidOptionError
 if TYPE_CHECKING:
     from calibrant.answers import Answers
     from calibrant.data.paths import Files
-    from calibrant.inputs import Roles
+    from calibrant.inputs import Roles, Source
 
 
 class LogScale(StrEnum):
@@ -142,8 +142,22 @@ def tables_of(
                 replace(found, names=(table,), notes=answers.found),
                 held,
                 percent=False,
-                decided=(*answers.found, *_comparable(answers)),
+                decided=answers.found,
             )
+
+
+def source_of(
+    files: Sequence[str], roles: Roles, how: Reading, title: str | None, **reading: Any
+) -> tuple[Source, tuple[str, ...]]:
+    """Bring files to the form of an audit, and say what was decided on a log."""
+    from calibrant.data.paths import settled
+    from calibrant.inputs import read
+
+    with settled(files) as found:
+        answers = answers_of(found, roles, how)
+        if answers is None:
+            return read(found, None, roles, percent=how.percent, title=title, **reading), ()
+    return answers.as_source(roles, title), (*answers.found, *_comparable(answers))
 
 
 def answers_of(files: Files, roles: Roles, how: Reading) -> Answers | None:
