@@ -17,6 +17,7 @@ from promises import (
     grades,
     groups,
     judges,
+    models,
     monitors,
     reals,
     regressions,
@@ -48,5 +49,6 @@ SUBJECTS = {
     "judges": list(judges.promises()),
     "reals": list(reals.promises()),
     "survivals": list(survivals.promises()),
+    "models": list(models.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

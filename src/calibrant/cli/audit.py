@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from calibrant.cli.logs import OriginOption, PassMarkOption, Reading, ScorerOption, tables_of
+from calibrant.cli.logs import (
+    FieldOption,
+    OriginOption,
+    PassMarkOption,
+    Reading,
+    ScorerOption,
+    WordsOption,
+    source_of,
+)
 from calibrant.cli.options import (
     ByOption,
     ClassesOption,
@@ -53,7 +61,7 @@ from calibrant.cli.show import next_command, show_screen
 from calibrant.cli.write import check_files, say, write_text
 from calibrant.data.labels import Labels
 from calibrant.errors import InvalidForecastsError
-from calibrant.inputs import Roles, Source, read
+from calibrant.inputs import Roles, Source
 from calibrant.options import share_from
 
 if TYPE_CHECKING:
@@ -138,6 +146,8 @@ def audit(
     origin: OriginOption = None,
     scorer: ScorerOption = None,
     pass_mark: PassMarkOption = None,
+    field: FieldOption = None,
+    words: WordsOption = None,
     full: Annotated[bool, typer.Option("--full", help="Print all numbers.")] = False,  # noqa: FBT002
     quiet: Annotated[  # noqa: FBT002
         bool, typer.Option("--quiet", help="Print the verdict, on one line.")
@@ -146,7 +156,9 @@ def audit(
     """Tell how far the forecasts in a file can be trusted."""
     refuse_both(context, "full", "quiet")
     refuse_both(context, "prediction_sum", "prediction")
-    check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task, map_file])
+    check_files(
+        {"--html": html, "--json": json, "--markdown": markdown}, [*files, task, words, map_file]
+    )
     from calibrant.inference import Settings
     from calibrant.repair import load
     from calibrant.report import Asked, audit_real, audit_source
@@ -180,10 +192,9 @@ def audit(
         )
         fitted = None if map_file is None else load(map_file)
         scale = _scale_of(context, scale, fitted)
-        units = {"percent": scale is Scale.PERCENT, "logits": scale is Scale.LOGIT}
         reader = _Reader(
             roles,
-            Reading(origin, scorer, pass_mark, **units),
+            Reading(origin, scorer, pass_mark, scale, field, words),
             Labels.of(pos_label, neg_label, na_label),
             title,
             None if fitted is None else (fitted, Path(str(map_file)).name),
@@ -249,22 +260,14 @@ class _Reader:
         if ask is not None:
             return self._read_real(files, ask, of_probabilities), ()
         try:
-            with tables_of(files, self.roles, self.how) as found:
-                source = read(
-                    found.files,
-                    None,
-                    found.roles,
-                    labels=self.labels,
-                    percent=found.percent,
-                    logits=self.how.logits,
-                    drop_missing=self.drop_missing,
-                    title=self.title,
-                )
-            if self.map is not None:
-                from calibrant.repair import repaired
-
-                source = repaired(source, *self.map)
-            return source, found.decided
+            source, decided = source_of(
+                files,
+                self.roles,
+                self.how,
+                self.title,
+                labels=self.labels,
+                drop_missing=self.drop_missing,
+            )
         except InvalidForecastsError:
             assumed = None
             if not of_probabilities and not (self.how.percent or self.how.logits):
@@ -274,6 +277,11 @@ class _Reader:
             if assumed is None:
                 raise
             return assumed, ()
+        if self.map is not None:
+            from calibrant.repair import repaired
+
+            source = repaired(source, *self.map)
+        return source, decided
 
     def _read_real(
         self, files: list[str], ask: Ask, of_probabilities: Mapping[str, object]

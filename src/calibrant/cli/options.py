@@ -17,6 +17,8 @@ class Scale(StrEnum):
     UNIT = "unit"
     PERCENT = "percent"
     LOGIT = "logit"
+    MIXED = "mixed"
+    """Of logs of language models: bare numbers are per cent where they exceed 1."""
 
 
 class Missing(StrEnum):
@@ -50,7 +52,13 @@ NaLabelOption = Annotated[
     list[str] | None,
     typer.Option(help="Label of outcomes that are missing, for --na drop; may be repeated."),
 ]
-ScaleOption = Annotated[Scale, typer.Option(help="Units of the predictions.")]
+ScaleOption = Annotated[
+    Scale,
+    typer.Option(
+        help="Units of the predictions; logit: log-odds; mixed is for logs of language models, "
+        "whose bare numbers are then per cent where they exceed 1."
+    ),
+]
 MissingOption = Annotated[Missing, typer.Option(help="Rows with a missing value.")]
 WeightOption = Annotated[str | None, typer.Option(help="Column of weights.")]
 CountOption = Annotated[

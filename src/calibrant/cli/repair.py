@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from calibrant.cli.apply import ColumnOption, ForceOption
-from calibrant.cli.logs import OriginOption, PassMarkOption, Reading, ScorerOption, tables_of
+from calibrant.cli.logs import (
+    FieldOption,
+    OriginOption,
+    PassMarkOption,
+    Reading,
+    ScorerOption,
+    WordsOption,
+    tables_of,
+)
 from calibrant.cli.options import (
     ByOption,
     ClassesOption,
@@ -112,6 +120,8 @@ def repair(
     origin: OriginOption = None,
     scorer: ScorerOption = None,
     pass_mark: PassMarkOption = None,
+    field: FieldOption = None,
+    words: WordsOption = None,
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
     """Recalibrate forecasts: choose a map on rows it has not seen, or say to leave them alone."""
@@ -123,7 +133,7 @@ def repair(
     written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,
                "--json": json_path}  # fmt: skip
     refuse_both(context, "prediction_sum", "prediction")
-    check_files(written, [*files, task], force=force)
+    check_files(written, [*files, task, words], force=force)
     dialect_of(dialect)
     _ = out is None or check_output(out)
     groups = names_of(by, "--by") or []
@@ -132,12 +142,10 @@ def repair(
         prediction_sum=prediction_sum,
     )  # fmt: skip
     _refuse_of_sums(asked, out)
-    units = {"percent": scale is Scale.PERCENT, "logits": scale is Scale.LOGIT}
-    opened = context.with_resource(
-        tables_of(files, asked, Reading(origin, scorer, pass_mark, **units))
-    )
+    how = Reading(origin, scorer, pass_mark, scale, field, words)
+    opened = context.with_resource(tables_of(files, asked, how))
     found, roles, prediction = opened.files, opened.roles, opened.roles.prediction
-    if not opened.percent and not units["logits"]:
+    if not opened.percent and not how.logits:
         scale = Scale.UNIT  # of a log, whose confidences are probabilities by now
     options: dict[str, Any] = {
         "maps": names_of(maps, "--maps"),
@@ -146,8 +154,9 @@ def repair(
         "confidence": confidence,
         "rng": seed,
     }
-    reading: dict[str, Any] = units | {
+    reading: dict[str, Any] = {
         "percent": opened.percent,
+        "logits": how.logits,
         "drop_missing": na is Missing.DROP,
     }
     named = names_of(classes, "--classes")

@@ -143,6 +143,39 @@ def hold_out(
     return held
 
 
+def one_of_each(
+    cluster: Indices, rng: np.random.Generator, *content: npt.NDArray[Any] | None
+) -> Indices:
+    """Draw one row of each cluster at random.
+
+    Parameters
+    ----------
+    cluster : array of shape (n,)
+        Number of the cluster of each row.
+    rng : numpy.random.Generator
+        Source of the draw.
+    *content : array, or None
+        As for `canonical_order`.
+
+    Returns
+    -------
+    array of shape (clusters,)
+        Positions of the rows that were drawn, by cluster.
+
+    Examples
+    --------
+    >>> rows, rng = np.array([0.2, 0.8, 0.4]), np.random.default_rng(0)
+    >>> one_of_each(np.array([1, 0, 1]), rng, rows).size
+    2
+    """
+    order = canonical_order(cluster, *content)
+    drawn = rng.random(order.size)
+    order = order[np.lexsort((drawn, cluster[order]))]
+    first = np.ones(order.size, dtype=bool)
+    first[1:] = np.diff(cluster[order]) != 0
+    return np.asarray(order[first])
+
+
 def dealt(size: int, folds: int, rng: np.random.Generator) -> Indices:
     """Deal folds like cards: every so many neighbours get each fold once, in random order."""
     rounds = np.tile(np.arange(folds), (-(-size // folds), 1))

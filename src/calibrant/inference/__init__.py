@@ -52,6 +52,10 @@ from calibrant.inference.monte_carlo import (
     noise_floors,
     run_test as run_test,
 )
+from calibrant.inference.paired import (
+    ERROR_RATE as ERROR_RATE,
+    compare_on_units as compare_on_units,
+)
 from calibrant.inference.power import RowsNeeded, rows_needed, verdict_chances
 from calibrant.inference.ratio import (
     Ratio,

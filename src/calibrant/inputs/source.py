@@ -62,6 +62,10 @@ class Source:
     """What the reader should know of how they were read: labels, files named twice."""
     classes: ClassForecasts | None = None
     """Probabilities of all classes, where there are more than two."""
+    risk: float | None = None
+    """Share of outcomes 0 that an audit allows where one acts, unless another is asked for."""
+    answered_by: object = None
+    """Labels of those who act, each of whom gets a threshold of its own: models."""
 
     @property
     def all_notes(self) -> tuple[str, ...]:

@@ -246,7 +246,8 @@ def audit(
     risk : float or str, optional
         Share of outcomes 0 that is allowed among the rows that are acted on: adds the lowest
         forecast from which on that is certified (see `certified_threshold`). For confidences of
-        answers. Refused with clusters and with different weights.
+        answers, of which 0.05 is the default. Refused with different weights; of clusters one row
+        each is drawn.
     confidence : float, default=0.95
         Confidence of the intervals that decide.
     clusters : array-like of shape (n,), or str, optional

@@ -92,6 +92,8 @@ def render_screen(
     last = [] if command is None else command_lines(command, width)
     room = LINES - taken - len(first) - len(sure) - _height(last, width)
     numbers, split = _numbers(summary, width), _split(summary, width)
+    if summary.certified is not None:  # what to do is never cut
+        split = [*split, *sentence_lines(summary.certified.brief, width)]
     room -= len(numbers) + len(split) + 2  # and two empty lines
     notes = _cut_to(said, max(room - FEWEST_LINES, 1), width)
     groups = _groups(summary, room - len(notes), width)
@@ -153,8 +155,6 @@ def _further(summary: Summary) -> Iterator[str]:
         yield summary.ratios.overall.sentence
     if summary.costs.task is not None and summary.costs.own:
         yield cost_sentence(summary)
-    if summary.certified is not None:
-        yield summary.certified.sentence
     if summary.watched is not None:
         yield f"Over time: {summary.watched.brief}"
     if summary.segments is not None:
