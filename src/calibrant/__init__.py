@@ -42,6 +42,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CATALOGUE",
     "Audit",
+    "CalibrationBelt",
     "CalibrationIndex",
     "CalibrationMonitor",
     "CalibrationTest",
@@ -62,6 +63,7 @@ __all__ = [
     "averaged_two_bin_error",
     "binned_calibration_error",
     "brier_score",
+    "calibration_belt",
     "calibration_decision_loss",
     "calibration_index",
     "calibration_test",
@@ -72,6 +74,7 @@ __all__ = [
     "confidence_interval",
     "consistency_band",
     "conventions",
+    "cross_validated_error",
     "cutoff_calibration_error",
     "datasets",
     "decision_loss_curve",

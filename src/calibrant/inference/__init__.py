@@ -8,6 +8,7 @@ from calibrant.inference.bands import (
     find_consistency_band as find_consistency_band,
     isotonic_curve as isotonic_curve,
 )
+from calibrant.inference.belt import CalibrationBelt, calibration_belt
 from calibrant.inference.calibration_index import CalibrationIndex, calibration_index
 from calibrant.inference.cases import LEAST_FREEDOM as LEAST_FREEDOM, Cases as Cases
 from calibrant.inference.certified import (
@@ -29,6 +30,7 @@ from calibrant.inference.costs import (
     LossByChance as LossByChance,
     find_costs as find_costs,
 )
+from calibrant.inference.cross_validated import cross_validated_error
 from calibrant.inference.discrimination import auc, find_auc as find_auc
 from calibrant.inference.evidence import (
     MOST_COINS_DRAWN as MOST_COINS_DRAWN,
@@ -105,6 +107,7 @@ from calibrant.inference.verdicts import (
 
 __all__ = [
     "Band",
+    "CalibrationBelt",
     "CalibrationIndex",
     "CalibrationTest",
     "CertifiedThreshold",
@@ -119,6 +122,7 @@ __all__ = [
     "Verdict",
     "auc",
     "brier_score",
+    "calibration_belt",
     "calibration_index",
     "calibration_test",
     "certified_threshold",
@@ -127,6 +131,7 @@ __all__ = [
     "confidence_band",
     "confidence_interval",
     "consistency_band",
+    "cross_validated_error",
     "default_tolerance",
     "grade_tests",
     "log_score",
