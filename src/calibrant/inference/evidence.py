@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts
+from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts, small_product
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError
@@ -274,7 +274,7 @@ class Evidence:
             for count in in_parts(draws, len(joint), NUMBERS_IN_CACHE):
                 drawn = rng.standard_normal((count, len(joint)))
                 drawn *= deviation
-                mean = drawn @ slope + rest * rng.standard_normal(count)
+                mean = small_product(drawn, slope) + rest * rng.standard_normal(count)
                 drawn -= mean[:, np.newaxis] * charge
                 yield drawn
             return
