@@ -190,8 +190,8 @@ def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, ti
         return _of_classes(forecasts, held, title)
     given = Given.read(data, y_proba, roles.weight, labels.positive)
     if given.prediction.size > MOST_ROWS_READ and not (roles.need_rows or held.by):
-        return _of_sums(Summed(Joint.of_many_rows(given), {}, 0), title, {})
-    return _of_rows(*Joint.checked(given), held, title)
+        return _of_sums(Summed(Joint.of_many_rows(given)[0], {}, 0), title, {})
+    return _of_given(given, held, title)
 
 
 def _columns_of(files: Files) -> list[str]:
@@ -266,7 +266,8 @@ def _read_frame(
         prediction = _rescaled(columns[roles.prediction], percent=percent, logits=logits)
         with _columns_named(roles):
             given = Given.read(columns[roles.outcome], prediction, held.weight)
-            source = _of_rows(*Joint.checked(given), held, title)
+            source = _of_given(given, held, title)
+    described = described | source.described
     return replace(source, dropped=dropped, described=described, notes=notes)
 
 
@@ -300,11 +301,17 @@ def _summed_as(roles: Roles) -> ColumnNames:
 
 
 def _of_sums(found: Summed, title: str, described: dict[str, object]) -> Source:
-    if found.joint.resolution is not None:
-        described |= {"cells": found.joint.resolution, "rounding": found.joint.rounding}
+    described |= _cells_of(found.joint)
     return Source(
         title, found.joint, groups=found.groups, dropped=found.dropped, described=described
     )
+
+
+def _cells_of(joint: Joint) -> dict[str, object]:
+    """Say how predictions were rounded, if they were."""
+    if joint.resolution is None:
+        return {}
+    return {"cells": joint.resolution, "rounding": joint.rounding}
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,6 +385,13 @@ def reading_notes(files: Files, told: Told | None, dropped: int = 0) -> list[str
 def dropped_notes(dropped: int) -> list[str]:
     """Say how many rows were left out on request."""
     return [f"{count_text(dropped, 'row')} with a missing value left out"] if dropped else []
+
+
+def _of_given(given: Given, roles: Roles, title: str) -> Source:
+    """Check rows that are all kept; of very many the Joint is that of cells."""
+    many = given.prediction.size > MOST_ROWS_READ
+    joint, rows = (Joint.of_many_rows if many else Joint.checked)(given)
+    return replace(_of_rows(joint, rows, roles, title), described=_cells_of(joint))
 
 
 def _of_rows(

@@ -106,8 +106,8 @@ class RealEvidence(Evidence):
         assert self.charge is not None  # noqa: S101
         assert self.share is not None  # noqa: S101
         if self.clusters is not None:
-            for count in in_parts(draws, max(len(self.clusters), len(self.joint))):
-                signs = _signs(rng, (count, len(self.clusters)))
+            for count in in_parts(draws, max(self.clusters.drawn, len(self.joint))):
+                signs = _signs(rng, (count, self.clusters.drawn))
                 yield np.ascontiguousarray((self.clusters.charges.T @ signs.T).T)
             return
         if not self._one_by_one(draws):
