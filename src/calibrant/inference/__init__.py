@@ -24,6 +24,7 @@ from calibrant.inference.classical import (
     classical_numbers,
     find_classical as find_classical,
 )
+from calibrant.inference.cluster_charges import Clusters as Clusters
 from calibrant.inference.comparison import Comparison, compare
 from calibrant.inference.costs import (
     Costs as Costs,
@@ -35,7 +36,6 @@ from calibrant.inference.discrimination import auc, find_auc as find_auc
 from calibrant.inference.evidence import (
     MOST_COINS_DRAWN as MOST_COINS_DRAWN,
     RESOLUTION as RESOLUTION,
-    Clusters as Clusters,
     Evidence as Evidence,
     level_of as level_of,
 )

@@ -54,7 +54,7 @@ def certainty(summary: RealSummary) -> str:
 def _about_test(summary: RealSummary) -> str:
     if isinstance(summary.forecasts.kind, Quantile | Coverage) and summary.source.clusters is None:
         return ""
-    return " (approximately: signs of errors are flipped)"
+    return " (approximately)"
 
 
 def _origin(summary: RealSummary) -> str:
