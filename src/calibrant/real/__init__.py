@@ -3,9 +3,11 @@
 from calibrant.real.comparison import RealComparison, compare
 from calibrant.real.decomposition import LossDecomposition, loss_decomposition
 from calibrant.real.forecasts import RealForecasts
+from calibrant.real.maps import RealMap, load
 from calibrant.real.measures import MEASURES, calibration_error
 from calibrant.real.monitor import BettingTest, RealMonitor, betting_test
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
+from calibrant.real.repair import LossSaved, RealRepair, repair
 
 __all__ = [
     "MEASURES",
@@ -13,13 +15,18 @@ __all__ = [
     "Coverage",
     "Expectile",
     "LossDecomposition",
+    "LossSaved",
     "Mean",
     "Quantile",
     "RealComparison",
     "RealForecasts",
+    "RealMap",
     "RealMonitor",
+    "RealRepair",
     "betting_test",
     "calibration_error",
     "compare",
+    "load",
     "loss_decomposition",
+    "repair",
 ]
