@@ -18,6 +18,7 @@ from promises import (
     groups,
     judges,
     monitors,
+    real_repairs,
     regressions,
     rows,
     selective,
@@ -44,5 +45,6 @@ SUBJECTS = {
     "grades": list(grades.promises()),
     "generators": list(generators.promises()),
     "judges": list(judges.promises()),
+    "real_repairs": list(real_repairs.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]
