@@ -116,6 +116,26 @@ def saving_is_missed(noise, rows, clusters, rng):
     return not found.gain.low <= saved <= found.gain.high
 
 
+def fault_is_left(noise, rows, rng):
+    """Whether half of a bias of 2, or more, is left on average over the population."""
+    y, z, _ = forecasts(rng, rows, noise, 2.0, 0)
+    found = repair(y, z, rng=rng).map
+    z = rng.normal(20, 6, POPULATION)
+    return bool(np.mean(np.abs(found.predict(z) - z - 2.0)) > 1.0)
+
+
+def coverage_is_left(rows, rng):
+    """Whether quantiles of 0.9 that cover 74 % cover less than 82 % of the population after all."""
+
+    def drawn(size):
+        z = rng.normal(20, 6, size)
+        return z + rng.normal(0, 4, size), z + 4 * 0.65
+
+    found = repair(*drawn(rows), kind="quantile=0.9", rng=rng).map
+    y, z = drawn(POPULATION)
+    return bool(np.mean(y <= found.predict(z)) < 0.82)
+
+
 def comparison_misses(noise, rows, clusters, weighted, rng):
     y, z, cluster = forecasts(rng, rows, noise, 0.0, clusters)
     weight = rng.lognormal(0, 1, rows) if weighted else None
@@ -185,6 +205,19 @@ def promises():
             partial(saving_is_missed, noise, rows, clusters),
             200,
         )
+    for noise in NOISES:
+        yield Promise(
+            "half of the error of means is mended",
+            f"too low by 2, {noise}, 300 rows",
+            partial(fault_is_left, noise, 300),
+            200,
+        )
+    yield Promise(
+        "half of the missing coverage is mended",
+        "quantile 0.9 that covers 74 %, 300 rows",
+        partial(coverage_is_left, 300),
+        200,
+    )
     for level, rows in ((0.5, 50), (0.9, 300)):
         yield Promise(
             "right quantiles are left alone",
