@@ -20,6 +20,7 @@ from promises import (
     judges,
     models,
     monitors,
+    real_repairs,
     reals,
     regressions,
     rows,
@@ -52,5 +53,6 @@ SUBJECTS = {
     "reals": list(reals.promises()),
     "survivals": list(survivals.promises()),
     "models": list(models.promises()),
+    "real_repairs": list(real_repairs.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

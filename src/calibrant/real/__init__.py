@@ -5,6 +5,7 @@ from calibrant.real.decomposition import LossDecomposition, loss_decomposition
 from calibrant.real.diagram import Dot as Dot
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.groups import RealGroup, RealGroups
+from calibrant.real.maps import RealMap, load
 from calibrant.real.measures import MEASURES, calibration_error
 from calibrant.real.monitor import BettingTest, RealMonitor, betting_test
 from calibrant.real.observed_risk import ObservedRisk, RiskBin, observed_risk
@@ -17,6 +18,7 @@ from calibrant.real.reading import (
     refuse_two_outcome_options as refuse_two_outcome_options,
 )
 from calibrant.real.regions import RealRegion, promised_and_observed as promised_and_observed
+from calibrant.real.repair import LossSaved, RealRepair, repair
 from calibrant.real.summary import RealSummary, summarise_real as summarise_real
 from calibrant.real.survival import SurvivalForecasts
 
@@ -26,6 +28,7 @@ __all__ = [
     "Coverage",
     "Expectile",
     "LossDecomposition",
+    "LossSaved",
     "Mean",
     "ObservedRisk",
     "Quantile",
@@ -33,14 +36,18 @@ __all__ = [
     "RealForecasts",
     "RealGroup",
     "RealGroups",
+    "RealMap",
     "RealMonitor",
     "RealRegion",
+    "RealRepair",
     "RealSummary",
     "RiskBin",
     "SurvivalForecasts",
     "betting_test",
     "calibration_error",
     "compare",
+    "load",
     "loss_decomposition",
     "observed_risk",
+    "repair",
 ]

@@ -23,7 +23,7 @@ from calibrant.real.properties import Coverage, Expectile, Mean, Quantile, prope
 from calibrant.real.regions import promised_and_observed
 from calibrant.real.scale import OutcomeScale
 from calibrant.stored import Stored, parse, restoring
-from calibrant.words import count_text, number_text
+from calibrant.words import chance_text, count_text, number_text
 
 SCHEMA = 1
 STORED = "a stored monitor of real outcomes"
@@ -260,7 +260,7 @@ class RealMonitor:
             if not self.alarm:
                 return (
                     f"No alarm after {count_text(self.rows, 'row')}: the p-value is "
-                    f"{number_text(self.pvalue)}, an alarm needs {number_text(self.alpha)}."
+                    f"{chance_text(self.pvalue)}, an alarm needs {number_text(self.alpha)}."
                 )
             over = f" Over all rows: {self.observed}." if self.observed else ""
             return (
@@ -406,8 +406,8 @@ class BettingTest:
         rows = count_text(self.rows, "row")
         told = f"{self.observed}, {rows}" if self.observed else rows
         return (
-            f"Right forecasts would give a p-value of {number_text(self.pvalue)} or less with at "
-            f"most that chance, whatever the distribution of outcomes ({told})."
+            f"The p-value is {chance_text(self.pvalue)}: right forecasts give one so small with "
+            f"that chance at most, whatever the distribution of outcomes ({told})."
         )
 
     def __str__(self) -> str:
