@@ -12,6 +12,7 @@ from promises import (
     comparisons,
     costs,
     curves,
+    distributions,
     events,
     generators,
     grades,
@@ -46,5 +47,6 @@ SUBJECTS = {
     "generators": list(generators.promises()),
     "judges": list(judges.promises()),
     "survivals": list(survivals.promises()),
+    "distributions": list(distributions.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

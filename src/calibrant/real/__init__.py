@@ -1,8 +1,10 @@
-"""Forecasts of real outcomes: means, quantiles, expectiles, prediction intervals."""
+"""Forecasts of real outcomes: means, quantiles, intervals, whole distributions, survival."""
 
+from calibrant.real.distributions import PredictiveDistributions
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.measures import MEASURES, calibration_error
 from calibrant.real.observed_risk import ObservedRisk, RiskBin, observed_risk
+from calibrant.real.pit import PitHistogram, PitTest
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.real.survival import SurvivalForecasts
 
@@ -12,6 +14,9 @@ __all__ = [
     "Expectile",
     "Mean",
     "ObservedRisk",
+    "PitHistogram",
+    "PitTest",
+    "PredictiveDistributions",
     "Quantile",
     "RealForecasts",
     "RiskBin",
