@@ -13,6 +13,8 @@ from calibrant.words import chance_text, count_text, percent_text
 
 # Terms of the series of Kuiper's distribution; the next one is below rounding.
 TERMS = 40
+# Sums of the same shares in another order differ by less.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def kuiper_pvalue(
             upto = np.cumsum(weight[order], axis=1)
         before = upto - (1 / size if equal else weight[order])
         found = (upto - drawn).max(axis=1) + (drawn - before).max(axis=1)
-        reached += int((found >= statistic * (1 - 1e-12)).sum())
+        reached += int((found >= statistic - ROUNDING).sum())
     return (reached + 1) / (draws + 1), True
 
 
@@ -142,4 +144,5 @@ def band_of_bins(
         drawn = np.concatenate(parts)
     farthest = np.sort(np.abs(drawn - 1 / bins).max(axis=1))
     rank = int(np.ceil(confidence * (draws + 1)))
-    return float(farthest[rank - 1]) if rank <= draws else 1.0
+    # Shares of the rows are multiples of one another: one on the limit is not beyond it.
+    return float(farthest[rank - 1]) + ROUNDING if rank <= draws else 1.0
