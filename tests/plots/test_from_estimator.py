@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from calibrant import plots
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidTypeError
 from calibrant.models import CalibratedModel
 
 RNG = np.random.default_rng(0)
@@ -26,7 +26,13 @@ OPTIONS = {
     "TimeDisplay": {"time": DAYS},
     "NullDisplay": {"rng": 0},
 }
-KINDS = [name for name in plots.__all__ if name.endswith("Display") and name != "Display"]
+# Pictures of what is no forecast of two outcomes.
+OF_REAL_OUTCOMES = {"ObservedRiskDisplay", "PitDisplay"}
+KINDS = [
+    name
+    for name in plots.__all__
+    if name.endswith("Display") and name != "Display" and name not in OF_REAL_OUTCOMES
+]
 
 
 @pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
@@ -61,3 +67,9 @@ def test_time_is_cut_into_windows_and_groups_are_columns():
         plots.TimeDisplay.from_estimator(MODEL, FRAME, Y)
     with pytest.raises(InvalidOptionError, match="by must name columns"):
         plots.GroupsDisplay.from_estimator(MODEL, FRAME, Y, by="town")
+
+
+@pytest.mark.parametrize("name", sorted(OF_REAL_OUTCOMES))
+def test_pictures_of_real_outcomes_are_not_made_of_a_classifier(name):
+    with pytest.raises(InvalidTypeError, match="this picture shows"):
+        getattr(plots, name).from_estimator(MODEL, FRAME, Y)

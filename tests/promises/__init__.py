@@ -12,6 +12,7 @@ from promises import (
     comparisons,
     costs,
     curves,
+    distributions,
     events,
     expected,
     generators,
@@ -54,5 +55,6 @@ SUBJECTS = {
     "survivals": list(survivals.promises()),
     "models": list(models.promises()),
     "real_repairs": list(real_repairs.promises()),
+    "distributions": list(distributions.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

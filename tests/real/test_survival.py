@@ -124,6 +124,8 @@ def test_within_a_group_of_its_own_censoring_the_rate_is_kaplan_meier():
         table = RiskTable.of(duration[inside], event[inside], np.ones(inside.sum()))
         rate = found.weight[inside] @ found.outcome[inside] / found.weight[inside].sum()
         assert rate == pytest.approx(table.incidence(0.9)[0], rel=1e-12)
+    overall = observed_risk(found).overall
+    assert overall.observed == pytest.approx(found.joint.base_rate, rel=1e-12)
 
 
 def test_rows_that_weigh_three_are_three_rows():

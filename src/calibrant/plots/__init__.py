@@ -6,6 +6,7 @@ from calibrant.plots.decisions import DecisionLossDisplay, MurphyDisplay
 from calibrant.plots.display import Columns as Columns, Display
 from calibrant.plots.groups import GroupsDisplay, TimeDisplay, short_name as short_name
 from calibrant.plots.ranking import DecompositionDisplay, RiskCoverageDisplay, RocDisplay
+from calibrant.plots.real import ObservedRiskDisplay, PitDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import (
     INK as INK,
@@ -26,6 +27,8 @@ __all__ = [
     "GroupsDisplay",
     "MurphyDisplay",
     "NullDisplay",
+    "ObservedRiskDisplay",
+    "PitDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
     "RocDisplay",

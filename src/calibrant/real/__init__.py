@@ -1,14 +1,16 @@
-"""Forecasts of real outcomes: means, quantiles, expectiles, prediction intervals."""
+"""Forecasts of real outcomes: means, quantiles, intervals, whole distributions, survival."""
 
 from calibrant.real.comparison import RealComparison, compare
 from calibrant.real.decomposition import LossDecomposition, loss_decomposition
 from calibrant.real.diagram import Dot as Dot
+from calibrant.real.distributions import PredictiveDistributions
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.groups import RealGroup, RealGroups
 from calibrant.real.maps import RealMap, load
 from calibrant.real.measures import MEASURES, calibration_error
 from calibrant.real.monitor import BettingTest, RealMonitor, betting_test
 from calibrant.real.observed_risk import ObservedRisk, RiskBin, observed_risk
+from calibrant.real.pit import PitHistogram, PitTest
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.real.reading import (
     Ask as Ask,
@@ -19,6 +21,7 @@ from calibrant.real.reading import (
 )
 from calibrant.real.regions import RealRegion, promised_and_observed as promised_and_observed
 from calibrant.real.repair import LossSaved, RealRepair, repair
+from calibrant.real.risk_bins import ObservedRisk, RiskBin, observed_risk
 from calibrant.real.summary import RealSummary, summarise_real as summarise_real
 from calibrant.real.survival import SurvivalForecasts
 
@@ -31,6 +34,9 @@ __all__ = [
     "LossSaved",
     "Mean",
     "ObservedRisk",
+    "PitHistogram",
+    "PitTest",
+    "PredictiveDistributions",
     "Quantile",
     "RealComparison",
     "RealForecasts",

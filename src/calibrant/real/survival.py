@@ -157,6 +157,11 @@ class SurvivalForecasts:
         return np.asarray((self.event == 0) & (self.duration < self.horizon))
 
     @property
+    def stratum(self) -> Indices:
+        """Number of the group that each row is censored with."""
+        return _strata(self.by, len(self))
+
+    @property
     def effective_rows(self) -> float:
         """Kish's number: rows of equal weight that would tell as much."""
         return float(self.weight.sum() ** 2 / (self.weight @ self.weight))
@@ -183,7 +188,8 @@ class SurvivalForecasts:
         if competing:
             told.append(count_text(competing, "competing event"))
         told.append(f"{count_text(rows - events - competing - lost, 'row')} without")
-        told.append(f"{lost} of {count_text(rows, 'row')} ({percent_text(lost / rows)}) censored")
+        share = f"{thousands_text(lost)} of {count_text(rows, 'row')} ({percent_text(lost / rows)})"
+        told.append(f"{share} censored")
         found = [f"risk by time {number_text(self.horizon)}: {', '.join(told)} before"]
         if lost:
             found += self._notes_of_weights(float(self.censoring_weight[counted].max()))
@@ -282,11 +288,7 @@ def _censoring_weights(
     by: Mapping[str, npt.NDArray[np.generic]],
 ) -> Floats:
     """For how many rows each stands: one over the chance that it was followed for so long."""
-    group = np.zeros(duration.size, dtype=np.intp)
-    for labels in by.values():
-        _, code = np.unique(labels, return_inverse=True)
-        _, group = np.unique(np.stack([group, code.reshape(-1)]), axis=1, return_inverse=True)
-        group = group.reshape(-1)
+    group = _strata(by, duration.size)
     weighing = [(group == g) & (weight > 0) for g in np.unique(group[weight > 0])]
     usable = [_last_usable(duration[inside], event[inside]) for inside in weighing]
     if horizon > min(usable):
@@ -304,6 +306,16 @@ def _censoring_weights(
         chance = before[np.searchsorted(table.time, until, side="left")]
         found[inside] = np.divide(1.0, chance, out=np.zeros_like(chance), where=known[inside])
     return found
+
+
+def _strata(by: Mapping[str, npt.NDArray[np.generic]], size: int) -> Indices:
+    """Give each combination of labels a number."""
+    group = np.zeros(size, dtype=np.intp)
+    for labels in by.values():
+        code = np.unique(labels, return_inverse=True)[1].reshape(-1)
+        pairs = np.unique(np.stack([group, code]), axis=1, return_inverse=True)[1]
+        group = np.asarray(pairs.reshape(-1), dtype=np.intp)
+    return group
 
 
 def _last_usable(duration: Floats, event: Indices) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Flags
+from calibrant.arrays import Flags, Indices
 from calibrant.errors import InvalidTypeError
 from calibrant.inference import clopper_pearson
 from calibrant.joint import Joint
@@ -74,7 +74,8 @@ def observed_risk(
     """Observed risk by the horizon, overall and by bins of the predicted risk.
 
     Each bin has its own estimate from all its rows, censored or not, so that rows may be lost at
-    rates that depend on the predicted risk.
+    rates that depend on the predicted risk. That of all rows is the mean over the groups that
+    `by` of the forecasts has named.
 
     Parameters
     ----------
@@ -123,29 +124,44 @@ def observed_risk(
     )
     pools = quantile_bins(risks, count)
     place = pools.pool_of(forecasts.risk)
-    found = [_bin(forecasts, weighing & (place == pool), confidence) for pool in range(len(pools))]
+    alone = np.zeros(len(forecasts), dtype=np.intp)
+    found = [
+        _bin(forecasts, weighing & (place == pool), alone, confidence) for pool in range(len(pools))
+    ]
     competing = bool((forecasts.event[weighing] > 1).any())
     return ObservedRisk(
         forecasts.horizon,
         confidence,
         "Aalen-Johansen" if competing else "Kaplan-Meier",
-        _bin(forecasts, weighing, confidence),
+        _bin(forecasts, weighing, forecasts.stratum, confidence),
         tuple(found),
     )
 
 
-def _bin(forecasts: SurvivalForecasts, inside: Flags, confidence: float) -> RiskBin:
+def _bin(
+    forecasts: SurvivalForecasts, inside: Flags, stratum: Indices, confidence: float
+) -> RiskBin:
+    """Estimate the risk of some rows: the mean over strata of what each of them shows."""
     risk, horizon = forecasts.risk[inside], forecasts.horizon
     weight = np.ones(risk.size)
     if forecasts.sample_weight is not None:
         weight = forecasts.sample_weight[inside]
         weight = weight * (weight.sum() / (weight @ weight))
-    duration, event = forecasts.duration[inside], forecasts.event[inside]
-    observed, variance, left = RiskTable.of(duration, event, weight).incidence(horizon)
+    duration, event, code = forecasts.duration[inside], forecasts.event[inside], stratum[inside]
+    observed = variance = known = 0.0
+    lost = False
+    for number in np.unique(code):
+        part = code == number
+        share = float(weight[part].sum() / weight.sum())
+        table = RiskTable.of(duration[part], event[part], weight[part])
+        chance, spread, left = table.incidence(horizon)
+        observed, variance = observed + share * chance, variance + share**2 * spread
+        known += left
+        # After the last row was lost nothing is known, but that risks only grow.
+        lost |= left == 0 and bool(table.censored[-1] > 0)
+    low, high = _limits(observed, variance, known, confidence)
+    high = 1.0 if lost else high
     censored = (event == 0) & (duration < horizon)
-    low, high = _limits(observed, variance, left, confidence)
-    if left == 0 and censored[duration.argmax()]:
-        high = 1.0  # after the last row was lost nothing is known, but that risks only grow
     return RiskBin(
         rows=int(inside.sum()),
         events=int(((event == 1) & (duration <= horizon)).sum()),
