@@ -9,7 +9,6 @@ from calibrant.real.groups import RealGroup, RealGroups
 from calibrant.real.maps import RealMap, load
 from calibrant.real.measures import MEASURES, calibration_error
 from calibrant.real.monitor import BettingTest, RealMonitor, betting_test
-from calibrant.real.observed_risk import ObservedRisk, RiskBin, observed_risk
 from calibrant.real.pit import PitHistogram, PitTest
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.real.reading import (
