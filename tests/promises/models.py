@@ -82,12 +82,12 @@ def gain_is_missed(name, n, ensemble, grouped, rng):
 
 def promises():
     """Of models of the folds; what is judged is another model than one of all rows."""
-    lines = [("overconfident", 200, False), ("overconfident", 200, True)]
+    lines = [("overconfident", *line) for line in ((200, False), (200, True), (1000, False))]
     lines += [("weak", 200, False), ("weak", 1000, False), ("weak", 1000, True)]
     for name, n, grouped in lines:
         yield Promise(
             "interval of the gain of a calibrated model, where a map was taken",
             f"{name}, {n} rows{', clusters of 10' if grouped else ''}, models of the folds",
             partial(gain_is_missed, name, n, True, grouped),
-            60 if name == "overconfident" else 40,
+            60 if (name, n) == ("overconfident", 200) else 40,
         )
