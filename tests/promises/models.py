@@ -82,7 +82,7 @@ def gain_is_missed(name, n, ensemble, grouped, rng):
 
 def promises():
     """Of models of the folds; what is judged is another model than one of all rows."""
-    lines = [("overconfident", *line) for line in ((200, False), (200, True), (1000, False))]
+    lines = [("overconfident", n, grouped) for n in (200, 1000) for grouped in (False, True)]
     lines += [("weak", 200, False), ("weak", 1000, False), ("weak", 1000, True)]
     for name, n, grouped in lines:
         yield Promise(
