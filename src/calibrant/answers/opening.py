@@ -35,25 +35,31 @@ def opened_text(path: str) -> IO[bytes]:
 
 def lines_of(path: str) -> Iterator[Object]:
     """Read JSON lines one by one; blank ones are skipped."""
-    name, decode = Path(path).name, json.JSONDecoder().decode
+    name, decode = Path(path).name, json.JSONDecoder().raw_decode
     if path.endswith(".zst"):
         texts: Iterator[Any] = (text for _, text in _unpacked([path], "newline_delimited"))
     else:
         texts = _raw_lines(path)
-    for number, line in enumerate(texts, 1):
-        if not line.strip():
+    for number, given in enumerate(texts, 1):
+        line = given.strip()
+        if not line:
             continue
         try:
-            found = decode(line if isinstance(line, str) else str(line, "utf-8"))
+            text = line if isinstance(line, str) else str(line, "utf-8")
+            found, end = decode(text)
         except ValueError as error:
-            raise InvalidForecastsError(
-                "each line must be JSON", f"line {number} of {name}: {error}"
-            ) from error
-        if not isinstance(found, dict):
+            raise _bad_line(number, name, error) from error
+        if end != len(text):
+            raise _bad_line(number, name, f"more after character {end}")
+        if type(found) is not dict:
             raise InvalidForecastsError(
                 "each line must be an object of JSON", f"line {number} of {name}"
             )
         yield found
+
+
+def _bad_line(number: int, name: str, error: object) -> InvalidForecastsError:
+    return InvalidForecastsError("each line must be JSON", f"line {number} of {name}: {error}")
 
 
 def _raw_lines(path: str) -> Iterator[bytes]:

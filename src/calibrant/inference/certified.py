@@ -261,8 +261,10 @@ def _check(risk: float, confidence: float) -> None:
 
 def _by_group(labels: object) -> dict[str, Indices]:
     """Rows of each group."""
-    names, index = np.unique(np.asarray(labels).astype(str), return_inverse=True)
-    return {str(name): np.flatnonzero(index == place) for place, name in enumerate(names.tolist())}
+    given = [str(name) for name in np.asarray(labels).tolist()]
+    number = {name: place for place, name in enumerate(sorted(set(given)))}
+    code = np.fromiter((number[name] for name in given), dtype=np.intp, count=len(given))
+    return {name: np.flatnonzero(code == place) for name, place in number.items()}
 
 
 def _certified(joint: Joint, risk: float, confidence: float, together: int) -> CertifiedThreshold:
