@@ -202,6 +202,7 @@ def assembled(
     ]
     if ledger.copies:
         told.append(f"{count_text(ledger.copies, 'sample')} found twice and counted once")
+    told += _names_told(ledger, columns)
     told += _left_out(chosen, known) + _repeated(columns) + _in_words(columns)
     told += _few_questions(columns)
     return Answers(columns, tuple(told), int((~known).sum()), title, {"answers": list(told)})
@@ -214,6 +215,34 @@ def numbered(column: Any) -> tuple[Indices, int]:
     number = {name: place for place, name in enumerate(names)}
     codes = np.fromiter((number[name] for name in values), dtype=np.intp, count=len(values))
     return codes, len(names)
+
+
+def _names_told(ledger: Ledger, columns: Mapping[str, Any]) -> list[str]:
+    """Say that rows have no id, and that names look like two spellings of one."""
+    told = []
+    names = ledger.question.names
+    if None in names:
+        codes = np.frombuffer(ledger.question.codes, dtype=np.int64)
+        count = int((codes == names.index(None)).sum())
+        told.append(
+            f"{count_text(count, 'answer')} without an id of the question: each counts as a "
+            "question of its own"
+        )
+    for column in ("model", "task"):
+        spelled: dict[str, list[str]] = {}
+        for name in sorted({str(n) for n in columns[column].tolist() if n is not None}):
+            spelled.setdefault(_spelling(name), []).append(name)
+        for alike in spelled.values():
+            if len(alike) > 1:
+                listed = " and ".join(map(repr, alike))
+                told.append(f"{column}s {listed} look like one, and are kept apart")
+    return told
+
+
+def _spelling(name: str) -> str:
+    """Bring spellings of one name to one form: cases, signs between words, a provider before it."""
+    last = name.strip().rsplit("/", 1)[-1].casefold()
+    return "".join(letter for letter in last if letter.isalnum() or letter == ".")
 
 
 def _without_none(values: Any) -> Any:

@@ -48,7 +48,8 @@ def lines_of(path: str) -> Iterator[Object]:
             text = line if isinstance(line, str) else str(line, "utf-8")
             found, end = decode(text)
         except ValueError as error:
-            raise _bad_line(number, name, error) from error
+            cut = "\n" not in given if isinstance(given, str) else b"\n" not in given
+            raise _bad_line(number, name, error, cut_off=cut) from error
         if end != len(text):
             raise _bad_line(number, name, f"more after character {end}")
         if type(found) is not dict:
@@ -58,8 +59,12 @@ def lines_of(path: str) -> Iterator[Object]:
         yield found
 
 
-def _bad_line(number: int, name: str, error: object) -> InvalidForecastsError:
-    return InvalidForecastsError("each line must be JSON", f"line {number} of {name}: {error}")
+def _bad_line(
+    number: int, name: str, error: object, *, cut_off: bool = False
+) -> InvalidForecastsError:
+    got = f"line {number} of {name}: {error}"
+    hint = "the file ends within a line: remove that line, or run again" if cut_off else ""
+    return InvalidForecastsError("each line must be JSON", got, hint)
 
 
 def _raw_lines(path: str) -> Iterator[bytes]:
