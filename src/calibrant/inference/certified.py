@@ -76,16 +76,15 @@ class CertifiedThreshold:
         if not self.groups:
             return self._about_rows
         each = [
-            f"{visible(name)} "
-            + (
-                "none"
-                if one.threshold is None
-                else f"{rounded_up(one.threshold)} ({percent_text(one.coverage)} answered)"
-            )
+            f"{visible(name)} {rounded_up(one.threshold)} ({percent_text(one.coverage)} answered)"
             for name, one in self.groups.items()
+            if one.threshold is not None
         ]
+        unable = len(self.groups) - len(each)
         if len(each) > MOST_NAMED:
-            each[MOST_NAMED:] = [f"and {len(each) - MOST_NAMED} more"]
+            each[MOST_NAMED:] = [f"{len(each) - MOST_NAMED} more"]
+        if unable:
+            each.append(f"none for {unable} of {count_text(len(self.groups), 'group')}")
         return f"{self._about_rows} By group: {', '.join(each)}."
 
     @property
