@@ -17,6 +17,7 @@ from promises import (
     generators,
     grades,
     groups,
+    intervals,
     judges,
     monitors,
     regressions,
@@ -46,5 +47,6 @@ SUBJECTS = {
     "grades": list(grades.promises()),
     "generators": list(generators.promises()),
     "judges": list(judges.promises()),
+    "intervals": list(intervals.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]
