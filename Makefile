@@ -8,6 +8,8 @@ WORKERS := -n 2 --dist loadfile
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 export CALIBRANT_THREADS = 1
+# What is compiled once is kept: tests start many processes.
+unexport PYTHONDONTWRITEBYTECODE
 # Debian's programs are fetched while Python's packages are.
 MAKEFLAGS += --jobs=2
 # Benchmarks write their pages with BENCH=--write.
@@ -95,6 +97,7 @@ $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	$(PIP) -C cmake.define.CALIBRANT_WERROR=ON .
 	@touch $@
 
+# Of these packages a small part is ever imported: Python compiles that part when it first is.
 $(VENV)/developing: $(VENV)/installed
-	$(PIP) --group dev
+	$(PIP) --no-compile --group dev
 	@touch $@

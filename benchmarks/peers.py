@@ -77,7 +77,12 @@ PEERS = (
     Peer("mapie", ("mapie",), about="conformal prediction, with calibration tests"),
     Peer("mcgrad", ("mcgrad",), torch=True, about="multicalibration"),
     Peer("uncertainty-calibration", ("uncertainty-calibration",), about="debiased binned errors"),
-    Peer("calibre", ("calibre",), about="recalibration of probabilities, with measures"),
+    Peer(
+        "calibre",
+        ("calibre",),
+        about="recalibration of probabilities, with measures; the newest for Python 3.11, "
+        "from 3.12 on there is 0.14.0",
+    ),
     Peer("scikit-learn", ("scikit-learn",), about="`calibration_curve`"),
     Peer("scipy", about="HiGHS as `linprog`; comes with calibrant"),
 )

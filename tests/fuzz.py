@@ -82,7 +82,7 @@ WORDS = {
     "kernel": ["laplace", "gaussian", "polynomial", "multinomial"],
     "norm": ["l1", "l2", "sup"],
     "method": ["auto", "pairs", "multiplier", "worst-case"],
-    "ties": ["worst", "best", "first", "last"],
+    "ties": ["worst", "best", "first", "last", "half"],
     "measure": list(JOINT_MEASURES),
 }
 WHOLE = {"n_bins", "degree", "draws", "folds", "cells", "resolution", "features", "depth", "width"}

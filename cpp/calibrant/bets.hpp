@@ -4,7 +4,8 @@
 // A bet of size s puts a stake u with |u| <= s on a row with prediction v and outcome y and
 // multiplies the wealth by 1 + u (y - v) - s a, where a is the allowance of the row. If the chance
 // of the outcome differs from v by no more than a on average, the expected factor is at most one,
-// whatever the stake. Some bettors learn stakes from the past, in several sizes; the others bet on
+// whatever the stake. The factor is linear in y and positive at 0 and 1, so the same holds for
+// outcomes anywhere between them whose mean, given the past, is the forecast. Some bettors learn stakes from the past, in several sizes; the others bet on
 // one alternative for ever, whose stakes the caller gives by cell.
 //
 // New bettors start before every row with a share of one unit, so that a change after a long calm
@@ -53,9 +54,10 @@ struct Rules {
 };
 
 // Rows in order; levels at which the evidence is an alarm and the detector sees a change.
+template <class Outcome>
 struct Stream {
     const double* prediction;
-    const std::uint8_t* outcome;
+    const Outcome* outcome;  // in [0, 1]
     const double* allowance;
     std::size_t count;
     double rows_before;
@@ -75,11 +77,12 @@ class Bettor {
 public:
     Bettor(Book& book, const Rules& rules) : book_(book), rules_(rules) {}
 
-    BettingResult play(const Stream& stream) {
+    template <class Outcome>
+    BettingResult play(const Stream<Outcome>& stream) {
         BettingResult result;
         for (std::size_t i = 0; i < stream.count; ++i) {
             const double v = stream.prediction[i];
-            const double y = stream.outcome[i] != 0 ? 1.0 : 0.0;
+            const auto y = static_cast<double>(stream.outcome[i]);
             const double row = stream.rows_before + static_cast<double>(i) + 1.0;
             const std::size_t cell = cell_of(v);
             const Starts starts = starts_at(row);

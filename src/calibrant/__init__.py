@@ -4,20 +4,19 @@ from importlib import import_module as _import_module
 from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
-from calibrant import datasets, errors, pooling
+from calibrant import errors
 from calibrant.joint import Joint, joints_by
-from calibrant.measurement import Measurement
-from calibrant.measures import *
 from calibrant.parallel import threads
 from calibrant.versions import show_versions
 
-# What is not needed to measure is imported when it is asked for, to keep the import light: rooms
+# What is not needed to read rows is imported when it is asked for, to keep the import light: rooms
 # by their own name, other names from the rooms below, of which each stands on those before it.
 # Only type checkers and editors follow these imports; `__all__` is the one list of names.
-_LATER = ("decisions", "catalogue", "inference", "monitoring", "report")
+_LATER = ("measurement", "measures", "decisions", "catalogue", "inference", "monitoring", "report")
 if _TYPE_CHECKING:
     from calibrant import (
         answers,
+        datasets,
         decisions,
         families,
         generative,
@@ -26,12 +25,15 @@ if _TYPE_CHECKING:
         multiclass,
         online,
         plots,
+        pooling,
         real,
         repair,
     )
     from calibrant.catalogue import *
     from calibrant.decisions import *
     from calibrant.inference import *
+    from calibrant.measurement import Measurement
+    from calibrant.measures import *
     from calibrant.monitoring import *
     from calibrant.report import *
 
@@ -40,6 +42,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CATALOGUE",
     "Audit",
+    "CalibrationBelt",
     "CalibrationIndex",
     "CalibrationMonitor",
     "CalibrationTest",
@@ -60,6 +63,7 @@ __all__ = [
     "averaged_two_bin_error",
     "binned_calibration_error",
     "brier_score",
+    "calibration_belt",
     "calibration_decision_loss",
     "calibration_index",
     "calibration_test",
@@ -70,6 +74,7 @@ __all__ = [
     "confidence_interval",
     "consistency_band",
     "conventions",
+    "cross_validated_error",
     "cutoff_calibration_error",
     "datasets",
     "decision_loss_curve",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # A name that leads to no file is a mistake of the caller, whatever the system says of it.
 NO_FILE = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
@@ -80,6 +83,19 @@ class MissingPackageError(CalibrantError, ImportError):
 
 class CalibrantWarning(UserWarning):
     """A number that is right but easily misread."""
+
+
+@contextmanager
+def arguments_named(**names: str) -> Iterator[None]:
+    """Let errors of a block call arguments what its caller calls them: `y_proba="X"`."""
+    # Words of others stand in quotation marks.
+    known = re.compile(rf"(?<!['\"\w-])({'|'.join(names)})(?!['\"\w])")
+    try:
+        yield
+    except CalibrantError as error:
+        told = (known.sub(lambda found: names[found[1]], text) for text in error.args)
+        error.args = error.what, error.got, error.hint = tuple(told)
+        raise
 
 
 def reading_failed(error: OSError) -> bool:

@@ -167,6 +167,8 @@ VALUES = {
     "closed": ["right"],
     "debias": [True],
     "form": ["midpoint"],
+    "mean": ["bins"],
+    "direction": ["over", "high"],
     "family": [cal.families.Thresholds()],
 }
 OTHER_VALUES = {("averaged_two_bin_error", "order"): [1]}

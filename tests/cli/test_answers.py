@@ -44,6 +44,9 @@ def test_one_command_audits_a_log(tmp_path):
     assert "Miscalibrated: forecasts are too high" in done.stdout
     stored = json.loads((tmp_path / "audit.json").read_text())
     assert "questions are clusters" in json.dumps(stored)
+    assert "No threshold: an error of at most 5 %" in " ".join(done.stdout.split())
+    assert "By group: a none, b none." in done.stdout
+    assert set(stored["certified"]["groups"]) == {"a", "b"}
     named = run("audit", log, "--prediction", "confidence", "--outcome", "correct", "--quiet")
     assert named.stdout.startswith("Miscalibrated")
 
@@ -69,3 +72,80 @@ def test_tables_are_read_as_before(tmp_path):
     refused = run("audit", str(table), "--scorer", "match")
     assert refused.returncode == 2
     assert "--scorer is for logs of language models" in refused.stderr
+
+
+def test_two_models_are_compared_question_by_question(tmp_path):
+    log = lines_of(tmp_path / "run.jsonl")
+    done = run("compare", log, "--json", str(tmp_path / "found.json"))
+    assert done.returncode == 0, done.stderr
+    assert (
+        "b is right more often than a: a 54.2 %, b 62.3 %, difference +8.0 points (" in done.stdout
+    )
+    assert "note: 400 questions answered by both" in done.stdout
+    stored = json.loads((tmp_path / "found.json").read_text())
+    assert stored["first"] == "a"
+    assert [one["measure"] for one in stored["comparisons"]] == [
+        "error_rate",
+        "smooth_calibration_error",
+        "brier_score",
+    ]
+    judged = run("compare", log, "--models", "b,a", "--max-worse", "0.2", "--quiet")
+    assert judged.returncode == 0, judged.stderr
+    assert judged.stdout.count("\n") == 1
+    unnamed = run("compare", log, "--max-worse", "0.2")
+    assert "--models OLD,NEW" in unnamed.stderr
+    keyed = run("compare", log, "--key", "id")
+    assert "questions pair the rows" in keyed.stderr
+    told = run("audit", log).stdout
+    assert "note: which of the two models is better, question by question" in told
+
+
+def test_numbers_of_two_scales_are_read_by_every_command(tmp_path):
+    rows = [
+        {"id": n, "confidence": 90 if n % 2 else 0.9, "correct": n % 10 != 0} for n in range(200)
+    ]
+    log = tmp_path / "run.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    refused = run("audit", str(log))
+    assert refused.returncode == 2
+    assert "--scale 'mixed'" in refused.stderr
+    for command in ("audit", "check", "repair"):
+        done = run(command, str(log), "--scale", "mixed")
+        assert done.returncode in {0, 1, 3}, done.stderr
+        assert "bare numbers above 1 were read as per cent (100)" in done.stdout
+    table = tmp_path / "table.csv"
+    table.write_text("prediction,outcome\n0.5,1\n0.5,0\n")
+    refused = run("audit", str(table), "--scale", "mixed")
+    assert "--scale mixed is for logs of language models" in refused.stderr
+
+
+def test_a_hint_names_a_field_as_the_option_takes_it(tmp_path):
+    rows = [{"id": n, "prob": 0.5, "probability": 0.9, "correct": n % 2} for n in range(60)]
+    log = tmp_path / "run.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    refused = run("answers", str(log))
+    assert "--field confidence=probability" in refused.stderr
+    assert run("answers", str(log), "--field", "confidence=probability").returncode == 0
+
+
+def test_an_audit_says_from_which_confidence_on_to_answer(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = [
+        {
+            "id": n,
+            "model": m,
+            "confidence": sure,
+            "correct": bool(rng.random() < good ** (sure < 0.9)),
+        }
+        for n in range(300)
+        for m, good in (("a", 0.8), ("b", 0.9))
+        for sure in [float(rng.choice([0.7, 0.95]))]
+    ]
+    log = tmp_path / "run.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run("audit", str(log), "--html", str(tmp_path / "page.html"))
+    said = " ".join(done.stdout.split())
+    assert "Answer at 0.95 and above: error at most 5 % with 95 % confidence" in said
+    assert "By group: a 0.95 (" in said
+    page = (tmp_path / "page.html").read_text()
+    assert "<li>a: Answer at 0.95 and above" in page

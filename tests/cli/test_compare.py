@@ -40,7 +40,7 @@ def test_a_sentence_first_then_what_was_compared(folder):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith("The second forecaster is better: smooth calibration error 0.1")
-    assert lines[1].startswith("The second forecaster is better: brier score")
+    assert lines[1].startswith("The second forecaster is better: Brier score")
     assert lines[2] == "first: old.csv; second: new.csv"
     assert lines[3] == (
         "1 350 keys in both; 150 rows of the first file and 0 rows of the second file have no "

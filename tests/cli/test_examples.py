@@ -39,7 +39,10 @@ def files(tmp_path_factory):
     animals = pd.DataFrame(table, columns=["cat", "dog", "cow"])
     animals["outcome"] = rng.choice(["cat", "dog", "cow"], 300)
     animals.to_csv(folder / "animals.csv", index=False)
-    answers = pd.DataFrame({"confidence": p, "correct": frame.outcome, "question_id": frame.id})
+    answers = pd.DataFrame(
+        {"confidence": p, "correct": frame.outcome, "question_id": frame.id // 2}
+    )
+    answers["model"] = np.where(frame.id % 2 == 0, "small", "large")
     answers.to_json(folder / "run.jsonl", orient="records", lines=True)
     return folder
 

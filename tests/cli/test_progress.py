@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 
 import calibrant.cli.progress as progress_bar
+from calibrant import stages
+from calibrant.repair import apply_to_files, choose
 from commands import run
 
 CURSOR_HIDDEN = "\x1b[?25l"
@@ -92,6 +94,57 @@ def test_time_left_follows_from_the_part_that_is_done(monkeypatch):
     assert outlook.sentence == "about 4 min left"
     outlook.advance(8.0)
     assert outlook.sentence == "nearly done"
+
+
+def test_time_left_is_known_inside_a_stage(monkeypatch):
+    now, share = [0.0], [-0.01]
+    monkeypatch.setattr(progress_bar, "monotonic", lambda: now[0])
+    outlook = progress_bar.Outlook(10.0)
+    outlook.advance(0.0, running=5.0)
+    with stages.heard_by(outlook), stages.probed(lambda: share[0]):
+        now[0] = 3.0
+        assert outlook.look() == 0  # DuckDB does not know yet
+        assert outlook.sentence == ""
+        share[0] = 0.2  # a tenth of all took 3 seconds
+        assert outlook.look() == 1.0
+        assert outlook.sentence == "about 27 s left"
+        share[0] = 0.1  # another query of the same stage starts again
+        assert outlook.look() == 1.0
+        now[0] = 6.0
+        stages.reached(0.4)
+        assert outlook.sentence == "about 24 s left"
+    stages.reached(0.9)  # nobody waits any longer
+    assert outlook.look() == 2.0
+    outlook.advance(5.0, running=5.0)
+    assert outlook.look() == 5.0
+
+
+def test_long_stages_say_how_far_they_are(tmp_path):
+    """Reading, choosing a map and writing: each of them tells a listener about it."""
+    rng = np.random.default_rng(1)
+    p = rng.random(3000)
+    frame = pd.DataFrame({"prediction": p, "outcome": (rng.random(3000) < p**2) * 1})
+    frame.to_parquet(tmp_path / "rows.parquet")
+
+    class Listening:
+        def __init__(self):
+            self.shares, self.probes = [], []
+
+        def reached(self, share):
+            self.shares.append(share)
+
+        def probe_with(self, probe):
+            self.probes += [] if probe is None else [probe()]
+
+    listening = Listening()
+    with stages.heard_by(listening):
+        choice = choose(tmp_path / "rows.parquet", rng=0)
+        apply_to_files(choice.map, tmp_path / "rows.parquet", tmp_path / "out.parquet")
+    assert len(listening.shares) >= 10
+    assert listening.shares == sorted(listening.shares)
+    assert listening.shares[-1] < 1
+    assert len(listening.probes) >= 2
+    assert all(isinstance(share, float) and share <= 1 for share in listening.probes)
 
 
 def test_a_terminal_sees_the_time_that_is_left(rows):

@@ -350,3 +350,131 @@ def test_a_known_base_rate_shifts_all_odds(frame, file, tmp_path):
         done = run("repair", str(file), *wrong)
         assert done.returncode == 2, done.stdout
         assert "base" in done.stderr
+
+
+def test_rows_that_taught_a_map_are_in_sample(frame, file, tmp_path):
+    map_file, other = tmp_path / "map.json", tmp_path / "other.csv"
+    run("repair", str(file), "--map", str(map_file))
+    shuffled = frame.sample(frac=1, random_state=1)
+    shuffled.to_csv(other, index=False)
+    for rows in (file, other):
+        done = run("audit", str(rows), "--map", str(map_file), "--full")
+        assert "in-sample: these 2 000 rows taught the map" in done.stdout.replace("\n", " ")
+        applied = run(
+            "apply", str(map_file), str(rows), "--out", str(tmp_path / f"{rows.stem}2.csv")
+        )
+        assert "in-sample: the predictions of these 2 000 rows" in applied.stdout
+    frame.assign(prediction=frame["prediction"].to_numpy()[::-1] * 0.9).to_csv(
+        tmp_path / "fresh.csv", index=False
+    )
+    done = run("audit", str(tmp_path / "fresh.csv"), "--map", str(map_file), "--full")
+    assert "in-sample" not in done.stdout
+    assert "recalibrated by the" in done.stdout.replace("\n", " ")
+    applied = run(
+        "apply", str(map_file), str(tmp_path / "fresh.csv"), "--out", str(tmp_path / "f.csv")
+    )
+    assert "in-sample" not in applied.stdout
+
+
+def test_an_audit_after_a_map_is_the_audit_of_what_apply_writes(file, tmp_path):
+    map_file, out = tmp_path / "map.json", tmp_path / "out.parquet"
+    run("repair", str(file), "--map", str(map_file))
+    run("apply", str(map_file), str(file), "--out", str(out))
+    after = run("audit", str(file), "--map", str(map_file), "--json", "-")
+    applied = run("audit", str(out), "--prediction", "recalibrated", "--json", "-")
+    first, second = json.loads(after.stdout), json.loads(applied.stdout)
+    assert first["verdict"]["state"] == second["verdict"]["state"]
+    values = ({one["name"]: one["value"] for one in found["measures"]} for found in (first, second))
+    before, behind = values
+    assert before == {name: pytest.approx(value, abs=1e-9) for name, value in behind.items()}
+
+
+def test_an_audit_after_a_map_of_other_outcomes_is_refused(frame, file, tmp_path):
+    map_file = tmp_path / "map.json"
+    run("repair", str(file), "--map", str(map_file))
+    wide = frame.assign(a=0.2, b=0.3, c=0.5, outcome=np.resize(["a", "b", "c"], len(frame)))
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    done = run("audit", str(tmp_path / "wide.csv"), "--classes", "a,b,c", "--map", str(map_file))
+    assert done.returncode == 2
+    assert "a map of two outcomes" in done.stderr
+
+
+def summed_rows(frame, tmp_path):
+    """Levels of two decimals: how many rows, how many ones, sums of predictions."""
+    rounded = frame.assign(prediction=frame["prediction"].round(2).clip(0.01, 0.99))
+    cells = rounded.groupby("prediction", as_index=False).agg(
+        n=("outcome", "size"), ones=("outcome", "sum")
+    )
+    cells = cells.assign(
+        total=cells["n"] * cells["prediction"],
+        percent=100 * cells["prediction"],
+        logit=np.log(cells["prediction"] / (1 - cells["prediction"])),
+    )
+    rounded.to_csv(tmp_path / "rounded.csv", index=False)
+    cells.to_csv(tmp_path / "cells.csv", index=False)
+    return str(tmp_path / "rounded.csv"), str(tmp_path / "cells.csv")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--prediction-sum", "total"],
+        ["--prediction", "percent", "--scale", "percent"],
+        ["--prediction", "logit", "--scale", "logit"],
+    ],
+)
+def test_counts_of_rows_give_the_map_of_the_rows(frame, tmp_path, options):
+    rows, cells = summed_rows(frame, tmp_path)
+    maps = ["--maps", "Beta", "--map", "-"]
+    wanted = load(run("repair", rows, *maps).stdout)
+    done = run("repair", cells, "--count", "n", "--positives", "ones", *options, *maps)
+    assert done.returncode == 0, done.stderr
+    found = load(done.stdout)
+    assert found.name == wanted.name == "Beta"
+    assert found.scale_ == (options[-1] if "--scale" in options else "unit")
+    probability = np.array([0.05, 0.3, 0.8])
+    assert found(probability) == pytest.approx(wanted(probability), abs=1e-9)
+
+
+def test_counts_of_rows_shift_to_a_base_rate(frame, tmp_path):
+    rows, cells = summed_rows(frame, tmp_path)
+    shift = ["--base-rate", "0.1", "--map", "-"]
+    wanted = load(run("repair", rows, *shift).stdout)
+    found = load(run("repair", cells, "--count", "n", "--positives", "ones", *shift).stdout)
+    assert found(np.array([0.3])) == pytest.approx(wanted(np.array([0.3])), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--by", "percent"], "--by is for rows"),
+        (["--cluster", "percent"], "rows are needed for clusters"),
+        (["--prediction-sum", "total", "--out", "never.csv"], "--out is for lines"),
+        (["--prediction-sum", "total", "--scale", "logit"], "must be a sum of probabilities"),
+    ],
+)
+def test_what_counts_of_rows_do_not_have_is_refused(frame, tmp_path, options, said):
+    _, cells = summed_rows(frame, tmp_path)
+    done = run("repair", cells, "--count", "n", "--positives", "ones", *options)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_log_odds_go_in_everywhere(frame, tmp_path):
+    logit = np.log(frame["prediction"] / (1 - frame["prediction"]))
+    frame.assign(logit=logit).to_csv(tmp_path / "rows.csv", index=False)
+    rows, map_file = str(tmp_path / "rows.csv"), str(tmp_path / "map.json")
+    wanted = load(run("repair", rows, "--map", "-").stdout)
+    run("repair", rows, "--prediction", "logit", "--scale", "logit", "--map", map_file)
+    probability = np.array([0.05, 0.3, 0.8])
+    assert load(map_file)(probability) == pytest.approx(wanted(probability), abs=1e-9)
+    run("apply", map_file, rows, "--prediction", "logit", "--out", str(tmp_path / "o.parquet"))
+    applied = pd.read_parquet(tmp_path / "o.parquet")["recalibrated"]
+    assert applied.to_numpy() == pytest.approx(wanted.transform(frame["prediction"]), abs=1e-9)
+    plain = run("audit", rows, "--quiet").stdout
+    assert (
+        run("audit", rows, "--prediction", "logit", "--scale", "logit", "--quiet").stdout == plain
+    )
+    refused = run("check", rows, "--prediction", "logit", "--scale", "logit")
+    assert "--scale logit is for audit, repair and apply" in refused.stderr

@@ -13,6 +13,7 @@ from calibrant.data import (
     deal_folds,
     deal_in_time,
     hold_out,
+    splits,
 )
 from calibrant.errors import InvalidForecastsError
 
@@ -84,3 +85,22 @@ def test_one_cluster_or_one_time_cannot_be_split():
 def test_the_share_that_is_held_out_is_exact():
     held = hold_out(0.3, np.random.default_rng(1), np.arange(1000) / 1000)
     assert held.sum() == 300
+
+
+def test_very_many_rows_are_held_out_by_what_they_hold(monkeypatch):
+    monkeypatch.setattr(splits, "MANY_ROWS", 100)
+    rng = np.random.default_rng(4)
+    prediction, outcome = rng.random(5000), rng.integers(0, 2, 5000)
+    order = rng.permutation(5000)
+    held = hold_out(0.1, np.random.default_rng(5), prediction, outcome, None)
+    turned = hold_out(0.1, np.random.default_rng(5), prediction[order], outcome[order], None)
+    assert held.sum() == 500
+    assert np.array_equal(held[order], turned)
+    again = hold_out(0.1, np.random.default_rng(6), prediction, outcome, None)
+    assert (held & again).sum() < 100  # 50 by chance
+    assert prediction[held].mean() == pytest.approx(0.5, abs=0.06)
+    ties = np.repeat(prediction[:50], 100)
+    alike = hold_out(0.1, np.random.default_rng(7), ties)
+    assert np.bincount(np.unique(ties[alike], return_inverse=True)[1]).max() < 30
+    for share, count in ((0.0, 0), (1.0, 5000)):
+        assert hold_out(share, np.random.default_rng(8), prediction).sum() == count

@@ -133,6 +133,32 @@ def test_fixed_decision_loss_is_brute_force_over_all_maps(ties):
         assert loss.settings["normalised"] * task.range == pytest.approx(loss, abs=1e-15)
 
 
+def test_ties_that_count_half():
+    for law in laws(tied, 40):
+        joint = joint_of(law)
+        curve = cal.decision_loss_curve(joint)
+        for t in law.prediction[(law.prediction > 0) & (law.prediction < 1)]:
+            both = curve(t, ties="act"), curve(t, ties="wait")
+            assert curve(t, ties="half") == pytest.approx(sum(both) / 2, abs=1e-15)
+            task = cal.DecisionTask.from_threshold(float(t))
+            losses = [
+                cal.fixed_decision_loss(joint, task=task, ties=ties)
+                for ties in ("first", "last", "half")
+            ]
+            assert losses[2] == pytest.approx((losses[0] + losses[1]) / 2, abs=1e-12)
+    guess = cal.multiclass.MulticlassDecisionTask.guess([0, 1, 2])
+    kept = [
+        cal.multiclass.promised_and_received(
+            [0, 1, 2],
+            [[0.4, 0.4, 0.2]] * 3,
+            task=guess,
+            ties=ties,
+        ).received
+        for ties in ("first", "last", "half")
+    ]
+    assert kept[2] == pytest.approx((kept[0] + kept[1]) / 2)
+
+
 @pytest.mark.parametrize("maker", [generic, tied, clustered], ids=lambda maker: maker.__name__)
 def test_fixed_decision_loss_of_many_actions_and_levels(maker):
     for task, law in zip(tasks(60, 30), laws(maker, 60), strict=False):
@@ -199,7 +225,7 @@ def test_isotonic_decomposition_by_the_max_min_formula(maker, score):
         v, m, r = group_levels(r, v, m)[1]
         fit = np.clip(isotonic_fit(v, m, r), 0, 1)
         given = task if score == "task" else score
-        parts = cal.score_decomposition(joint_of(group_levels(r, v, m)[1]), score=given)
+        parts = cal.score_decomposition(r, v, sample_weight=m, score=given)
         base = np.full(len(v), float(m @ r))
         total, recalibrated, constant = (mean_loss(given, r, x, m) for x in (v, fit, base))
         assert parts.score == pytest.approx(total, abs=1e-12)

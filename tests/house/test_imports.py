@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,11 @@ HEAVY = ["scipy", "narwhals", "duckdb", "matplotlib", "pandas", "sklearn", "pyar
 
 def test_importing_pulls_in_no_heavy_package():
     assert loaded("import calibrant", [*HEAVY, "typer", "rich"]) == []
+
+
+def test_importing_leaves_measures_and_what_they_stand_on_for_later():
+    later = ["measures", "witness", "measurement", "pooling", "datasets", "inference", "plots"]
+    assert loaded("import calibrant", [f"calibrant.{room}" for room in later]) == []
 
 
 def test_the_command_line_starts_without_what_only_some_commands_need():
@@ -106,13 +112,19 @@ print(middle - start, time.process_time() - middle)
 """
 
 
-def test_importing_takes_about_as_long_as_numpy_does():
+def test_importing_takes_a_third_as_long_as_numpy_does():
     """The bar in seconds stands in the benchmarks; a ratio holds on a busy machine too."""
+    # Sources that are compiled anew each time would be measured instead of the import.
+    compiled = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     ratios = []
-    for _ in range(5):
+    for _ in range(6):
         done = subprocess.run(
-            [sys.executable, "-c", BESIDE_NUMPY], capture_output=True, text=True, check=True
+            [sys.executable, "-c", BESIDE_NUMPY],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=compiled,
         )
         numpy, ours = map(float, done.stdout.split())
         ratios.append(ours / numpy)
-    assert min(ratios) < 1.5, ratios
+    assert min(ratios) < 0.35, ratios

@@ -107,7 +107,7 @@ def importable(name: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("name", ["risk_score", "stream"])
+@pytest.mark.parametrize("name", ["risk_score", "stream", "facts"])
 def test_notebooks_run(name):
     import matplotlib as mpl
     import matplotlib.pyplot as plt
@@ -119,7 +119,7 @@ def test_notebooks_run(name):
     with mpl.rc_context({"backend": "Agg"}):
         for cell in cells:
             exec(compile(cell["source"], name, "exec"), held)  # noqa: S102
-        assert plt.get_fignums()
+        assert bool(plt.get_fignums()) == ("<!-- picture:" in text)
         plt.close("all")
 
 
@@ -186,3 +186,13 @@ def test_words_that_were_retired_stay_out_of_the_pages():
         if page.name not in ("README.md", "promises.md")
     }
     assert {name: words for name, words in found.items() if words} == {}
+
+
+def test_every_page_of_benchmarks_says_when_and_on_what_it_was_measured():
+    pages = re.findall(r"\.\./benchmarks/(\w+\.md)", (DOCS / "benchmarks.md").read_text("utf-8"))
+    assert len(pages) > 5
+    for page in pages:
+        top = (DOCS.parent / "benchmarks" / page).read_text("utf-8").split("\n\n")[1]
+        assert re.search(r"\b20\d\d-\d\d-\d\d\b", top), page
+        assert re.search(r"\bPython 3\.\d+\b", top), page
+        assert re.search(r"\bx86_64\b|\baarch64\b|\barm64\b", top), page

@@ -119,8 +119,6 @@ def test_equal_weights_are_none_and_others_are_refused():
     assert cal.certified_threshold(y, p, sample_weight=[0.7] * 100).threshold == plain.threshold
     with pytest.raises(cal.errors.InferenceRefusedError, match="count alike"):
         cal.certified_threshold(y, p, sample_weight=np.arange(1, 101))
-    with pytest.raises(cal.errors.InferenceRefusedError, match="one row of each cluster"):
-        cal.certified_threshold(y, p, clusters=np.arange(100) // 2)
     with pytest.raises(cal.errors.InferenceRefusedError):
         cal.certified_threshold([0.5, 1], [0.2, 0.9])
     for options in ({"risk": 0}, {"risk": 1.0}, {"confidence": 0.3}, {"confidence": 1}):
@@ -128,3 +126,34 @@ def test_equal_weights_are_none_and_others_are_refused():
             cal.certified_threshold(y, p, **options)
     with pytest.raises(cal.errors.InvalidForecastsError, match="groups need rows"):
         cal.certified_threshold(cal.Joint.from_samples(y, p), groups=["a"] * 100)
+
+
+def test_of_clusters_one_row_each_is_drawn():
+    rng = np.random.default_rng(4)
+    cluster = np.repeat(np.arange(400), 3)
+    p = rng.choice([0.7, 0.8, 0.9, 0.99], cluster.size)
+    y = (rng.random(400)[cluster] < p**0.2) * 1
+    found = cal.certified_threshold(y, p, clusters=cluster, risk=0.1)
+    assert (found.rows, found.drawn_from) == (400, 1200)
+    assert "One row of each of 400 clusters was drawn" in found.sentence
+    order = rng.permutation(cluster.size)
+    again = cal.certified_threshold(y[order], p[order], clusters=cluster[order], risk=0.1)
+    assert again == found
+    alone = cal.certified_threshold(y[::3], p[::3], clusters=cluster[::3], risk=0.1)
+    plain = cal.certified_threshold(y[::3], p[::3], risk=0.1)
+    assert (alone.threshold, alone.sentence) == (plain.threshold, plain.sentence)
+    with pytest.raises(cal.errors.InvalidForecastsError, match="clusters need rows"):
+        cal.certified_threshold(cal.Joint.from_samples(y, p), clusters=cluster)
+
+
+def test_of_clusters_each_group_draws_its_own():
+    rng = np.random.default_rng(5)
+    cluster, model = np.repeat(np.arange(300), 2), np.tile(["a", "b"], 300)
+    p = rng.choice([0.8, 0.9, 0.99], 600)
+    y = (rng.random(300)[cluster] < p**0.1) * 1
+    found = cal.certified_threshold(y, p, clusters=cluster, groups=model, risk=0.1)
+    for name, one in found.groups.items():
+        own = model == name
+        assert (one.rows, one.drawn_from) == (300, 300)
+        assert one.threshold == by_definition(y[own], p[own], 0.1, (1 - 0.95) / 3)
+    assert "By group: a " in found.brief

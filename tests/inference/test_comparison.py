@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
-from calibrant.inference import rows_needed, verdict_chances
+from calibrant.inference import Comparison, rows_needed, verdict_chances
 
 
 def sample(n: int, seed: int = 0):
@@ -207,3 +207,24 @@ def test_scores_have_normal_intervals():
     assert payoff.value == pytest.approx(-received)
     with pytest.raises(cal.errors.InferenceRefusedError, match="finite scores"):
         cal.confidence_interval([0, 1], [1.0, 0.5], measure="log")
+
+
+def test_the_sentence_names_scores_as_people_do_and_shows_digits_that_count():
+    rare = Comparison("brier_score", 0.00021374, 0.00021355, -0.00000028, -0.0000001, 0.95)
+    assert rare.sentence == (
+        "The second forecaster is better: Brier score 0.0002137 and 0.0002135, difference "
+        "-0.00000019 (between -0.00000028 and -0.00000010 with 95 % confidence)."
+    )
+    large = Comparison("log_score", 0.513, 0.5279, -0.001, 0.031, 0.9, margin=0.05)
+    assert large.sentence == (
+        "The two forecasters differ by less than 0.05: log loss 0.513 and 0.528, difference +0.015 "
+        "(between -0.001 and +0.031 with 90 % confidence)."
+    )
+    endless = Comparison("log_score", 0.4, np.inf, -np.inf, np.inf, 0.95)
+    assert "log loss 0.400 and infinite, difference +infinite (between -infinite and +inf" in str(
+        endless
+    )
+
+
+def test_a_function_of_your_own_is_named_by_its_name():
+    assert "my own error 0.1" in Comparison("my_own_error", 0.1, 0.2, 0.05, 0.15, 0.95).sentence

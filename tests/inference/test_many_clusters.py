@@ -1,12 +1,13 @@
-"""Very many clusters: their normal numbers are drawn as sums, with the same distribution."""
+"""Very many clusters: drawn as sums or in bundles, with the same distribution."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 import calibrant as cal
-from calibrant.inference import evidence
+from calibrant.inference import cluster_charges, evidence
 
 
 def test_sums_have_the_distribution_of_their_numbers(monkeypatch):
@@ -28,3 +29,68 @@ def test_sums_have_the_distribution_of_their_numbers(monkeypatch):
     assert summed.low == pytest.approx(one_by_one.low, abs=0.001)
     turned = interval(rng.permutation(12_000))
     assert (turned.low, turned.high) == pytest.approx((summed.low, summed.high), rel=1e-9)
+
+
+@pytest.fixture
+def clustered():
+    rng = np.random.default_rng(1)
+    cluster = rng.integers(0, 4000, 40_000)
+    prediction = rng.integers(1, 1000, 40_000) / 1000
+    shared = rng.normal(0, 0.1, 4000)[cluster]
+    outcome = rng.random(40_000) < np.clip(0.9 * prediction + shared, 0, 1)
+    return outcome, prediction, cluster
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bundles_of_clusters_vary_as_the_clusters_do(clustered, weighted, monkeypatch):
+    outcome, prediction, cluster = clustered
+    weight = np.random.default_rng(2).lognormal(0, 0.5, outcome.size) if weighted else None
+
+    def found(order=slice(None)):
+        beside = None if weight is None else weight[order]
+        rows = evidence.Evidence.read(
+            outcome[order], prediction[order], beside, clusters=cluster[order]
+        )
+        rng, run = np.random.default_rng(0), np.arange(0, 999, 111)
+        null = np.concatenate(list(rows.null_charges(999, rng)))
+        multiplied = np.concatenate(list(rows.multiplied_charges(999, rng, 0.95)))
+        return rows, null, multiplied, rows.squared_charges(run)
+
+    clusters, *one_by_one = found()
+    monkeypatch.setattr(cluster_charges, "MANY_ROWS", 1000)
+    monkeypatch.setattr(cluster_charges, "MANY_CLUSTERS", 1000)
+    monkeypatch.setattr(cluster_charges, "BUNDLES", 512)
+    monkeypatch.setattr(cluster_charges, "FEWEST_BUNDLES", 512)
+    bundles, *bundled = found()
+    assert bundles.clusters.bundled
+    assert not clusters.clusters.bundled
+    assert bundles.clusters.drawn == 512
+    assert len(bundles.clusters) == len(clusters.clusters)
+    assert bundles.unit == pytest.approx(clusters.unit, rel=0.15)
+    for one, other in zip(one_by_one[:2], bundled[:2], strict=True):
+        for weights in (np.ones(999), np.linspace(-1, 1, 999)):
+            spreads = (one @ weights).std(), (other @ weights).std()
+            assert spreads[1] == pytest.approx(spreads[0], rel=0.12)
+    assert bundled[2] == pytest.approx(one_by_one[2], rel=0.35)
+    assert bundled[2].sum() == pytest.approx(one_by_one[2].sum(), rel=0.1)
+    _, *turned = found(np.random.default_rng(3).permutation(outcome.size))
+    for part, other in zip(turned, bundled, strict=True):
+        assert part == pytest.approx(other, abs=1e-12)
+
+
+@given(st.lists(st.integers(-40, 40), min_size=1, max_size=50), st.sampled_from([1, 2**40]))
+def test_labels_are_numbered_in_their_order(labels, step):
+    column = np.array(labels, dtype=np.int64) * step
+    code, count = cluster_charges.numbered(column)
+    names, expected = np.unique(column, return_inverse=True)
+    assert count == names.size
+    assert np.array_equal(code, expected)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.uint64])
+def test_narrow_numbers_are_numbered_without_overflow(kind):
+    ends = np.iinfo(kind)
+    labels = np.array([ends.min, ends.max, ends.min, ends.max // 2] * 300, dtype=kind)
+    code, count = cluster_charges.numbered(labels)
+    assert count == 3
+    assert np.array_equal(code, np.unique(labels, return_inverse=True)[1])

@@ -77,7 +77,10 @@ def test_few_rows_are_exact(tmp_path):
 
 def test_clusters_and_times_keep_the_rows(many):
     for roles in (Roles(clusters="site"), Roles(time="shift")):
-        assert read(FRAME, None, roles).joint.resolution is None
+        found = read(FRAME, None, roles)
+        assert np.array_equal(found.rows.prediction, P)
+        assert found.joint.resolution == found.described["cells"] == 2**16
+        assert read(FRAME[:900], None, roles).joint.resolution is None
 
 
 def test_weights_labels_and_percentages_of_many_rows(many):
@@ -133,8 +136,8 @@ def test_many_rows_of_arrays_are_kept_where_rows_are_needed(many):
     by = {"site": FRAME["site"]}
     for roles in (Roles(by=by), Roles(clusters=FRAME["site"]), Roles(time=np.arange(ROWS))):
         found = read(FRAME["outcome"], P, roles)
-        assert found.rows is not None
-        assert found.joint.resolution is None
+        assert np.array_equal(found.rows.prediction, P)
+        assert found.joint.resolution == 2**16
 
 
 def test_groups_of_many_rows_are_those_of_rows(many, monkeypatch):

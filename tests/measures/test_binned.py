@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -90,3 +92,63 @@ def test_few_distinct_values_fall_on_edges_exactly():
 def test_exact_error_warns_when_most_levels_hold_one_row():
     with pytest.warns(cal.errors.CalibrantWarning, match="occur once"):
         cal.expected_calibration_error([0, 1, 1], [0.1, 0.2, 0.3])
+
+
+def gaps(y, p, count):
+    """Share, mean forecast and rate of each bin that has rows."""
+    place = np.minimum((p * count).astype(int), count - 1)
+    return [
+        (np.mean(place == b), p[place == b].mean(), y[place == b].mean())
+        for b in range(count)
+        if (place == b).any()
+    ]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3.5, np.inf])
+def test_mean_over_bins_counts_every_bin_the_same(order):
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 4, 300)
+    y = (rng.random(300) < p).astype(int)
+    found = cal.binned_calibration_error(y, p, n_bins=10, mean="bins", order=order)
+    off = np.array([abs(rate - said) for _, said, rate in gaps(y, p, 10)])
+    known = off.max() if order == np.inf else np.mean(off**order) ** (1 / order)
+    assert found == pytest.approx(known, rel=1e-12)
+    assert found.settings["mean"] == "bins"
+    assert found.witness.advantage(cal.Joint.from_samples(y, p)) == pytest.approx(found, rel=1e-9)
+
+
+@pytest.mark.parametrize("direction", ["over", "under", "high", "low"])
+def test_directions_by_their_definition(direction):
+    rng = np.random.default_rng(1)
+    p = np.append(rng.random(400), np.full(50, 0.5))
+    y = (rng.random(450) < p**2).astype(int)
+    found = cal.binned_calibration_error(y, p, n_bins=9, direction=direction)
+
+    def counts(said, rate):
+        if direction in {"high", "low"}:
+            return (said > rate) == (direction == "high")
+        nearer = (rate - said) * (0.5 - said) > 0  # the rate lies on the side of 1/2
+        return nearer == (direction == "over")
+
+    bins = gaps(y, p, 9)
+    known = sum(share * abs(rate - said) for share, said, rate in bins if counts(said, rate))
+    assert found == pytest.approx(known, rel=1e-12)
+    assert found.witness.advantage(cal.Joint.from_samples(y, p)) == pytest.approx(found, rel=1e-9)
+
+
+def test_directions_add_up():
+    rng = np.random.default_rng(2)
+    p = rng.random(500).round(1)
+    y = rng.random(500) < p**1.5
+    whole = cal.binned_calibration_error(y, p)
+    for pair in (("over", "under"), ("high", "low")):
+        parts = [cal.binned_calibration_error(y, p, direction=one) for one in pair]
+        assert sum(parts) == pytest.approx(whole, rel=1e-12)
+    # One bin, forecast 1/2: whatever happens is farther from 1/2.
+    assert cal.binned_calibration_error([1, 0, 0], [0.5] * 3, direction="over") == 0
+    with pytest.raises(cal.errors.InvalidOptionError, match="direction"):
+        cal.binned_calibration_error(y, p, direction="sideways")
+    with pytest.raises(cal.errors.InvalidOptionError, match="all bins"):
+        cal.binned_calibration_error(y, p, direction="over", debias=True)
+    with pytest.raises(cal.errors.InferenceRefusedError, match="with these options"):
+        cal.confidence_interval(y, p, measure=partial(cal.binned_calibration_error, mean="bins"))

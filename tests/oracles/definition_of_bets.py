@@ -155,8 +155,8 @@ def isotonic_stakes(past):
 def smooth_stakes(past):
     table = cells(past)
     seen = [row for row in table if row[0]]
-    joint = cal.Joint.from_counts(
-        [m for _, m, _ in seen], [n for n, _, _ in seen], [p for _, _, p in seen]
+    joint = cal.Joint.from_samples(
+        [p / n for n, _, p in seen], [m for _, m, _ in seen], sample_weight=[n for n, _, _ in seen]
     )
     witness = cal.smooth_calibration_error(joint).witness([m for _, m, _ in seen])
     earned = sum(w * (p - n * m) for w, (n, m, p) in zip(witness, seen, strict=True))

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 from scipy.special import expit, logit
 
-from calibrant.inference import classical_numbers
+from calibrant.errors import InferenceRefusedError
+from calibrant.inference import calibration_belt, classical_numbers
 from promises.core import Promise
 from promises.samples import sample, together
 
@@ -29,6 +30,24 @@ def likelihood_ratio_rejects(size, base, rng):
     p = expit(logit(base) + rng.normal(0, 1, size))
     found = classical_numbers(rng.random(size) < p, p, draws=19, rng=0).likelihood_ratio
     return bool(found.pvalue <= 0.05)  # no number does not reject
+
+
+def belt_rejects(size, base, rng):
+    p = expit(logit(base) + rng.normal(0, 1, size))
+    found = classical_numbers(rng.random(size) < p, p, draws=19, rng=0).giviti
+    return bool(found.pvalue <= 0.05)  # no number does not reject
+
+
+def belt_misses(size, slope, rng):
+    """Whether the belt leaves the true curve anywhere."""
+    p = expit(rng.normal(0, 1, size))
+    truth = expit(slope * logit(p))
+    try:
+        belt = calibration_belt(rng.random(size) < truth, p, points=20)
+    except InferenceRefusedError:
+        return False
+    at = expit(slope * logit(belt.prediction))
+    return bool(((belt.low > at) | (belt.high < at)).any())
 
 
 def flat_slope_is_missed(rng):
@@ -63,5 +82,19 @@ def promises():
             f"{size} rows, odds of {base:g}",
             partial(likelihood_ratio_rejects, size, base),
             1000,
+        )
+    for size, base in ((50, 0.4), (200, 0.4), (1000, 0.02), (2000, 0.02)):
+        yield Promise(
+            "test of the calibration belt at level 0.05",
+            f"{size} rows, odds of {base:g}",
+            partial(belt_rejects, size, base),
+            1000,
+        )
+    for size, slope in ((50, 1.0), (200, 1.0), (1000, 1.0), (1000, 0.7)):
+        yield Promise(
+            "calibration belt holds the curve",
+            f"{size} rows, true slope {slope:g}",
+            partial(belt_misses, size, slope),
+            400,
         )
     yield Promise("interval of slope", "common, true slope 0.7", flat_slope_is_missed, 300)

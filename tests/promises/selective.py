@@ -53,6 +53,22 @@ def some_group_is_beyond(n, count, rng):
     return any(t is not None and above[t] > found.risk for t in given)
 
 
+def clustered_threshold_is_beyond(questions, kind, rng):
+    """Whether the error of one answer a question is beyond the limit; hard ones have most answers.
+
+    All answers to a question are right or wrong by the same luck.
+    """
+    hard = rng.random(questions) < 0.5
+    question = np.repeat(np.arange(questions), np.where(hard, 5, 2))
+    place = rng.integers(0, GRID.size, question.size)
+    factor = np.array([0.5, 1.5])  # of easy and of hard questions
+    error = ERRORS[kind]
+    wrong = rng.random(questions)[question] < error[place] * factor[hard[question] * 1]
+    found = cal.certified_threshold(~wrong, GRID[place], clusters=question, rng=rng)
+    above = error_above(GRID, error, np.full(GRID.size, 1 / GRID.size))
+    return found.threshold is not None and above[found.threshold] > found.risk
+
+
 def area_misses(events, others, apart, beside, rng):
     """Whether the interval misses the area of two normal scores that lie so far apart."""
     y = np.repeat([1, 0], [events, others])
@@ -89,6 +105,14 @@ def promises():
                 "a certified threshold keeps the error within 5 %",
                 f"{n} rows, {levels} scores, {kind}",
                 partial(threshold_is_beyond, n, kind, levels),
+                1000,
+            )
+    for kind in list(ERRORS)[:5]:
+        for questions in (100, 2000):
+            yield Promise(
+                "a certified threshold of questions with 2 to 5 answers",
+                f"{questions} questions, {kind}",
+                partial(clustered_threshold_is_beyond, questions, kind),
                 1000,
             )
     for n, count in ((2000, 4), (10_000, 20)):

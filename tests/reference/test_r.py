@@ -7,7 +7,10 @@ Forecasts and outcomes follow from multiples of two irrational numbers. Each lin
     e <- abs(approx(lowess(p, y, iter = 0), xout = p, ties = mean)$y - p)  # of val.prob
     val.prob(p, y, pl = FALSE)[c("C (ROC)", "Brier", "Intercept", "Slope", "U:Chi-sq", "U:p")]
 
-`make slow` asks R itself, where it is installed.
+    b <- givitiCalibrationBelt(o = y, e = p, devel = d, nPoints = 20)  # givitiR 1.3
+    c(b$m, b$statistic, b$p.value, unlist(b$cbBoundByConfLevel[[1]][c(3, 10, 17), ]))  # 95 %
+
+`make slow` asks R itself, where it is installed, and givitiR for its published example.
 """
 
 from __future__ import annotations
@@ -86,6 +89,19 @@ VAL_PROB = {
         0.0850284006402863,
     ),
 }
+# Degree, statistic, p-value; lower and upper ends of the belt at three of twenty points.
+GIVITI = {
+    ("300 rows", False): (
+        (1, 21.735352569, 1.9064620232e-05),
+        (0.00027446, 0.20138438, 0.86509101),
+        (0.01042437, 0.36542613, 0.97962268),
+    ),
+    ("300 rows", True): (
+        (2, 22.744628704, 1.85020565135e-06),
+        (0.00000216, 0.22242487, 0.81296165),
+        (0.01653260, 0.36482768, 0.97358342),
+    ),
+}
 
 
 def forecasts(case):
@@ -118,6 +134,43 @@ def test_numbers_of_val_prob(case):
     )
     assert found == pytest.approx(VAL_PROB[case], rel=1e-6)
     assert numbers.loess == cal.calibration_index(y, p)
+
+
+@pytest.mark.parametrize(("case", "fitted_here"), GIVITI)
+def test_belt_is_that_of_givitir(case, fitted_here):
+    test, low, high = GIVITI[case, fitted_here]
+    belt = cal.calibration_belt(*forecasts(case), fitted_here=fitted_here, points=20)
+    assert (belt.degree, belt.statistic, belt.pvalue) == pytest.approx(test, rel=1e-6)
+    # Its ends are found to a relative accuracy of 0.01 of the equations, about 1e-6 here.
+    assert belt.low[[2, 9, 16]] == pytest.approx(low, abs=2e-6)
+    assert belt.high[[2, 9, 16]] == pytest.approx(high, abs=2e-6)
+
+
+PUBLISHED = """
+library(givitiR); data("icuData")
+cat(sprintf("%.17g", icuData$probSaps), "\\n"); cat(icuData$outcome, "\\n")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    shutil.which("Rscript") is None
+    or subprocess.run(
+        [str(shutil.which("Rscript")), "-e", "library(givitiR)"], capture_output=True, check=False
+    ).returncode
+    != 0,
+    reason="givitiR is not installed",
+)
+def test_published_belt():
+    """Its vignette: too high above 0.60 with 95 % confidence, above 0.56 with 80 %."""
+    rows = subprocess.run(
+        [str(shutil.which("Rscript")), "-e", PUBLISHED], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    p, y = (np.array(row.split(), float) for row in rows)
+    wide, narrow = (cal.calibration_belt(y, p, confidence=level) for level in (0.95, 0.8))
+    assert wide.too_high[0][0] == pytest.approx(0.5979789, abs=1e-6)
+    assert narrow.too_high[0][0] == pytest.approx(0.5577796, abs=1e-6)
+    assert wide.pvalue == pytest.approx(6.26956e-10, rel=1e-5)
 
 
 PROGRAM = """

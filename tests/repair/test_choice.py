@@ -13,8 +13,8 @@ import calibrant as cal
 from calibrant.decisions import as_score
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from calibrant.inference.cases import Cases
-from calibrant.repair import Isotonic, Platt, VennAbers, choose
-from calibrant.repair.folds import Split, split_counts, split_rows, units_of
+from calibrant.repair import Isotonic, Platt, VennAbers, choose, folds
+from calibrant.repair.folds import Split, gathered, split_counts, split_rows, units_of
 from calibrant.repair.nested_choice import cross_fitted, nested
 from calibrant.repair.registry import candidates_of
 from calibrant.repair.report_text import choice_text
@@ -454,3 +454,38 @@ def test_one_cluster_is_one_whatever_its_number():
         cases = Cases(rows / 4, rows > 1, np.ones(4), np.ones(4), np.full(4, code))
         assert cases.clusters == 1
         assert cases.design_effect(rows - 1.5) == 4
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 100])
+def test_gathered_levels_keep_rows_ends_and_order(most):
+    rng = np.random.default_rng(9)
+    prediction = np.concatenate([[0.0, 0.0, 1.0], 10.0 ** rng.uniform(-9, 0, 1000)])
+    joint = cal.Joint.from_samples(rng.random(1003) < prediction, prediction)
+    fewer = gathered(joint, most)
+    assert len(fewer) <= most + 2
+    assert fewer.row_count == joint.row_count
+    assert fewer.positives.sum() == joint.positives.sum()
+    assert fewer.mean_prediction == pytest.approx(joint.mean_prediction)
+    assert fewer.prediction[[0, -1]].tolist() == [0.0, 1.0]
+    assert fewer.rows[[0, -1]].tolist() == [2, 1]
+    assert gathered(joint, 2000) is joint
+    if most == 100:
+        assert np.median(np.diff(np.log10(fewer.prediction[1:]))) < 0.1  # rare events stay apart
+
+
+def test_very_many_rows_choose_as_all_of_them_do(monkeypatch):
+    rng = np.random.default_rng(10)
+    prediction = rng.beta(1, 30, 20_000)
+    outcome = rng.random(20_000) < prediction**1.2
+    exact = choose(outcome, prediction, rng=0)
+    monkeypatch.setattr(folds, "MOST_ROWS", 10_000)
+    monkeypatch.setattr(folds, "MOST_LEVELS", 2**11)
+    rounded = choose(outcome, prediction, rng=0)
+    assert rounded.map.name == exact.map.name
+    assert rounded.gain.value == pytest.approx(exact.gain.value, rel=0.05)
+    assert rounded.map.transform(prediction) == pytest.approx(
+        exact.map.transform(prediction), rel=0.02
+    )
+    turned = rng.permutation(20_000)
+    again = choose(outcome[turned], prediction[turned], rng=0)
+    assert again.gain.value == pytest.approx(rounded.gain.value, rel=1e-9)

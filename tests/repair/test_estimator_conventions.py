@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 import sklearn
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -17,7 +19,12 @@ from sklearn.exceptions import NotFittedError as TheirNotFitted
 from sklearn.pipeline import make_pipeline
 
 from calibrant import groups, repair
-from calibrant.errors import InvalidForecastsError, InvalidOptionError, NotFittedError
+from calibrant.errors import (
+    InvalidForecastsError,
+    InvalidOptionError,
+    NotFittedError,
+    arguments_named,
+)
 
 RNG = np.random.default_rng(5)
 P = RNG.random(300)
@@ -214,3 +221,68 @@ def test_weights_of_classes_count_like_rows():
     weighed = repair.ClassWiseIsotonic().fit(table, labels, weight)
     repeated = repair.ClassWiseIsotonic().fit(table.repeat(weight, axis=0), labels.repeat(weight))
     assert np.allclose(weighed.transform(table), repeated.transform(table), atol=1e-12)
+
+
+GROUPED = {"by": {"half": np.arange(300) % 2}}
+FITTED = {
+    "a map of two outcomes": (repair.Platt(), {}),
+    "a map of classes": (repair.Temperature(), {}),
+    "a multicalibrator": (groups.Multicalibrator(), GROUPED),
+}
+BAD_FITS = {
+    "beyond one": (P * 3, Y),
+    "missing predictions": (np.where(P < 0.5, np.nan, P), Y),
+    "text": (P.astype(str)[:, None].repeat(2, 1), Y),
+    "other lengths": (P, Y[:-1]),
+    "labels": (P, np.where(Y, "b", "a")),
+    "missing outcomes": (P, np.where(Y, np.nan, 0.0)),
+    "three columns": (np.column_stack([P, P, P]), Y),
+    "sparse": (scipy.sparse.csr_array(P[:, None]), Y),
+}
+
+
+def named_in(error):
+    return set(re.findall(r"\by_proba\b|\by_true\b|\bX\b|\by\b", str(error)))
+
+
+@pytest.mark.parametrize("bad", BAD_FITS)
+@pytest.mark.parametrize("estimator", FITTED)
+def test_errors_of_a_fit_name_its_arguments(estimator, bad):
+    one, beside = FITTED[estimator]
+    with pytest.raises(InvalidForecastsError) as caught:
+        clone(one).fit(*BAD_FITS[bad], **beside)
+    assert named_in(caught.value)
+    assert named_in(caught.value) <= {"X", "y"}
+    assert caught.value.args == (caught.value.what, caught.value.got, caught.value.hint)
+
+
+@pytest.mark.parametrize("bad", ["beyond one", "missing predictions", "three columns", "sparse"])
+@pytest.mark.parametrize("estimator", FITTED)
+def test_errors_of_a_transform_name_its_argument(estimator, bad):
+    one, beside = FITTED[estimator]
+    fitted = clone(one).fit(P, Y, **beside)
+    with pytest.raises(InvalidForecastsError) as caught:
+        fitted.transform(BAD_FITS[bad][0], **beside)
+    assert named_in(caught.value) == {"X"}
+
+
+def test_swapped_arguments_are_named_as_they_were_given():
+    with pytest.raises(InvalidForecastsError, match="probabilities in y and only 0 and 1 in X"):
+        repair.Platt().fit(Y, P)
+
+
+def test_a_number_and_patches_for_groups_are_named_too():
+    half = np.arange(300) % 2
+    patched = groups.repair_by_group(np.where(half, Y, 1 - Y), P, {"half": half}, rng=0).map
+    for call in (
+        lambda: repair.Platt().fit(P, Y).transform(2.0),
+        lambda: patched.transform([2], [[1]]),
+    ):
+        with pytest.raises(InvalidForecastsError, match="X must be probabilities"):
+            call()
+
+
+def test_names_that_the_caller_gave_stay_as_they_are():
+    with pytest.raises(InvalidForecastsError) as caught, arguments_named(y_true="y"):
+        raise InvalidForecastsError("y_true must be a number", "'y_true' of y_true_2")
+    assert str(caught.value) == "y must be a number, got 'y_true' of y_true_2."

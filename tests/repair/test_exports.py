@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import sqlite3
 from decimal import Decimal
 from uuid import UUID
@@ -16,9 +17,14 @@ from hypothesis import given
 
 import hostile
 from calibrant.data.groupings import grouped
-from calibrant.errors import CalibrantError, InvalidOptionError
+from calibrant.errors import (
+    CalibrantError,
+    InvalidForecastsError,
+    InvalidOptionError,
+    InvalidStateError,
+)
 from calibrant.groups import repair_by_group
-from calibrant.repair import GroupMap, Identity, Platt, PriorShift, load
+from calibrant.repair import MAPS, GroupMap, Identity, Platt, PriorShift, Temperature, load
 from calibrant.repair.files import apply_to_files
 from calibrant.repair.quoting import DIALECTS
 from oracles.strategies import universal
@@ -303,6 +309,44 @@ def test_maps_take_the_units_that_they_say():
     assert percent.fit([0.2, 0.6, 0.7, 0.4], [0, 1, 0, 1]).scale_ == "unit"
     with pytest.raises(InvalidOptionError, match="scale must be one of unit, percent"):
         fitted.with_scale("per mille")
+
+
+@pytest.mark.parametrize("name", ["Platt", "Beta", "Isotonic", "CentredIsotonic", "Spline"])
+def test_maps_take_log_odds(name):
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.01, 0.99, 400)
+    fitted = MAPS[name]().fit(p, rng.random(400) < p**2)
+    logit = load(fitted.with_scale("logit").to_json())
+    given = np.array([-800.0, -36.0, -2.0, 0.0, 0.3, 5.0, 800.0])
+    wanted = fitted.transform(1 / (1 + np.exp(-np.clip(given, -700, 700))))
+    assert logit.transform(given) == pytest.approx(wanted, abs=1e-12)
+    assert logit.transform(0.3) == pytest.approx(wanted[4], abs=1e-12)
+    names: dict = {}
+    exec(logit.to_python(), names)  # noqa: S102
+    assert [names["recalibrate"](x) for x in given] == pytest.approx(wanted, abs=1e-12)
+    for wrong in (math.nan, math.inf, -math.inf):
+        with pytest.raises(ValueError, match="log-odds must be finite"):
+            names["recalibrate"](wrong)
+        with pytest.raises(InvalidForecastsError):
+            logit.transform([0.1, wrong])
+    for dialect, connect in DATABASES.items():
+        connection = connect()
+        connection.execute("create table rows (p double)")
+        values = [*given.tolist(), None, math.inf]
+        connection.executemany("insert into rows values (?)", [(x,) for x in values])
+        query = f"select {logit.to_sql('p', dialect=dialect)} from rows"  # noqa: S608
+        found = [row[0] for row in connection.execute(query).fetchall()]
+        assert found[:-2] == pytest.approx(wanted, abs=1e-12)
+        assert found[-2:] == [None, None]
+        connection.close()
+
+
+def test_log_odds_of_classes_are_refused():
+    fitted = Temperature().fit([[0.2, 0.3, 0.5]] * 4, [0, 1, 2, 2])
+    with pytest.raises(InvalidOptionError, match="log-odds are of two outcomes"):
+        fitted.with_scale("logit")
+    with pytest.raises(InvalidStateError, match="scale"):
+        load(fitted.to_dict() | {"scale": "logit"})
 
 
 def test_a_group_map_of_percent_stays_one():

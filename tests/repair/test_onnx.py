@@ -48,6 +48,12 @@ def test_percentages_are_taken_and_the_output_is_named():
     )
 
 
+def test_log_odds_are_taken():
+    fitted = Platt().fit(P, Y).with_scale("logit")
+    given = np.array([-40.0, -1.0, 0.0, 3.0, 40.0])
+    assert np.allclose(run(fitted.to_onnx(), given), fitted.transform(given), rtol=0, atol=1e-12)
+
+
 def test_what_cannot_be_written_is_refused():
     with pytest.raises(NotFittedError):
         Platt().to_onnx()

@@ -30,6 +30,8 @@ def test_closed_form_units_and_files():
     assert fitted.old_threshold(0.3) == pytest.approx(expected)
     percent = load(fitted.with_scale("percent").to_json())
     assert percent.old_threshold(0.3) == pytest.approx(100 * expected)
+    odds = load(fitted.with_scale("logit").to_json())
+    assert odds.old_threshold(0.3) == pytest.approx(logit(expected))
 
 
 def test_what_cannot_be_translated_is_refused():

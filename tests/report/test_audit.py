@@ -106,5 +106,7 @@ def test_a_risk_certifies_from_which_forecast_on_to_act():
     assert stored["certified"]["threshold"] == found.threshold
     assert stored["settings"]["risk"] == 0.1
     assert json.loads(cal.audit(y, p, draws=99).to_json())["certified"] is None
-    with pytest.raises(cal.errors.InferenceRefusedError, match="one row of each cluster"):
-        cal.audit(y, p, risk=0.1, clusters=np.arange(2000) // 2, draws=99)
+    clustered = cal.audit(y, p, risk=0.1, clusters=np.arange(2000) // 2, draws=99)
+    assert clustered.summary.certified.rows == 1000
+    with pytest.raises(cal.errors.InferenceRefusedError, match="count alike"):
+        cal.audit(y, p, risk=0.1, sample_weight=1 + p, draws=99)

@@ -13,6 +13,7 @@ from scipy.special import ndtr
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
+from calibrant.inference import cluster_charges
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.ratio import find_ratio
 
@@ -91,6 +92,33 @@ def test_coverage_for_the_smooth_error(levels, truth, weights, n):
 @pytest.mark.parametrize("levels", [GRID, RARE], ids=["ties", "rare events"])
 def test_coverage_with_clusters_of_ten(levels, truth, n):
     assert_covers(coverage(levels, TRUTHS[truth], n, size=10))
+
+
+@pytest.fixture
+def bundles(monkeypatch):
+    """Put clusters together in bundles, as is done for millions of rows."""
+    for name, value in (("MANY_ROWS", 100), ("MANY_CLUSTERS", 100), ("FEW_LEVELS", 10)):
+        monkeypatch.setattr(cluster_charges, name, value)
+    for name in ("BUNDLES", "FEWEST_BUNDLES"):
+        monkeypatch.setattr(cluster_charges, name, 100)
+
+
+@pytest.mark.usefixtures("bundles")
+@pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize("levels", [GRID, RARE], ids=["ties", "rare events"])
+def test_coverage_with_bundles_of_clusters(levels, truth):
+    assert_covers(coverage(levels, TRUTHS[truth], 4000, size=10))
+
+
+@pytest.mark.usefixtures("bundles")
+@pytest.mark.parametrize("levels", [GRID, RARE], ids=["ties", "rare events"])
+def test_size_with_bundles_of_clusters(levels):
+    rng = np.random.default_rng(18)
+    small = 0
+    for _ in range(REPETITIONS):
+        y, p, clusters = rows_in_clusters(rng, levels, levels, 4000, 10)
+        small += cal.calibration_test(y, p, clusters=clusters, draws=DRAWS, rng=rng).pvalue <= 0.05
+    assert small / REPETITIONS <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / REPETITIONS)
 
 
 @pytest.mark.parametrize("truth", TRUTHS)

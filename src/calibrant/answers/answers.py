@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.answers.choosing import Choices, choose
+from calibrant.answers.difficulty import as_numbers, by_the_others, stated_sentence
 from calibrant.answers.ledger import Ledger
 from calibrant.arrays import Floats
 from calibrant.data.tables import literal
@@ -21,7 +22,11 @@ from calibrant.notebook import card
 from calibrant.words import agreeing, count_text, forecast_and_rate, thousands_text
 from calibrant.writing import drafted
 
-GROUPS = ("model", "task", "origin")
+GROUPS = ("model", "task", "prompt", "difficulty", "origin")
+# Share of wrong answers among those that are given, unless another is asked for.
+RISK = 0.05
+# Columns that only some logs have.
+FURTHER = ("prompt", "difficulty", "file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,8 @@ class Answers:
     """
 
     columns: Mapping[str, npt.NDArray[Any]]
-    """question, model, task, trial, answer, origin, confidence and correct of each row."""
+    """question, model, task, trial, answer, origin, confidence and correct of each row; prompt,
+    difficulty and file where a log has them or there are several."""
     found: tuple[str, ...]
     """What was found, and what was decided, in sentences."""
     left_out: int = 0
@@ -68,8 +74,12 @@ class Answers:
 
     @property
     def by(self) -> list[str]:
-        """Columns that divide the rows: those of model, task and origin with two names or more."""
-        return [name for name in GROUPS if len(set(self.columns[name].tolist())) > 1]
+        """Columns that divide the rows: those of `GROUPS` with two names or more."""
+        return [
+            name
+            for name in GROUPS
+            if name in self.columns and len(set(self.columns[name].tolist())) > 1
+        ]
 
     @property
     def clusters(self) -> str | None:
@@ -95,6 +105,22 @@ class Answers:
             raise InvalidForecastsError("there must be answers to keep", f"none of {listed}")
         return replace(self, columns={name: values[kept] for name, values in self.columns.items()})
 
+    def with_difficulty(self) -> Answers:
+        """Add the difficulty of questions, by how the other answers to them fared.
+
+        Answers of a log that tells it are returned as they are.
+        """
+        if "difficulty" in self.columns:
+            return self
+        names, told = by_the_others(self.columns["question"], self.correct)
+        found = (*self.found, told)
+        columns = {**self.columns, "difficulty": names}
+        return replace(self, columns=columns, found=found, described={"answers": list(found)})
+
+    def divided(self, by: Sequence[str] | None) -> Answers:
+        """Make sure that there is a difficulty if rows are to be divided by it."""
+        return self.with_difficulty() if by is not None and "difficulty" in by else self
+
     def to_parquet(self, path: str | Path) -> None:
         """Write all rows as a table, for other tools and for every command.
 
@@ -116,6 +142,9 @@ class Answers:
 
     def as_source(self, roles: Roles, title: str | None = None) -> Source:
         """Enter the door, with models and tasks as groups and questions as clusters by default."""
+        held_by = None if roles.by is None else roles.columns_by()
+        if held_by is not None and self.divided(held_by) is not self:
+            return self.with_difficulty().as_source(roles, title)
         by = self.by if roles.by is None else roles.columns_by()
         clusters = self.clusters if roles.clusters is None else str(roles.clusters)
         for name in [*by, *([] if clusters is None else [clusters])]:
@@ -128,8 +157,13 @@ class Answers:
             clusters=None if clusters is None else self.columns[clusters],
         )
         source = read_source(self.correct, self.confidence, held, title=title or self.title)
+        models = self.columns["model"]
         return replace(
-            source, notes=(*self.found, *source.notes), described=source.described | self.described
+            source,
+            notes=(*self.found, *source.notes),
+            described=source.described | self.described,
+            risk=RISK,
+            answered_by=models if len(set(models.tolist())) > 1 else None,
         )
 
 
@@ -160,7 +194,13 @@ def assembled(
     columns["confidence"] = chosen.confidence[known]
     columns["correct"] = chosen.correct[known].astype(np.int8)
     numbers = _what_is_there(columns)
+    difficulty = as_numbers(columns["difficulty"]) if "difficulty" in columns else None
+    if difficulty is not None:
+        columns["difficulty"] = difficulty
     told = [*found, numbers, *chosen.sentences]
+    told += [
+        stated_sentence(name, columns[name]) for name in ("prompt", "difficulty") if name in columns
+    ]
     if ledger.copies:
         told.append(f"{count_text(ledger.copies, 'sample')} found twice and counted once")
     told += _left_out(chosen, known) + _repeated(columns) + _in_words(columns)
@@ -174,9 +214,10 @@ def _without_none(values: Any) -> Any:
 
 
 def _label_columns(ledger: Ledger) -> dict[str, Any]:
+    further = [name for name in FURTHER if getattr(ledger, name).codes]
     columns = {
-        name: getattr(ledger, name).column()
-        for name in ("question", "model", "task", "trial", "answer")
+        name: getattr(ledger, name).column(ledger.size)
+        for name in ("question", "model", "task", "trial", "answer", *further)
     }
     question, task = columns["question"], columns["task"]
     if len(ledger.task.names) > 1:  # tasks number their questions alike

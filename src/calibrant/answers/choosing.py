@@ -199,7 +199,7 @@ def _vote(ledger: Ledger, chosen: Choices) -> None:
         np.frombuffer(column.codes, dtype=np.int64)[rows][voting]
         for column in (ledger.model, ledger.task, ledger.question)
     ]
-    answer = ledger.answer.column()[rows][voting]
+    answer = ledger.answer.column(ledger.size)[rows][voting]
     voted = count_votes(np.stack(keys, axis=1), answer, chosen.correct[voting])
     if voted.most < 2:
         raise InvalidForecastsError(

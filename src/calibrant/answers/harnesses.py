@@ -71,6 +71,8 @@ def _inspect(head: Object, samples: Iterable[Object]) -> Iterator[Answer]:
             None,
             tokens,
             identity=sample.get("uuid"),
+            prompt=_first_of("prompt", sample.get("metadata"), about.get("task_args")),
+            difficulty=_first_of("difficulty", sample.get("metadata")),
         )
 
 
@@ -106,6 +108,7 @@ def lm_eval_lines(path: str, lines: Iterable[Object]) -> Iterator[Answer]:
         }
         filtered = line.get("filtered_resps") or [None]
         row = Answer(line.get("doc_id"), model, task, None, None, scores, ...)
+        row.difficulty = _first_of("difficulty", line.get("doc"))
         if _are_likelihoods(filtered):
             _set_options(row, line, [float(pair[0]) for pair in filtered])
         else:
@@ -224,9 +227,21 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "task": ("task", "benchmark", "dataset", "eval", "subset"),
     "trial": ("trial", "epoch", "attempt", "run", "seed", "sample"),
     "answer": ("answer", "response", "completion", "output", "prediction_text"),
+    "prompt": ("prompt_id", "prompt_name", "prompt_variant", "prompt_template", "template"),
+    "difficulty": ("difficulty", "difficulty_level", "level"),
 }
 # An answer is found in either of these; ids name a question better than its text.
 FIRST_OF = {"question", "answer"}
+
+
+def _first_of(meaning: str, *places: object) -> object:
+    """Find what means something in the first place that has it."""
+    for place in places:
+        if isinstance(place, dict):
+            for name in FIELDS[meaning]:
+                if place.get(name) is not None:
+                    return place[name]
+    return None
 
 
 def choose_fields(present: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
@@ -252,6 +267,7 @@ def plain_lines(lines: Iterable[Object], fields: Mapping[str, str]) -> Iterator[
     confidence, correct = fields.get("confidence"), fields["correct"]
     question, model, task = fields.get("question"), fields.get("model"), fields.get("task")
     trial, answer = fields.get("trial"), fields.get("answer")
+    prompt, difficulty = fields.get("prompt"), fields.get("difficulty")
     for line in lines:
         get = line.get
         said = get(answer) if answer is not None else None
@@ -264,4 +280,6 @@ def plain_lines(lines: Iterable[Object], fields: Mapping[str, str]) -> Iterator[
             {correct: get(correct)},
             get(confidence) if confidence is not None else ...,
             said if confidence is None else None,
+            prompt=get(prompt) if prompt is not None else None,
+            difficulty=get(difficulty) if difficulty is not None else None,
         )

@@ -59,6 +59,10 @@ class Answer:
     """Answers that were sampled; the first is the one that was scored."""
     identity: object = None
     """Name of this row alone, by which copies are known."""
+    prompt: object = None
+    """Which way the question was put, where a log names ways."""
+    difficulty: object = None
+    """How hard the question is, where a log says so."""
 
 
 class Names:
@@ -76,14 +80,25 @@ class Names:
             code = self._numbers.setdefault(name, len(self._numbers))
         self.codes.append(code)
 
+    def put(self, row: int, given: object) -> None:
+        """Add a row, the last one so far, where those before it may have none."""
+        missing = row - len(self.codes)
+        if missing:
+            self.codes.extend([self._numbers.setdefault(None, len(self._numbers))] * missing)
+        self.add(given)
+
     @property
     def names(self) -> list[str | None]:
         """All names, by number."""
         return [None if name is None else str(name) for name in self._numbers]
 
-    def column(self) -> Any:
-        """Names of all rows."""
-        return np.array(self.names, dtype=object)[np.frombuffer(self.codes, dtype=np.int64)]
+    def column(self, size: int) -> Any:
+        """Names of so many rows, None for those that have none."""
+        found = np.full(size, None, dtype=object)
+        if self.codes:
+            codes = np.frombuffer(self.codes, dtype=np.int64)
+            found[: codes.size] = np.array(self.names, dtype=object)[codes]
+        return found
 
 
 class Numbers:
@@ -113,6 +128,9 @@ class Ledger:
         self.size = 0
         self.question, self.model, self.task = Names(), Names(), Names()
         self.trial, self.answer = Names(), Names()
+        self.prompt, self.difficulty, self.file = Names(), Names(), Names()
+        self.reading: str | None = None
+        """Name of the file that is read, where there are several."""
         self.stated, self.text = Statements(words), Statements(words)
         self.stated_rows, self.text_rows = array("q"), array("q")
         self.options, self.normalised = Numbers(), Numbers()
@@ -136,12 +154,31 @@ class Ledger:
         self.task.add(row.task)
         self.trial.add(row.trial)
         self.answer.add(row.answer)
+        if not (row.prompt is row.difficulty is self.reading is None):
+            self._add_further(place, row)
         if row.stated is not ...:
             self.stated_rows.append(place)
             self.stated.add_field(row.stated)
         if row.text is not None:
             self.text_rows.append(place)
             self.text.add_text(row.text)
+        if row.options is not None or row.tokens is not None or row.samples is not None:
+            self._add_probabilities(place, row)
+        for scorer, given in row.scores.items():
+            self.scores.setdefault(scorer, Numbers()).put(place, self._score(scorer, given))
+        self.size += 1
+
+    def _add_further(self, place: int, row: Answer) -> None:
+        """Take labels that few logs have."""
+        if row.prompt is not None:
+            self.prompt.put(place, row.prompt)
+        if row.difficulty is not None:
+            self.difficulty.put(place, row.difficulty)
+        if self.reading is not None:
+            self.file.put(place, self.reading)
+
+    def _add_probabilities(self, place: int, row: Answer) -> None:
+        """Take what the model computed rather than stated."""
         if row.options is not None:
             self.options.put(place, largest_share(row.options))
             if row.lengths is not None:
@@ -153,9 +190,6 @@ class Ledger:
             first, *_ = same = [normalised(sample) for sample in row.samples]
             self.agreeing.put(place, same.count(first) / len(same))
             self.sampled[len(same)] += 1
-        for scorer, given in row.scores.items():
-            self.scores.setdefault(scorer, Numbers()).put(place, self._score(scorer, given))
-        self.size += 1
 
     def _score(self, scorer: str, given: object) -> float:
         """Read a score; what is neither a number nor a label of the table is missing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from calibrant.answers import harnesses
@@ -51,7 +51,7 @@ def read(
         As for `parse_confidences`.
     fields : mapping of str to str, optional
         Fields of plain lines, by what they mean: confidence, correct, question, model, task, trial,
-        answer.
+        answer, prompt, difficulty.
 
     Returns
     -------
@@ -76,10 +76,12 @@ def read(
         ledger = Ledger(words)
         kinds: dict[str, list[str]] = {}
         notes = list(files.notes)
+        labels = _short_names(files.names)
         for name in files.names:
             kind, rows, told = _opened(name, fields or {})
             kinds.setdefault(kind, []).append(Path(name).name)
             notes += [note for note in told if note not in notes]
+            ledger.reading = labels[name] if len(files.names) > 1 else None
             for row in rows:
                 ledger.add(row)
     if fields and PLAIN not in kinds:
@@ -98,6 +100,13 @@ def read(
         scale=scale,
         title=", ".join(Path(f).name for f in files.given),
     )
+
+
+def _short_names(names: Sequence[str]) -> dict[str, str]:
+    """Name files by their last part, or by all of it where two would be called alike."""
+    last = [Path(name).name for name in names]
+    alike = len(set(last)) < len(last)
+    return {name: name if alike else short for name, short in zip(names, last, strict=True)}
 
 
 def are_logs(names: tuple[str, ...], prediction: str, outcome: str) -> bool:

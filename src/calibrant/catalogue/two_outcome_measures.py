@@ -155,7 +155,9 @@ MEASURES_OF_A_JOINT = (
         cost="n",
         interval=True,
         batch=Batch(
-            binned_batch, ("n_bins", "strategy", "closed", "order"), one_by_one=("debias", "form")
+            binned_batch,
+            ("n_bins", "strategy", "closed", "order"),
+            one_by_one=("debias", "form", "mean", "direction"),
         ),
         audited=True,
     ),

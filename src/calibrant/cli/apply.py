@@ -59,3 +59,8 @@ def apply(
             f"note: {count_text(done.strange, 'row')} with values that the fit has not seen in "
             f"{', '.join(group_columns(fitted))} keep the prediction of the map for all rows"
         )
+    if done.taught and fitted.name != "Identity":
+        say(
+            f"note: in-sample: the predictions of these {count_text(done.rows, 'row')} are those "
+            f"that taught the map, so that an audit of {out} flatters it"
+        )

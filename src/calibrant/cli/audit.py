@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from calibrant.cli.logs import OriginOption, PassMarkOption, Reading, ScorerOption, tables_of
+from calibrant.cli.logs import (
+    FieldOption,
+    OriginOption,
+    PassMarkOption,
+    Reading,
+    ScorerOption,
+    WordsOption,
+    source_of,
+)
 from calibrant.cli.options import (
     ByOption,
     ClassesOption,
@@ -34,18 +44,53 @@ from calibrant.cli.options import (
     SeedOption,
     ToleranceOption,
     WeightOption,
+    given,
+    given_of,
     names_of,
     refuse_both,
 )
 from calibrant.cli.progress import progress
+from calibrant.cli.real import (
+    KindOption,
+    LevelOption,
+    RangeOption,
+    ask_from,
+    assumed_mean,
+)
 from calibrant.cli.show import next_command, show_screen
 from calibrant.cli.write import check_files, say, write_text
+from calibrant.data.labels import Labels
+from calibrant.errors import InvalidForecastsError
+from calibrant.inputs import Roles, Source
 from calibrant.options import share_from
 
 if TYPE_CHECKING:
     from calibrant.decisions import DecisionTask
     from calibrant.multiclass import MulticlassDecisionTask
+    from calibrant.real import Ask, RealSource
+    from calibrant.repair import RecalibrationMap
+    from calibrant.report import Audit
 
+# Options that make no sense for real outcomes.
+OF_PROBABILITIES = (
+    "classes",
+    "count",
+    "find_segments",
+    "map_file",
+    "na_label",
+    "neg_label",
+    "oe_tolerance",
+    "origin",
+    "pass_mark",
+    "pos_label",
+    "positives",
+    "prediction_sum",
+    "risk",
+    "scale",
+    "scorer",
+    "task",
+    "time",
+)
 STAGES = ["reading", "verdict", "every measure", "what to do", "costs"]
 
 
@@ -78,6 +123,10 @@ def audit(
     task: Annotated[
         str | None, typer.Option(help="Your decision: a TOML, JSON or CSV file of payoffs.")
     ] = None,
+    map_file: Annotated[
+        str | None,
+        typer.Option("--map", help="JSON file of a map: audit the forecasts after it."),
+    ] = None,
     html: Annotated[str | None, typer.Option(help="File for the report as HTML.")] = None,
     json: Annotated[str | None, typer.Option(help="File for JSON, or - for stdout.")] = None,
     markdown: Annotated[
@@ -91,9 +140,14 @@ def audit(
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
     classes: ClassesOption = None,
+    kind: KindOption = None,
+    range_: RangeOption = None,
+    level: LevelOption = None,
     origin: OriginOption = None,
     scorer: ScorerOption = None,
     pass_mark: PassMarkOption = None,
+    field: FieldOption = None,
+    words: WordsOption = None,
     full: Annotated[bool, typer.Option("--full", help="Print all numbers.")] = False,  # noqa: FBT002
     quiet: Annotated[  # noqa: FBT002
         bool, typer.Option("--quiet", help="Print the verdict, on one line.")
@@ -102,11 +156,12 @@ def audit(
     """Tell how far the forecasts in a file can be trusted."""
     refuse_both(context, "full", "quiet")
     refuse_both(context, "prediction_sum", "prediction")
-    check_files({"--html": html, "--json": json, "--markdown": markdown}, [*files, task])
-    from calibrant.data.labels import Labels
+    check_files(
+        {"--html": html, "--json": json, "--markdown": markdown}, [*files, task, words, map_file]
+    )
     from calibrant.inference import Settings
-    from calibrant.inputs import Roles, read
-    from calibrant.report import Asked, audit_source, verdict_sentence
+    from calibrant.repair import load
+    from calibrant.report import Asked, audit_real, audit_source
 
     all_numbers = full or html is not None or json is not None
     further = {
@@ -135,30 +190,36 @@ def audit(
             classes=names_of(classes, "--classes"),
             prediction_sum=prediction_sum,
         )
-        how = Reading(origin, scorer, pass_mark, percent=scale is Scale.PERCENT)
-        with tables_of(files, roles, how) as found:
-            source = read(
-                found.files,
-                None,
-                found.roles,
-                labels=Labels.of(pos_label, neg_label, na_label),
-                percent=found.percent,
-                drop_missing=na is Missing.DROP,
-                title=title,
+        fitted = None if map_file is None else load(map_file)
+        scale = _scale_of(context, scale, fitted)
+        reader = _Reader(
+            roles,
+            Reading(origin, scorer, pass_mark, scale, field, words),
+            Labels.of(pos_label, neg_label, na_label),
+            title,
+            None if fitted is None else (fitted, Path(str(map_file)).name),
+            drop_missing=na is Missing.DROP,
+        )
+        ask = ask_from(kind, range_, level)
+        source, decided = reader.read(files, ask, given_of(context, OF_PROBABILITIES))
+        told = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
+        source = replace(source, described=source.described | told)
+        result: Audit
+        if isinstance(source, Source):
+            asked = Asked(
+                None if task is None else _task_from(task, of_classes=classes is not None),
+                None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance),
+                None if risk is None else share_from("risk", risk),
+                find_segments,
+                all_numbers,
             )
-        command = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
-        source = replace(source, described=source.described | command)
-        asked = Asked(
-            None if task is None else _task_from(task, of_classes=classes is not None),
-            None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance),
-            None if risk is None else share_from("risk", risk),
-            find_segments,
-            all_numbers,
-        )
-        settings = Settings.read(
-            confidence=confidence, tolerance=tolerance, gap_tolerance=gap_tolerance, rng=seed
-        )
-        result = audit_source(source, settings, asked, tell)
+            settings = Settings.read(
+                confidence=confidence, tolerance=tolerance, gap_tolerance=gap_tolerance, rng=seed
+            )
+            result = audit_source(source, settings, asked, tell)
+        else:
+            chosen = Settings.read(confidence=confidence, rng=seed)
+            result = audit_real(source, chosen, tolerance, gap_tolerance, tell)
         if html is not None:
             tell("pictures")
             page = result.to_html()
@@ -171,13 +232,71 @@ def audit(
     if "-" in {json, markdown}:
         return
     if quiet:
-        say(verdict_sentence(result.summary))
+        say(result.line)
     elif full:
         say(result.to_text())
         if html is not None:
             say(f"\nreport: {html}")
     else:
-        show_screen(result, next_command(context, result), report=html, decided=found.decided)
+        show_screen(result, next_command(context, result), report=html, decided=decided)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """How files are read, as probabilities or as real outcomes."""
+
+    roles: Roles
+    how: Reading
+    labels: Labels
+    title: str | None
+    map: tuple[RecalibrationMap, str] | None
+    """A map that the forecasts go through first, and the name of its file."""
+    drop_missing: bool
+
+    def read(
+        self, files: list[str], ask: Ask | None, of_probabilities: Mapping[str, object]
+    ) -> tuple[Source | RealSource, tuple[str, ...]]:
+        """Return the forecasts, and what was decided about a log."""
+        if ask is not None:
+            return self._read_real(files, ask, of_probabilities), ()
+        try:
+            source, decided = source_of(
+                files,
+                self.roles,
+                self.how,
+                self.title,
+                labels=self.labels,
+                drop_missing=self.drop_missing,
+            )
+        except InvalidForecastsError:
+            assumed = None
+            if not of_probabilities and not (self.how.percent or self.how.logits):
+                assumed = assumed_mean(
+                    files, self.roles, drop_missing=self.drop_missing, title=self.title
+                )
+            if assumed is None:
+                raise
+            return assumed, ()
+        if self.map is not None:
+            from calibrant.repair import repaired
+
+            source = repaired(source, *self.map)
+        return source, decided
+
+    def _read_real(
+        self, files: list[str], ask: Ask, of_probabilities: Mapping[str, object]
+    ) -> RealSource:
+        from calibrant.real import read_real, refuse_two_outcome_options
+
+        refuse_two_outcome_options(of_probabilities, ask.kind)
+        return read_real(
+            files, None, self.roles, ask, drop_missing=self.drop_missing, title=self.title
+        )
+
+
+def _scale_of(context: typer.Context, scale: Scale, fitted: RecalibrationMap | None) -> Scale:
+    """Units of the predictions: those that were said, or those of the map."""
+    return scale if fitted is None or given(context, "scale") else Scale(fitted.scale_)
 
 
 def _task_from(file: str, *, of_classes: bool) -> DecisionTask | MulticlassDecisionTask:

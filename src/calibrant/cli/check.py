@@ -8,7 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from calibrant.cli.logs import OriginOption, PassMarkOption, Reading, ScorerOption, tables_of
+from calibrant.cli.logs import (
+    FieldOption,
+    OriginOption,
+    PassMarkOption,
+    Reading,
+    ScorerOption,
+    WordsOption,
+    tables_of,
+)
 from calibrant.cli.options import (
     ByOption,
     ClassesOption,
@@ -32,6 +40,7 @@ from calibrant.cli.options import (
     SeedOption,
     ToleranceOption,
     WeightOption,
+    in_percent,
     names_of,
     refuse_both,
 )
@@ -88,6 +97,8 @@ def check(
     origin: OriginOption = None,
     scorer: ScorerOption = None,
     pass_mark: PassMarkOption = None,
+    field: FieldOption = None,
+    words: WordsOption = None,
     quiet: Annotated[  # noqa: FBT002
         bool, typer.Option("--quiet", help="Print nothing; exit code only.")
     ] = False,
@@ -99,7 +110,7 @@ def check(
     from calibrant.inputs import Roles, join_pairs, read
 
     refuse_both(context, "prediction_sum", "prediction")
-    check_files({"--json": json_path, "--markdown": markdown}, [*files, baseline])
+    check_files({"--json": json_path, "--markdown": markdown}, [*files, baseline, words])
     if key is not None and baseline is None:
         raise InvalidOptionError("--key needs --baseline", repr(key))
     if only_difference and (baseline is None or by is not None or measure or oe_tolerance):
@@ -122,7 +133,8 @@ def check(
         prediction_sum=prediction_sum,
     )
     roles = replace(plain, by=names_of(by, "--by"))
-    how = Reading(origin, scorer, pass_mark, percent=scale is Scale.PERCENT)
+    in_percent(scale)  # log-odds are refused
+    how = Reading(origin, scorer, pass_mark, scale, field, words)
     options: dict[str, Any] = {
         "labels": Labels.of(pos_label, neg_label, na_label),
         "drop_missing": na is Missing.DROP,

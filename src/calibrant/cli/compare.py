@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from calibrant.cli.compare_logs import SCHEMA, as_dict, compare_logs
+from calibrant.cli.logs import (
+    FieldOption,
+    OriginOption,
+    PassMarkOption,
+    Reading,
+    ScorerOption,
+    WordsOption,
+    answers_of,
+)
 from calibrant.cli.options import (
     ClusterOption,
     ConfidenceOption,
@@ -20,16 +30,13 @@ from calibrant.cli.options import (
     ScaleOption,
     SeedOption,
     WeightOption,
+    in_percent,
     names_of,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
 from calibrant.errors import InvalidOptionError
 
-if TYPE_CHECKING:
-    from calibrant.inference import Comparison
-
-SCHEMA = 1
 # Calibration first, then a score that also asks how well forecasts tell outcomes apart.
 MEASURES = ("smooth_calibration_error", "brier")
 
@@ -38,7 +45,8 @@ def compare(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="Two files with the same rows, the first one first; or one with both columns."
+            help="Two files with the same rows, the first one first; one with both columns; or "
+            "logs of language models that answered the same questions."
         ),
     ],
     prediction: Annotated[
@@ -74,27 +82,63 @@ def compare(
     json_path: Annotated[
         str | None, typer.Option("--json", help="File for the result as JSON, or - for stdout.")
     ] = None,
+    models: Annotated[
+        str | None,
+        typer.Option(help="Logs of language models: the first and the second model, with a comma."),
+    ] = None,
+    between: Annotated[
+        str | None,
+        typer.Option(
+            help="Logs of language models: what tells the two apart (model, prompt, file, trial)."
+        ),
+    ] = None,
+    origin: OriginOption = None,
+    scorer: ScorerOption = None,
+    pass_mark: PassMarkOption = None,
+    field: FieldOption = None,
+    words: WordsOption = None,
     quiet: Annotated[  # noqa: FBT002
         bool, typer.Option("--quiet", help="Print the first sentence alone.")
     ] = False,
 ) -> None:
     """Compare two forecasters on the same rows, and say whether the difference is real.
 
+    Of logs of language models, two models are compared on the questions that both answered.
     Without --max-worse the exit code is 0 whatever is found.
     """
     from calibrant.data.labels import Labels
+    from calibrant.data.paths import settled
     from calibrant.gate import EXIT_CODES, state_of_difference
     from calibrant.inference import compare as compare_rows
     from calibrant.inputs import Roles, pair_columns, pair_files
     from calibrant.options import check_share
 
-    check_files({"--json": json_path}, files)
+    check_files({"--json": json_path}, [*files, words])
     if max_worse is not None:
         check_share("max_worse", max_worse)
+    how = Reading(origin, scorer, pass_mark, scale, field, words)
+    with settled(files) as found_files:
+        answers = answers_of(found_files, Roles(prediction, outcome), how)
+    if answers is not None:
+        other = {"--key": key, "--weight": weight, "--cluster": cluster, "--pos-label": pos_label}
+        compare_logs(
+            answers,
+            names_of(models, "--models"),
+            between,
+            refused=other,
+            measures=measure,
+            max_worse=max_worse,
+            confidence=confidence,
+            seed=seed,
+            json_path=json_path,
+            quiet=quiet,
+        )
+        return
+    _refuse_for_tables({"--models": models, "--between": between})
     columns = _columns(files, names_of(prediction, "--prediction") or [], key)
     options: dict[str, Any] = {
         "labels": Labels.of(pos_label, neg_label, na_label),
-        "percent": scale is Scale.PERCENT,
+        "percent": in_percent(scale),
         "drop_missing": na is Missing.DROP,
     }
     roles = Roles(columns[1], outcome, weight, cluster)
@@ -135,7 +179,7 @@ def compare(
             "rows": len(pairs.outcome),
             "unpaired": [count - len(pairs.outcome) for count in pairs.counts],
             "max_worse": max_worse,
-            "comparisons": [_as_dict(comparison) for comparison in found],
+            "comparisons": [as_dict(one, one.sentence) for one in found],
             "notes": list(pairs.notes),
         }
         write_text(json.dumps(result, allow_nan=False), json_path)
@@ -148,6 +192,12 @@ def compare(
             say(line)
     if state is not None and EXIT_CODES[state]:
         raise typer.Exit(EXIT_CODES[state])
+
+
+def _refuse_for_tables(given: dict[str, str | None]) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise InvalidOptionError(f"{option} is for logs of language models", "a table")
 
 
 def _columns(files: list[str], columns: list[str], key: str | None) -> tuple[str, str]:
@@ -176,14 +226,3 @@ def _names(files: list[str], columns: tuple[str, str]) -> tuple[str, str]:
     if columns[0] == columns[1]:
         return files[0], files[1]
     return f"{files[0]} ({columns[0]})", f"{files[1]} ({columns[1]})"
-
-
-def _as_dict(comparison: Comparison) -> dict[str, Any]:
-    import math
-
-    numbers = {
-        name: getattr(comparison, name)
-        for name in ("first", "second", "difference", "low", "high", "confidence")
-    }
-    finite = {name: n if math.isfinite(n) else None for name, n in numbers.items()}
-    return {"measure": comparison.measure, "sentence": comparison.sentence, **finite}

@@ -22,6 +22,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "calibrant audit animals.csv --classes cat,dog,cow",
             "More than two outcomes: a column of probabilities for each.",
         ),
+        (
+            "calibrant audit delays.csv --kind quantile=0.9 --prediction p90 --outcome minutes",
+            "Real outcomes: forecasts of a mean, a quantile, or intervals.",
+        ),
+        (
+            "calibrant audit run.jsonl --by model,difficulty",
+            "Logs of language models, by model and by how hard questions are.",
+        ),
     ),
     "check": (
         ("calibrant check forecasts.csv --tolerance 0.02", "A gate for a build: see the codes."),
@@ -43,6 +51,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "calibrant compare old.csv new.csv --key id --max-worse 0.01 --json comparison.json",
             "With a limit, the exit code says whether the second is worse.",
+        ),
+        (
+            "calibrant compare run.jsonl --models small,large",
+            "Two language models, on the questions that both answered.",
         ),
     ),
     "answers": (
@@ -70,6 +82,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         (
             "calibrant repair forecasts.csv --by site --sql map.sql --dialect postgres",
             "Groups that differ get patches; the map as SQL.",
+        ),
+        (
+            "calibrant repair cells.csv --count n --positives clicks --map map.json",
+            "Aggregates: a line for many rows.",
         ),
     ),
     "apply": (

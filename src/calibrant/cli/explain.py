@@ -21,6 +21,7 @@ from calibrant.cli.options import (
     Scale,
     ScaleOption,
     WeightOption,
+    in_percent,
 )
 from calibrant.cli.write import check_files, say, write_text
 
@@ -54,7 +55,7 @@ def explain(
         None,
         Roles(prediction, outcome, weight),
         labels=Labels.of(pos_label, neg_label, na_label),
-        percent=scale is Scale.PERCENT,
+        percent=in_percent(scale),
         drop_missing=na is Missing.DROP,
     )
     found = [conventions(source.joint, n_bins=count) for count in BINS]

@@ -7,13 +7,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrant.cli.options import Scale
+from calibrant.errors import InvalidOptionError
+
 if TYPE_CHECKING:
+    from calibrant.answers import Answers
     from calibrant.data.paths import Files
-    from calibrant.inputs import Roles
+    from calibrant.inputs import Roles, Source
+
 
 OriginOption = Annotated[
     str | None,
@@ -29,6 +34,18 @@ PassMarkOption = Annotated[
     float | None,
     typer.Option(help="Logs of language models: least score that counts as right."),
 ]
+FieldOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Logs of language models: field of plain lines, as meaning=name; may be repeated."
+    ),
+]
+WordsOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Logs of language models: JSON file of words and the probabilities they stand for."
+    ),
+]
 
 # Endings of files that are never logs.
 TABLES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
@@ -41,7 +58,33 @@ class Reading:
     origin: str | None = None
     scorer: str | None = None
     pass_mark: float | None = None
-    percent: bool = False
+    scale: Scale = Scale.UNIT
+    field: Sequence[str] | None = None
+    words: str | None = None
+
+    def refuse_for_tables(self) -> None:
+        """Refuse, for a table, what makes sense for logs alone."""
+        beside = {
+            "--origin": self.origin,
+            "--scorer": self.scorer,
+            "--pass-mark": self.pass_mark,
+            "--field": self.field or None,
+            "--words": self.words,
+            "--scale mixed": True if self.scale is Scale.MIXED else None,
+        }
+        for option, value in beside.items():
+            if value is not None:
+                raise InvalidOptionError(f"{option} is for logs of language models", "a table")
+
+    @property
+    def percent(self) -> bool:
+        """Whether predictions of a table are per cent."""
+        return self.scale is Scale.PERCENT
+
+    @property
+    def logits(self) -> bool:
+        """Whether predictions of a table are log-odds."""
+        return self.scale is Scale.LOGIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +109,15 @@ def tables_of(
     from calibrant.data.paths import settled
 
     with settled(files) as found:
-        from calibrant.errors import InvalidOptionError
-
-        if not _are_logs(found, roles):
-            beside = {"--origin": how.origin, "--scorer": how.scorer, "--pass-mark": how.pass_mark}
-            given = [option for option, value in beside.items() if value is not None]
-            if given:
-                raise InvalidOptionError(f"{given[0]} is for logs of language models", "a table")
+        answers = answers_of(found, roles, how)
+        if answers is None:
             yield Opened(found, roles, how.percent)
             return
         if baseline is not None:
             raise InvalidOptionError(
                 "--baseline is for tables", "a log", "calibrant answers LOG --out writes a table"
             )
-        from calibrant.answers import read
-
-        answers = read(
-            found,
-            origin=how.origin,
-            scorer=how.scorer,
-            pass_mark=how.pass_mark,
-            scale="percent" if how.percent else None,
-            fields=_fields(roles),
-        )
+        answers = answers.divided(None if roles.by is None else roles.columns_by())
         with tempfile.TemporaryDirectory() as folder:
             table = str(Path(folder) / "answers.parquet")
             answers.to_parquet(table)
@@ -105,6 +134,71 @@ def tables_of(
                 percent=False,
                 decided=answers.found,
             )
+
+
+def source_of(
+    files: Sequence[str], roles: Roles, how: Reading, title: str | None, **reading: Any
+) -> tuple[Source, tuple[str, ...]]:
+    """Bring files to the form of an audit, and say what was decided on a log."""
+    from calibrant.data.paths import settled
+    from calibrant.inputs import read
+
+    with settled(files) as found:
+        answers = answers_of(found, roles, how)
+        if answers is None:
+            reading |= {"percent": how.percent, "logits": how.logits}
+            return read(found, None, roles, title=title, **reading), ()
+    return answers.as_source(roles, title), (*answers.found, *_comparable(answers))
+
+
+def answers_of(files: Files, roles: Roles, how: Reading) -> Answers | None:
+    """Read logs; None for tables, for which options of logs are refused."""
+    if not _are_logs(files, roles):
+        how.refuse_for_tables()
+        return None
+    if how.logits:
+        raise InvalidOptionError("--scale logit is for tables", "a log")
+    from calibrant.answers import read
+
+    return read(
+        files,
+        origin=how.origin,
+        scorer=how.scorer,
+        pass_mark=how.pass_mark,
+        scale=None if how.scale is Scale.UNIT else how.scale.value,
+        words=words_of(how.words),
+        fields=_fields(roles) | fields_of(how.field),
+    )
+
+
+def fields_of(given: Sequence[str] | None) -> dict[str, str]:
+    """Read fields of plain lines as meaning=name."""
+    pairs = [text.partition("=") for text in given or []]
+    if not all(meaning and name for meaning, _, name in pairs):
+        raise InvalidOptionError("--field must be meaning=name", repr(list(given or [])))
+    return {meaning: name for meaning, _, name in pairs}
+
+
+def words_of(path: str | None) -> dict[str, float] | None:
+    """Read the table of words."""
+    import json
+
+    if path is None:
+        return None
+    try:
+        table = json.loads(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise InvalidOptionError("--words must be a JSON file", f"{path}: {error}") from error
+    if not isinstance(table, dict):
+        raise InvalidOptionError("--words must hold one object of JSON", path)
+    return table
+
+
+def _comparable(answers: Answers) -> list[str]:
+    """Say that two models can be compared, which an audit does not do."""
+    if answers.clusters is None or len(answers.names("model")) != 2:
+        return []
+    return ["which of the two models is better, question by question: calibrant compare"]
 
 
 def _are_logs(files: Files, roles: Roles) -> bool:

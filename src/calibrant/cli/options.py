@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
 
@@ -15,6 +16,9 @@ class Scale(StrEnum):
 
     UNIT = "unit"
     PERCENT = "percent"
+    LOGIT = "logit"
+    MIXED = "mixed"
+    """Of logs of language models: bare numbers are per cent where they exceed 1."""
 
 
 class Missing(StrEnum):
@@ -48,7 +52,13 @@ NaLabelOption = Annotated[
     list[str] | None,
     typer.Option(help="Label of outcomes that are missing, for --na drop; may be repeated."),
 ]
-ScaleOption = Annotated[Scale, typer.Option(help="Units of the predictions.")]
+ScaleOption = Annotated[
+    Scale,
+    typer.Option(
+        help="Units of the predictions; logit: log-odds; mixed is for logs of language models, "
+        "whose bare numbers are then per cent where they exceed 1."
+    ),
+]
 MissingOption = Annotated[Missing, typer.Option(help="Rows with a missing value.")]
 WeightOption = Annotated[str | None, typer.Option(help="Column of weights.")]
 CountOption = Annotated[
@@ -110,13 +120,29 @@ SeedOption = Annotated[int, typer.Option(help="Seed of the simulations.")]
 
 def refuse_both(context: typer.Context, *names: str) -> None:
     """Refuse options that exclude each other, where more than one was given."""
-    given = []
-    for name in names:
-        found = context.get_parameter_source(name)
-        if found is not None and found.name == "COMMANDLINE":
-            given.append(f"--{name.replace('_', '-')}")
-    if len(given) > 1:
-        raise InvalidOptionError(f"{' and '.join(given)} exclude each other", "both", "choose one")
+    both = [f"--{name.replace('_', '-')}" for name in names if given(context, name)]
+    if len(both) > 1:
+        raise InvalidOptionError(f"{' and '.join(both)} exclude each other", "both", "choose one")
+
+
+def in_percent(scale: Scale) -> bool:
+    """Whether predictions are in per cent, for commands that read no log-odds."""
+    if scale is Scale.LOGIT:
+        raise InvalidOptionError(
+            "--scale logit is for audit, repair and apply", "logit", "write probabilities first"
+        )
+    return scale is Scale.PERCENT
+
+
+def given(context: typer.Context, name: str) -> bool:
+    """Whether an option was typed, and not left at its default."""
+    found = context.get_parameter_source(name)
+    return found is not None and found.name == "COMMANDLINE"
+
+
+def given_of(context: typer.Context, names: Iterable[str]) -> dict[str, object]:
+    """Options of these names that were typed, with their values."""
+    return {name: context.params[name] for name in names if given(context, name)}
 
 
 def names_of(given: str | list[str] | None, option: str) -> list[str] | None:

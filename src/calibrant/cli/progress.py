@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from calibrant.stages import heard_by
+
 if TYPE_CHECKING:
-    from calibrant.stages import Tell
+    from calibrant.stages import Probe, Tell
 
 # Work that takes less time than this, in seconds, shows no bar.
 PATIENCE = 1.0
@@ -38,16 +40,43 @@ class Outlook:
     total: float
     begun: float = field(default_factory=lambda: monotonic())  # noqa: PLW0108  # of today, not of the import
     done: float = 0.0
+    running: float = 0.0
+    """How long the stage takes that has begun."""
+    share: float = 0.0
+    """How much of it is done."""
     ends: float | None = None
-    """When it will end, as far as is known."""
+    """When all will end, as far as is known."""
+    probe: Probe | None = None
+    """Asks for the share."""
 
-    def advance(self, part: float) -> None:
-        """Note that a part is done."""
+    def advance(self, part: float, running: float = 0.0) -> None:
+        """Note that a part is done, and that another one has begun."""
         self.done += part
+        self.running, self.share = running, 0.0
         self.total = max(self.total, self.done)
-        elapsed = monotonic() - self.begun
-        if self.done > 0:
-            self.ends = self.begun + elapsed * self.total / self.done
+        self._judge()
+
+    def reached(self, share: float) -> None:
+        """Note that a share of the stage is done; it never shrinks."""
+        if self.share < share <= 1:
+            self.share = share
+            self._judge()
+
+    def probe_with(self, probe: Probe | None) -> None:
+        """Ask for the share from now on, or no longer."""
+        self.probe = probe
+
+    def look(self) -> float:
+        """Ask how far the stage is, and say how much is done in all."""
+        probe = self.probe
+        if probe is not None:
+            self.reached(probe())
+        return self.done + self.running * self.share
+
+    def _judge(self) -> None:
+        known = self.done + self.running * self.share
+        if known > 0:
+            self.ends = self.begun + (monotonic() - self.begun) * self.total / known
 
     @property
     def sentence(self) -> str:
@@ -64,14 +93,15 @@ class Outlook:
 
 @contextmanager
 def progress(stages: Sequence[str]) -> Iterator[Tell]:
-    """Show which stage has begun, and how long those that follow will take."""
+    """Show which stage has begun, and how long it and those that follow will take."""
     shares = {stage: SHARES.get(stage, 1.0) for stage in stages}
     running: list[float] = []
     with _patient_bar(sum(shares.values())) as move:
 
         def tell(stage: str) -> None:
-            move(running.pop() if running else 0.0, stage)
+            done = running.pop() if running else 0.0
             running.append(shares.get(stage, 1.0))
+            move(done, stage, running[-1])
 
         yield tell
 
@@ -80,14 +110,14 @@ def progress(stages: Sequence[str]) -> Iterator[Tell]:
 def counted(total: int, what: str) -> Iterator[Callable[[int], None]]:
     """Show how many of so many things are done."""
     with _patient_bar(total) as move:
-        yield lambda done: move(done, what)
+        yield lambda done: move(done, what, 0.0)
 
 
 @contextmanager
-def _patient_bar(total: float) -> Iterator[Callable[[float, str], None]]:
-    """Yield a function that moves the bar and says what is being done."""
+def _patient_bar(total: float) -> Iterator[Callable[[float, str, float], None]]:
+    """Yield a function that moves the bar, says what is being done, and how long that takes."""
     if not sys.stderr.isatty():
-        yield lambda _done, _what: None
+        yield lambda _done, _what, _running: None
         return
     from rich.console import Console, RenderableType
     from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
@@ -98,6 +128,8 @@ def _patient_bar(total: float) -> Iterator[Callable[[float, str], None]]:
     class PatientProgress(Progress):
         def get_renderables(self) -> Iterable[RenderableType]:
             if monotonic() - outlook.begun >= PATIENCE:
+                for each in self.tasks:
+                    each.completed = outlook.look()
                 yield from super().get_renderables()
 
     class TimeLeftColumn(ProgressColumn):
@@ -116,9 +148,9 @@ def _patient_bar(total: float) -> Iterator[Callable[[float, str], None]]:
     )
     task = bar.add_task("", total=total)
 
-    def move(done: float, what: str) -> None:
-        outlook.advance(done)
-        bar.update(task, description=what, advance=done, total=outlook.total, refresh=True)
+    def move(done: float, what: str, running: float) -> None:
+        outlook.advance(done, running)
+        bar.update(task, description=what, total=outlook.total, refresh=True)
 
-    with bar:
+    with bar, heard_by(outlook):
         yield move

@@ -10,25 +10,37 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from calibrant.cli.apply import ColumnOption, ForceOption
-from calibrant.cli.logs import OriginOption, PassMarkOption, Reading, ScorerOption, tables_of
+from calibrant.cli.logs import (
+    FieldOption,
+    OriginOption,
+    PassMarkOption,
+    Reading,
+    ScorerOption,
+    WordsOption,
+    tables_of,
+)
 from calibrant.cli.options import (
     ByOption,
     ClassesOption,
     ClusterOption,
     ConfidenceOption,
+    CountOption,
     FilesArgument,
     Missing,
     MissingOption,
     NaLabelOption,
     NegLabelOption,
     OutcomeOption,
+    PositivesOption,
     PosLabelOption,
     PredictionOption,
+    PredictionSumOption,
     Scale,
     ScaleOption,
     SeedOption,
     WeightOption,
     names_of,
+    refuse_both,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
@@ -74,6 +86,9 @@ def repair(
     outcome: OutcomeOption = "outcome",
     classes: ClassesOption = None,
     weight: WeightOption = None,
+    count: CountOption = None,
+    positives: PositivesOption = None,
+    prediction_sum: PredictionSumOption = None,
     by: ByOption = None,
     pairs: Annotated[  # noqa: FBT002
         bool, typer.Option("--pairs", help="Patch pairs of the columns of --by as well.")
@@ -105,28 +120,33 @@ def repair(
     origin: OriginOption = None,
     scorer: ScorerOption = None,
     pass_mark: PassMarkOption = None,
+    field: FieldOption = None,
+    words: WordsOption = None,
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
     """Recalibrate forecasts: choose a map on rows it has not seen, or say to leave them alone."""
     from calibrant.data.labels import Labels
     from calibrant.decisions import DecisionTask
     from calibrant.inputs import Roles, reading_notes
-    from calibrant.repair import apply_to_files, check_output, choice_text, dialect_of
-    from calibrant.writing import drafted
+    from calibrant.repair import check_output, choice_text, dialect_of
 
     written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,
                "--json": json_path}  # fmt: skip
-    check_files(written, [*files, task], force=force)
+    refuse_both(context, "prediction_sum", "prediction")
+    check_files(written, [*files, task, words], force=force)
     dialect_of(dialect)
-    if out is not None:
-        check_output(out)
+    _ = out is None or check_output(out)
     groups = names_of(by, "--by") or []
-    how = Reading(origin, scorer, pass_mark, percent=scale is Scale.PERCENT)
-    opened = context.with_resource(
-        tables_of(files, Roles(prediction, outcome, weight, cluster, groups, time), how)
-    )
+    asked = Roles(
+        prediction, outcome, weight, cluster, groups, time, count, positives,
+        prediction_sum=prediction_sum,
+    )  # fmt: skip
+    _refuse_of_sums(asked, out)
+    how = Reading(origin, scorer, pass_mark, scale, field, words)
+    opened = context.with_resource(tables_of(files, asked, how))
     found, roles, prediction = opened.files, opened.roles, opened.roles.prediction
-    scale = Scale.PERCENT if opened.percent else Scale.UNIT
+    if not opened.percent and not how.logits:
+        scale = Scale.UNIT  # of a log, whose confidences are probabilities by now
     options: dict[str, Any] = {
         "maps": names_of(maps, "--maps"),
         "score": score,
@@ -134,7 +154,11 @@ def repair(
         "confidence": confidence,
         "rng": seed,
     }
-    reading = {"percent": scale is Scale.PERCENT, "drop_missing": na is Missing.DROP}
+    reading: dict[str, Any] = {
+        "percent": opened.percent,
+        "logits": how.logits,
+        "drop_missing": na is Missing.DROP,
+    }
     named = names_of(classes, "--classes")
     choice: Choice | GroupRepair | None = None
     if base_rate is not None:
@@ -173,11 +197,29 @@ def repair(
     ]
     written_texts = [(text(), path) for path, text in texts if path is not None]
     if out is not None:
-        with progress(["writing"]) as tell, drafted(out) as draft:
-            tell("writing")
-            apply_to_files(fitted, found, draft, prediction=prediction, column=column)
+        _write_rows(fitted, found, out, prediction, column)
     for text, path in written_texts:
         write_text(text, path)
+
+
+def _write_rows(
+    fitted: RecalibrationMap, files: Files, out: str, prediction: str, column: str
+) -> None:
+    """Copy the files with the new column."""
+    from calibrant.repair import apply_to_files
+    from calibrant.writing import drafted
+
+    with progress(["writing"]) as tell, drafted(out) as draft:
+        tell("writing")
+        apply_to_files(fitted, files, draft, prediction=prediction, column=column)
+
+
+def _refuse_of_sums(roles: Roles, out: str | None) -> None:
+    """Refuse what needs rows, where each line stands for several."""
+    if _are_sums(roles) or roles.prediction_sum is not None:
+        _refuse({"--by": roles.by}, "rows", "--count")
+    if roles.prediction_sum is not None:
+        _refuse({"--out": out}, "lines with a prediction of their own", "--prediction-sum")
 
 
 def _judged(
@@ -204,40 +246,52 @@ def _refuse(given: Mapping[str, object], what: str, beside: str) -> None:
 
 
 def _shifted(
-    files: Files, roles: Roles, labels: Labels, reading: dict[str, bool], base_rate: float
+    files: Files, roles: Roles, labels: Labels, reading: dict[str, Any], base_rate: float
 ) -> tuple[RecalibrationMap, Told | None, int]:
     """Shift odds from the base rate of the rows to another one; nothing is judged."""
     from calibrant.data.files import read_columns
-    from calibrant.inputs import prepare
+    from calibrant.inputs import prepare, read
     from calibrant.repair import PriorShift
 
-    read, told = read_columns(files, roles.parts(), labels)
-    rows = prepare(read, roles.prediction, roles.outcome, may_miss=[], **reading)
+    shift = PriorShift(base_rate=base_rate)
+    if _are_sums(roles):
+        source = read(files, None, roles, labels=labels, **reading)
+        return shift.fit(source.joint), None, source.dropped
+    columns, told = read_columns(files, roles.parts(), labels)
+    rows = prepare(columns, roles.prediction, roles.outcome, may_miss=[], **reading)
     weight = None if roles.weight is None else rows.columns[str(roles.weight)]
-    shift = PriorShift(base_rate=base_rate).fit(rows.prediction, rows.outcome, weight)
-    return shift, told, rows.dropped
+    return shift.fit(rows.prediction, rows.outcome, weight), told, rows.dropped
+
+
+def _are_sums(roles: Roles) -> bool:
+    """Whether each line stands for several rows."""
+    return roles.count is not None or roles.positives is not None
 
 
 def _of_two(
     files: Files,
     roles: Roles,
     labels: Labels,
-    reading: dict[str, bool],
+    reading: dict[str, Any],
     options: dict[str, Any],
     tell: Tell,
 ) -> tuple[Choice | GroupRepair, Told | None, int]:
     """Choose a map of two outcomes, with patches if columns of groups are named."""
     from calibrant.data.files import read_columns
     from calibrant.groups import repair_by_group
-    from calibrant.inputs import prepare
+    from calibrant.inputs import prepare, read
     from calibrant.repair import choose
 
     tell("reading")
-    groups = cast("list[str]", roles.by)
-    read, told = read_columns(files, roles.parts(), labels)
-    forecasts = prepare(read, roles.prediction, roles.outcome, may_miss=groups, **reading)
-    columns = forecasts.columns
     pairs = options.pop("pairs")
+    if _are_sums(roles):
+        source = read(files, None, roles, labels=labels, **reading)
+        tell("choosing a map")
+        return choose(source.joint, **options), None, source.dropped
+    groups = cast("list[str]", roles.by)
+    listed, told = read_columns(files, roles.parts(), labels)
+    forecasts = prepare(listed, roles.prediction, roles.outcome, may_miss=groups, **reading)
+    columns = forecasts.columns
     beside = {"sample_weight": roles.weight, "clusters": roles.clusters, "time": roles.time}
     options |= {n: columns[str(c)] for n, c in beside.items() if c is not None}
     rows = (forecasts.outcome, forecasts.prediction)
@@ -266,7 +320,9 @@ def _commented(
     fitted: RecalibrationMap, prediction: str, table: str | None, column: str, kind: Dialect
 ) -> str:
     """Write a map as SQL below its sentence, with what it takes and returns."""
-    takes = {"unit": "probabilities in [0, 1]", "percent": "per cent"}[fitted.scale_]
+    takes = {"unit": "probabilities in [0, 1]", "percent": "per cent", "logit": "log-odds"}[
+        fitted.scale_
+    ]
     returns = "a probability in [0, 1]" if fitted.classes_ is None else "probabilities in [0, 1]"
     said = kind.comment(f"{fitted.sentence} Takes {takes}, returns {returns}.")
     columns = prediction if fitted.classes_ is None else None

@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -14,12 +13,10 @@ import typer
 from calibrant.cli.write import is_terminal, say
 
 if TYPE_CHECKING:
-    from calibrant.report import Audit, Line, Summary
+    from calibrant.report import Audit, Line
 
 # Colours of states, and what they mean on most terminals.
 COLOURS = {"calibrated": "green", "miscalibrated": "red", "undecided": "yellow"}
-# How rows are read when each line stands for several: no repair takes them.
-OF_AGGREGATES = {"count", "positives"}
 # Options that say where to write, that divide the rows, and that are for two outcomes only.
 WRITTEN = {"--html", "--json", "--markdown", "--full", "--quiet"}
 OF_GROUPS = {"--by", "--pairs"}
@@ -37,18 +34,16 @@ def show_screen(
     decided: Sequence[str] = (),
 ) -> None:
     """Print an audit on one screen, below all that was decided on a log."""
-    from calibrant.report import render_screen
-
     for sentence in decided:
         say(f"note: {sentence}")
     before = [title] if title else []
     after = [] if report is None else [f"report: {report}"]
-    lines = render_screen(
-        _without_notes(result.summary) if decided else result.summary,
+    lines = result.screen(
         width=shutil.get_terminal_size((COLUMNS, LINES)).columns,
         command=command,
         taken=len(before) + len(after),
         diagram=is_terminal(),
+        notes=not decided,
     )
     for text in before:
         say(text)
@@ -56,11 +51,6 @@ def show_screen(
         say(*_painted(line, result.verdict.state))
     for text in after:
         say(text)
-
-
-def _without_notes(summary: Summary) -> Summary:
-    """Leave out what was printed already: how files were read."""
-    return replace(summary, data=replace(summary.data, notes=()))
 
 
 def _painted(line: Line, state: str) -> list[tuple[str, dict[str, object]]]:
@@ -89,9 +79,15 @@ def next_command(context: typer.Context, result: Audit) -> str:
     """
     from calibrant.report import next_repair
 
+    if result.real:
+        more = ["--html", "report.html"] if context.params.get("html") is None else ["--full"]
+        return _like(context, "audit", WRITTEN, more)
     summary = result.summary
-    aggregates = any(context.params[name] is not None for name in OF_AGGREGATES)
-    if aggregates or not next_repair(summary):
+    if context.params.get("map_file") is not None and context.params.get("html") is not None:
+        words = ["calibrant", "apply", context.params["map_file"], *context.params["files"]]
+        return shlex.join([*words, "--out", "fixed.parquet"])
+    done = context.params.get("map_file") is not None
+    if done or not next_repair(summary):
         if context.params.get("html") is None:
             return _like(context, "audit", WRITTEN, ["--html", "report.html"])
         return _like(context, "check", set(WRITTEN), [])

@@ -25,6 +25,7 @@ from calibrant.cli.options import (
     PredictionOption,
     Scale,
     ScaleOption,
+    in_percent,
     names_of,
 )
 from calibrant.cli.progress import progress
@@ -118,7 +119,7 @@ def watch(
             None,
             roles,
             labels=labels,
-            percent=scale is Scale.PERCENT,
+            percent=in_percent(scale),
             drop_missing=na is Missing.DROP,
             title=title,
         )

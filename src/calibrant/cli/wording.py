@@ -8,6 +8,7 @@ from calibrant.errors import CalibrantError
 
 # Names that no sentence uses for anything else.
 NAMES = {
+    "y_pred": "--prediction",
     "y_proba": "--prediction",
     "y_true": "--outcome",
     "sample_weight": "--weight",
@@ -25,6 +26,7 @@ NAMES = {
 # Names that are words as well: they are arguments where a sentence begins with them, or before =.
 WORDS = {
     "alpha": "--alpha",
+    "between": "--between",
     "by": "--by",
     "classes": "--classes",
     "clusters": "--cluster",
@@ -34,9 +36,12 @@ WORDS = {
     "folds": "--folds",
     "fields": "--field",
     "key": "--key",
+    "kind": "--kind",
+    "level": "--level",
     "maps": "--maps",
     "origin": "--origin",
     "positives": "--positives",
+    "range": "--range",
     "risk": "--risk",
     "scale": "--scale",
     "score": "--score",
@@ -49,6 +54,8 @@ WORDS = {
 }
 PHRASES = {"these look like percentages: divide by 100": "for percentages use --scale percent"}
 
+# Fields are a mapping, which options write as meaning=name.
+_FIELD = re.compile(r"fields=\{'(\w+)': '?([^'}]*)'?\}")
 _FIRST = re.compile(rf"^({'|'.join(WORDS)})(?= (must|needs?|is for|are for|cannot)\b)")
 _GIVEN = re.compile(rf"(?<!['\"\w])({'|'.join(NAMES | WORDS)})=(\.\.\.)?")
 # Words of others stand in quotation marks.
@@ -61,6 +68,10 @@ def on_the_command_line(error: CalibrantError) -> str:
 
 
 def _with_options(text: str) -> str:
+    field = _FIELD.search(text)
+    if field is not None:
+        before, after = _with_options(text[: field.start()]), _with_options(text[field.end() :])
+        return f"{before}--field {field[1]}={field[2]}{after}"
     options = NAMES | WORDS
     for phrase, other in PHRASES.items():
         text = text.replace(phrase, other)

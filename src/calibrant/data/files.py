@@ -19,6 +19,7 @@ from calibrant.data.opening import open_table
 from calibrant.data.paths import Paths, settled
 from calibrant.data.tables import Part, Table, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, ReadingError
+from calibrant.stages import probed, somebody_waits
 from calibrant.words import count_text
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def opened_table(
     with settled(paths) as files, duckdb.connect() as connection, _explained(READABLE):
         _configure(connection, memory_limit, progress=progress)
         connection.execute("set autoinstall_known_extensions = false")
-        yield open_table(connection, files.names, wanted)
+        with probed(lambda: float(connection.query_progress()) / 100):
+            yield open_table(connection, files.names, wanted)
 
 
 @contextmanager
@@ -189,7 +191,10 @@ def _configure(
     connection.execute("set TimeZone = 'UTC'")
     # DuckDB draws on standard output.
     shown = sys.stdout.isatty() and sys.stderr.isatty() if progress is None else progress
-    connection.execute(f"set enable_progress_bar = {str(shown).lower()}")
+    asked = somebody_waits()
+    connection.execute(f"set enable_progress_bar = {str(shown or asked).lower()}")
+    if asked:  # they draw a bar of their own
+        connection.execute("set enable_progress_bar_print = false")
 
 
 @contextmanager

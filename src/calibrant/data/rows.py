@@ -140,6 +140,23 @@ def predictions_alone(y_proba: object, unit: float = 1.0) -> Floats:
     return given.prediction if sound else given.checked().prediction
 
 
+def chances(log_odds: object) -> Floats:
+    """Log-odds as probabilities, in their shape; missing ones stay missing, others are finite."""
+    from scipy.special import expit
+
+    values = np.ma.asarray(log_odds if np.ma.isMA(log_odds) else as_array(log_odds, "y_proba"))
+    values = np.ma.array(as_floats(values.data), mask=np.ma.getmaskarray(values))
+    wrong = np.isinf(np.ma.filled(values, 0.0))
+    if wrong.any():
+        raise InvalidForecastsError(
+            "log-odds must be finite",
+            f"{count_text(int(wrong.sum()), 'infinite one')}",
+            "forecasts of exactly 0 and 1 are given as probabilities",
+        )
+    moved = expit(values.data)
+    return np.ma.array(moved, mask=values.mask) if values.mask.any() else moved
+
+
 def _as_predictions(scores: npt.NDArray[Any]) -> tuple[Floats, float]:
     clip = CLIP_FLOAT64
     if scores.dtype.kind == "f" and scores.dtype.itemsize < 8:

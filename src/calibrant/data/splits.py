@@ -17,6 +17,8 @@ from calibrant.errors import InvalidForecastsError
 
 # Fold of rows that are learned from but never judged: the first ones in time.
 EARLIEST = -1
+# Rows beyond so many are put in an order that is quicker to find.
+MANY_ROWS = 2**20
 # Constants of the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
@@ -137,10 +139,50 @@ def hold_out(
     if cluster is not None:
         names = np.arange(int(cluster.max()) + 1)
         return np.asarray(hold_out(share, rng, names)[cluster])
-    order = _shuffled(rng, content, None)
+    order = _order_by_digest(content)
+    size = 0 if order is None else order.size
+    if order is None or not 0 < round(share * size) < size:
+        order = _shuffled(rng, content, None)
+        chosen = order[: round(share * order.size)]
+    else:
+        count = round(share * size)
+        chosen = order[np.argpartition(rng.random(size), count)[:count]]
     held = np.zeros(order.size, dtype=bool)
-    held[order[: round(share * order.size)]] = True
+    held[chosen] = True
     return held
+
+
+def one_of_each(
+    cluster: Indices, rng: np.random.Generator, *content: npt.NDArray[Any] | None
+) -> Indices:
+    """Draw one row of each cluster at random.
+
+    Parameters
+    ----------
+    cluster : array of shape (n,)
+        Number of the cluster of each row.
+    rng : numpy.random.Generator
+        Source of the draw.
+    *content : array, or None
+        As for `canonical_order`.
+
+    Returns
+    -------
+    array of shape (clusters,)
+        Positions of the rows that were drawn, by cluster.
+
+    Examples
+    --------
+    >>> rows, rng = np.array([0.2, 0.8, 0.4]), np.random.default_rng(0)
+    >>> one_of_each(np.array([1, 0, 1]), rng, rows).size
+    2
+    """
+    order = canonical_order(cluster, *content)
+    drawn = rng.random(order.size)
+    order = order[np.lexsort((drawn, cluster[order]))]
+    first = np.ones(order.size, dtype=bool)
+    first[1:] = np.diff(cluster[order]) != 0
+    return np.asarray(order[first])
 
 
 def dealt(size: int, folds: int, rng: np.random.Generator) -> Indices:
@@ -157,6 +199,20 @@ def _shuffled(
     drawn = rng.random(order.size)
     keys = (drawn,) if near is None else (drawn, near[order])
     return np.asarray(order[np.lexsort(keys)])
+
+
+def _order_by_digest(content: tuple[npt.NDArray[Any] | None, ...]) -> Indices | None:
+    """Order very many rows of numbers by a digest: any order that is theirs will do, a quick one.
+
+    None for fewer rows, and for labels that are no numbers.
+    """
+    known = [part for part in content if part is not None]
+    if len(known[0]) <= MANY_ROWS or any(part.dtype.kind not in "biuf" for part in known):
+        return None
+    found = np.zeros(len(known[0]), dtype=np.uint64)
+    for part in known:
+        found = _mixed(found ^ _digest(part.reshape(len(part), -1)))
+    return np.argsort(found)
 
 
 def _key(part: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -18,7 +18,7 @@ from calibrant.measurement import as_joint
 from calibrant.notebook import brief
 from calibrant.options import check_within, refuse_unknown
 
-SIDES = ("worst", "best", "act", "wait")
+SIDES = ("worst", "best", "act", "wait", "half")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,9 @@ class Curve:
         ----------
         threshold : float or array-like
             Thresholds in [0, 1].
-        ties : {"worst", "best", "act", "wait"}, default="worst"
-            What forecasts on the threshold do: the larger or the smaller loss of both, or as named.
+        ties : {"worst", "best", "act", "wait", "half"}, default="worst"
+            What forecasts on the threshold do: the larger or the smaller loss of both, as named, or
+            half of them each.
         """
         at = np.asarray(threshold, dtype=np.float64)
         if not ((at >= 0) & (at <= 1)).all():
@@ -58,6 +59,8 @@ class Curve:
         left, right = self._limits(at)
         if ties in {"worst", "best"}:
             return np.maximum(left, right) if ties == "worst" else np.minimum(left, right)
+        if ties == "half":
+            return np.asarray((left + right) / 2)
         return left if ties == "act" else right
 
     def _limits(self, at: Floats) -> tuple[Floats, Floats]:

@@ -10,8 +10,15 @@ from calibrant.decisions.recalibration import (
     recalibrate,
     warn_of_levels,
 )
-from calibrant.decisions.scores import AnyScore, as_score, mean_loss
-from calibrant.measurement import as_joint
+from calibrant.decisions.scores import (
+    AnyScore,
+    as_score,
+    mean_loss,
+    mean_of_rows,
+    refuse_lost_outcomes,
+)
+from calibrant.joint import Joint
+from calibrant.measurement import read_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,10 @@ def score_decomposition(
     The parts are differences of mean scores: of the forecasts, of the recalibrated forecasts and
     of the base rate. With isotonic regression or exact levels none of them is negative; coarse
     bins may throw away more than they correct, and the miscalibration then comes out negative.
+    Rows may have outcomes between 0 and 1: their Brier score is the mean squared error, which a
+    Joint of mean outcomes cannot know and refuses. For outcomes beyond [0, 1], quantiles and
+    expectiles see `calibrant.real.loss_decomposition`.
+
     Known flaw: estimated on the rows it is judged on, miscalibration is never too small on
     average; a perfect forecaster gets some, the more the fewer the rows.
 
@@ -95,18 +106,26 @@ def score_decomposition(
     brier score 0.22 = miscalibration 0.0266667 - discrimination 0.0555556 + uncertainty 0.248889
     (pooling isotonic)
     """
-    joint = as_joint(y_true, y_proba, sample_weight, pos_label)
+    source = read_source(y_true, y_proba, sample_weight, pos_label)
+    joint = source if isinstance(source, Joint) else Joint.from_rows(source)
     warn_of_levels(joint, pooling)
     proper = as_score(score)
+    if isinstance(source, Joint):
+        refuse_lost_outcomes(source, proper)
     pools = recalibrate(joint, pooling)
     total = mean_loss(joint, proper)
     recalibrated = pools.mean_loss(proper)
     uncertainty = keep_constant(joint).mean_loss(proper)
+    # Levels count an outcome of 0.3 as three ones and seven zeros. What that adds to the loss of a
+    # row does not depend on its forecast: the score and the uncertainty shrink by the same.
+    added = 0.0
+    if not (joint.binary or isinstance(source, Joint) or proper.between is None):
+        added = total - mean_of_rows(source, proper)
     return ScoreDecomposition(
-        total,
+        total - added,
         total - recalibrated,
         uncertainty - recalibrated,
-        uncertainty,
+        uncertainty - added,
         proper.name,
         pools.name,
     )

@@ -45,9 +45,10 @@ def fixed_decision_loss(
         The label that counts as outcome 1.
     task : DecisionTask, {"brier", "log", "spherical"}, Score, or (phi, subgradient)
         Who decides: a task, or a proper score, or a convex function and its subgradient.
-    ties : {"worst", "best", "first", "last"}, default="worst"
+    ties : {"worst", "best", "first", "last", "half"}, default="worst"
         Which of several best actions is taken where a forecast is on a threshold: the one that
-        turned out worst or best there, or the one named first or last in the task.
+        turned out worst or best there, or the one named first or last in the task. "half" counts
+        half for each of the two outermost, as elementary scores are published (Ehm et al. 2016).
     pooling : {"levels", "isotonic"}, int, sequence of float, or Pooling, default="levels"
         How the recalibration is estimated: exact levels (the definition), isotonic regression, a
         number of bins of equal width, edges of bins, or pools made before. On forecasts that

@@ -14,7 +14,7 @@ from calibrant.joint import Joint
 from calibrant.measurement import as_joint
 from calibrant.options import refuse_unknown
 
-TIES = ("worst", "best", "first", "last")
+TIES = ("worst", "best", "first", "last", "half")
 
 
 def as_task(task: AnyScore) -> DecisionTask | Score:
@@ -44,6 +44,8 @@ def regret_of(joint: Joint, task: DecisionTask | Score, ties: str, pools: Recali
     if ties in {"worst", "best"}:
         extreme = np.maximum(left, right) if ties == "worst" else np.minimum(left, right)
         lost = (envelope.high - envelope.low) * extreme
+    elif ties == "half":
+        lost = (envelope.high - envelope.low) * (left + right) / 2
     else:
         slope = task.payoffs[:, 1] - task.payoffs[:, 0]
         taken = slope[envelope.first if ties == "first" else envelope.last]
@@ -114,7 +116,7 @@ def promised_and_received(
         The label that counts as outcome 1.
     task : DecisionTask, {"brier", "log", "spherical"}, Score, or (phi, subgradient)
         Who decides; the payoff of a score is minus its loss.
-    ties : {"worst", "best", "first", "last"}, default="worst"
+    ties : {"worst", "best", "first", "last", "half"}, default="worst"
         Which of several best actions is taken; see `fixed_decision_loss`.
 
     Returns

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.decisions.tasks import DecisionTask
-from calibrant.errors import CalibrantWarning, InvalidOptionError
+from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows, cells
 from calibrant.measurement import read_source
@@ -38,6 +38,18 @@ class Score:
     divergence: Callable[[Floats, Floats], Floats] | None = None
     """Mean loss of a forecast (second) beyond that of the truth (first), where a formula has
     better digits than the difference of losses."""
+    between: Callable[[Floats, Floats], Floats] | None = None
+    """Loss of a forecast (second) for an outcome between 0 and 1 (first), where it is not the mean
+    of the losses for 0 and 1."""
+
+    def of_outcomes(self, outcome: Floats, forecast: Floats) -> Floats:
+        """Loss of forecasts for outcomes in [0, 1] that were observed.
+
+        The Brier score is the squared error. The others are linear in the outcome: an outcome of
+        0.3 counts like three ones and seven zeros.
+        """
+        found = self.expected if self.between is None else self.between
+        return found(outcome, forecast)
 
     def expected(self, chance: Floats, forecast: Floats) -> Floats:
         """Mean loss of forecasts when outcome 1 has some chance; what has none does not count."""
@@ -52,6 +64,11 @@ class Score:
         if self.divergence is not None:
             return self.divergence(chance, forecast)
         return np.maximum(0.0, self.expected(chance, forecast) - self.expected(chance, chance))
+
+
+def score_title(name: str) -> str:
+    """Name of a score in sentences, where "log" alone is no word and Brier is a person."""
+    return {"log": "log loss", "brier": "Brier score"}.get(name, f"{name} score")
 
 
 def _brier(forecast: Floats) -> Losses:
@@ -101,7 +118,7 @@ def _payoffs(task: DecisionTask, forecast: Floats) -> Losses:
 
 
 SCORES = {
-    "brier": Score("brier", _brier, _square),
+    "brier": Score("brier", _brier, _square, between=_square),
     "log": Score("log", _log, _relative_entropy),
     "spherical": Score("spherical", _spherical),
 }
@@ -146,9 +163,9 @@ def row_losses(score: AnyScore, outcome: object, prediction: object) -> Floats:
     score : {"brier", "log", "spherical"}, DecisionTask, Score, or (phi, subgradient)
         See `as_score`.
     outcome : array-like
-        Outcomes, 0 or 1, or mean outcomes between them.
+        Outcomes, 0 or 1, or numbers between them, for which the Brier score is the squared error.
     prediction : array-like
-        Predicted probabilities of outcome 1.
+        Predicted probabilities of outcome 1, or forecasts of the number.
 
     Returns
     -------
@@ -168,7 +185,7 @@ def row_losses(score: AnyScore, outcome: object, prediction: object) -> Floats:
         if not ((column >= 0) & (column <= 1)).all():
             raise InvalidOptionError(f"{name} must be in [0, 1]", f"{column.min():g} to "
                                      f"{column.max():g}")  # fmt: skip
-    return as_score(score).expected(happened, forecast) + 0.0
+    return as_score(score).of_outcomes(happened, forecast) + 0.0
 
 
 def mean_score(
@@ -199,6 +216,11 @@ def mean_score(
     float
         Infinite, with a warning, where the log score meets a forecast of 0 or 1 that proved wrong.
 
+    Notes
+    -----
+    Rows may have outcomes between 0 and 1: their Brier score is the mean squared error, which a
+    Joint of mean outcomes cannot know and refuses. Other scores are linear in the outcome.
+
     Examples
     --------
     >>> mean_score([0, 1], [0.25, 0.5], score="brier")
@@ -206,13 +228,14 @@ def mean_score(
     """
     source, rule = read_source(y_true, y_proba, sample_weight, pos_label), as_score(score)
     if isinstance(source, Joint):
+        refuse_lost_outcomes(source, rule)
         return mean_loss(source, rule)
-    mean = _mean_of_rows(source, rule)
+    mean = mean_of_rows(source, rule)
     # Levels say what is wrong: no weight at all, or which forecasts cost infinitely much.
     return mean if np.isfinite(mean) else mean_loss(Joint.from_rows(source), rule)
 
 
-def _mean_of_rows(given: AnyRows, score: Score) -> float:
+def mean_of_rows(given: AnyRows, score: Score) -> float:
     """Mean loss over rows in any order: a mean needs no levels, and so no sort."""
     total, rows = cells(given, 1)  # one cell: the pass checks the rows
     sums = []
@@ -223,7 +246,7 @@ def _mean_of_rows(given: AnyRows, score: Score) -> float:
             if_not, if_so = score.losses(forecast)
             losses = np.where(outcome == 1, if_so, if_not)
         else:
-            losses = score.expected(np.asarray(outcome, dtype=np.float64), forecast)
+            losses = score.of_outcomes(np.asarray(outcome, dtype=np.float64), forecast)
         sums.append(losses.sum() if rows.weight is None else losses @ rows.weight[block])
     with np.errstate(invalid="ignore", divide="ignore"):
         return float(np.sum(sums) / total.weight[0])
@@ -234,6 +257,16 @@ def mean_loss(joint: Joint, score: Score) -> float:
     losses = score.expected(joint.outcome, joint.prediction)
     warn_of_infinity(joint, score, losses)
     return float(np.sum(losses * joint.weight)) / joint.total
+
+
+def refuse_lost_outcomes(joint: Joint, score: Score) -> None:
+    """Refuse a score that needs each outcome where a Joint knows their mean only."""
+    if score.between is not None and not joint.binary:
+        raise InvalidForecastsError(
+            f"the {score.name} score of a Joint needs outcomes 0 and 1",
+            "mean outcomes, whose squares a Joint does not know",
+            "pass the rows instead: outcomes and predictions",
+        )
 
 
 def warn_of_infinity(joint: Joint, score: Score, losses: Floats) -> None:

@@ -33,6 +33,7 @@ from calibrant.repair import (
     GroupMap,
     Patches,
     codes_of,
+    reading_arguments,
     shaped,
     unmoved,
     unseen,
@@ -193,7 +194,8 @@ class Multicalibrator(Estimator):
                 self.to_fit,
             )
         self._remember_columns(X)
-        rows = Rows.read(y, self._as_probabilities(X), sample_weight, pos_label)
+        with reading_arguments():
+            rows = Rows.read(y, self._as_probabilities(X), sample_weight, pos_label)
         size = rows.prediction.size
         columns = {name: read_column(c, name, size) for name, c in columns_of(by).items()}
         if rows.weight is not None:
@@ -260,7 +262,8 @@ class Multicalibrator(Estimator):
             raise InvalidForecastsError(
                 f"{self.name} needs the columns that it was fitted to", "none", "pass by"
             )
-        prediction = predictions_alone(y_proba)
+        with reading_arguments():
+            prediction = predictions_alone(y_proba)
         codes = codes_of(self.groupings_, by, prediction.size)
         if self.method != "boosted":
             return self.patches_.apply(prediction, codes)

@@ -14,7 +14,7 @@ from calibrant.data import canonical_order, hold_out
 from calibrant.data.groupings import columns_of
 from calibrant.data.input import read_column
 from calibrant.data.rows import predictions_alone
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
 from calibrant.groups.indistinguishability import shares
 from calibrant.joint import Rows
 from calibrant.options import as_generator, check_share, check_within, shown
@@ -169,7 +169,8 @@ class OutcomeIndistinguishable(Estimator):
         self._check()
         given = read_features(features)
         size = _size(given)
-        rows = Rows.read(y_true, np.full(size, 0.5), sample_weight, pos_label)
+        with arguments_named(y_proba="features"):
+            rows = Rows.read(y_true, np.full(size, 0.5), sample_weight, pos_label)
         outcome = np.asarray(rows.outcome, dtype=np.float64)
         order = canonical_order(outcome, rows.weight, *_columns(given))
         given, rows = _where(given, order), rows.where(order)

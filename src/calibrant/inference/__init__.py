@@ -8,6 +8,7 @@ from calibrant.inference.bands import (
     find_consistency_band as find_consistency_band,
     isotonic_curve as isotonic_curve,
 )
+from calibrant.inference.belt import CalibrationBelt, calibration_belt
 from calibrant.inference.calibration_index import CalibrationIndex, calibration_index
 from calibrant.inference.cases import LEAST_FREEDOM as LEAST_FREEDOM, Cases as Cases
 from calibrant.inference.certified import (
@@ -23,17 +24,18 @@ from calibrant.inference.classical import (
     classical_numbers,
     find_classical as find_classical,
 )
+from calibrant.inference.cluster_charges import Clusters as Clusters
 from calibrant.inference.comparison import Comparison, compare
 from calibrant.inference.costs import (
     Costs as Costs,
     LossByChance as LossByChance,
     find_costs as find_costs,
 )
+from calibrant.inference.cross_validated import cross_validated_error
 from calibrant.inference.discrimination import auc, find_auc as find_auc
 from calibrant.inference.evidence import (
     MOST_COINS_DRAWN as MOST_COINS_DRAWN,
     RESOLUTION as RESOLUTION,
-    Clusters as Clusters,
     Evidence as Evidence,
     level_of as level_of,
 )
@@ -51,6 +53,10 @@ from calibrant.inference.monte_carlo import (
     calibration_test,
     noise_floors,
     run_test as run_test,
+)
+from calibrant.inference.paired import (
+    ERROR_RATE as ERROR_RATE,
+    compare_on_units as compare_on_units,
 )
 from calibrant.inference.power import RowsNeeded, rows_needed, verdict_chances
 from calibrant.inference.ratio import (
@@ -101,6 +107,7 @@ from calibrant.inference.verdicts import (
 
 __all__ = [
     "Band",
+    "CalibrationBelt",
     "CalibrationIndex",
     "CalibrationTest",
     "CertifiedThreshold",
@@ -115,6 +122,7 @@ __all__ = [
     "Verdict",
     "auc",
     "brier_score",
+    "calibration_belt",
     "calibration_index",
     "calibration_test",
     "certified_threshold",
@@ -123,6 +131,7 @@ __all__ = [
     "confidence_band",
     "confidence_interval",
     "consistency_band",
+    "cross_validated_error",
     "default_tolerance",
     "grade_tests",
     "log_score",

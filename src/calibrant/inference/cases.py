@@ -48,6 +48,8 @@ class Cases:
 
     def total(self, scores: Floats) -> Floats:
         """Add up weight times score; scores have one row per case."""
+        if scores.ndim == 1:  # BLAS would start threads for so short a product
+            return np.asarray((self.weight * scores).sum())
         return np.asarray(self.weight @ scores)
 
     def covariance(self, scores: Floats) -> Floats:
@@ -57,7 +59,8 @@ class Cases:
             return np.asarray((columns * self.square) @ columns.T)
         sums = np.stack([np.bincount(self.cluster, self.weight * column) for column in scores.T])
         count = self.clusters
-        return np.asarray(sums @ sums.T * (count / (count - 1)))
+        squares = np.array([[(one * other).sum() for one in sums] for other in sums])
+        return squares * (count / (count - 1))
 
     def widening(self, level: float) -> float:
         """Factor by which few clusters, or rows that weigh more than others, make it too narrow.
@@ -104,7 +107,7 @@ def widening(share: Floats, level: float) -> float:
     Student's quantile over the normal one, two-sided. The clusters count as many as equal ones
     with the same sum of squared shares; a single one says nothing about its own spread.
     """
-    return _student(1 / float(share @ share), level)
+    return _student(1 / float((share * share).sum()), level)
 
 
 def _student(count: float, level: float) -> float:

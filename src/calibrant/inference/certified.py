@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Rows
+from calibrant.data.splits import one_of_each
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measurement import read_source
 from calibrant.notebook import brief, card
-from calibrant.options import check_share, shown
+from calibrant.options import as_generator, check_share, shown
 from calibrant.words import count_text, percent_text, rounded_up, visible
 
 # Rows whose weights differ by less than this share weigh the same.
 SAME_WEIGHT = 1e-9
+# Groups that a brief statement names.
+MOST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class CertifiedThreshold:
     """One for each group, where groups were given; all statements hold at once."""
     together: int = 1
     """How many statements hold at once with the confidence."""
+    drawn_from: int | None = None
+    """How many rows there were before one of each cluster was drawn; None without clusters."""
 
     def __repr__(self) -> str:
         return brief(self)
@@ -66,8 +71,33 @@ class CertifiedThreshold:
         return "\n".join([self.line, *by_group])
 
     @property
+    def brief(self) -> str:
+        """Say it of all rows, and name the thresholds of the groups."""
+        if not self.groups:
+            return self._about_rows
+        each = [
+            f"{visible(name)} "
+            + (
+                "none"
+                if one.threshold is None
+                else f"{rounded_up(one.threshold)} ({percent_text(one.coverage)} answered)"
+            )
+            for name, one in self.groups.items()
+        ]
+        if len(each) > MOST_NAMED:
+            each[MOST_NAMED:] = [f"and {len(each) - MOST_NAMED} more"]
+        return f"{self._about_rows} By group: {', '.join(each)}."
+
+    @property
     def line(self) -> str:
         """Say it of all rows alone."""
+        if self.drawn_from is None or self.drawn_from == self.rows:
+            return self._about_rows
+        drawn = f"One row of each of {count_text(self.rows, 'cluster')} was drawn for this."
+        return f"{self._about_rows} {drawn}"
+
+    @property
+    def _about_rows(self) -> str:
         sure = percent_text(self.confidence)
         limit = percent_text(self.risk)
         if self.threshold is not None:
@@ -97,6 +127,7 @@ def certified_threshold(
     groups: object = None,
     sample_weight: object = None,
     clusters: object = None,
+    rng: np.random.Generator | int | None = 0,
 ) -> CertifiedThreshold:
     """Find the lowest threshold whose error is within a limit, in the population, with confidence.
 
@@ -120,7 +151,11 @@ def certified_threshold(
     sample_weight : array-like of shape (n,), optional
         Refused unless all are equal: binomial limits need rows that count alike.
     clusters : array-like of shape (n,), optional
-        Refused: rows that depend on each other are fewer than they look. Keep one row of each.
+        Labels of rows that depend on each other, such as several answers to one question. One row
+        of each cluster is drawn, in each group anew; the statement is then about a cluster to
+        come, of which one row is drawn.
+    rng : numpy.random.Generator or int, default=0
+        Source of that draw; fixed by default.
 
     Returns
     -------
@@ -158,59 +193,76 @@ def certified_threshold(
     No threshold: an error of at most 1 % cannot be shown with 95 % confidence. Of the 300 surest
     answers, the fewest that could show it, 50 were wrong.
     """
-    _check(risk, confidence, clusters)
+    _check(risk, confidence)
     source = read_source(y_true, y_proba, sample_weight, pos_label)
-    if groups is None:
-        joint = source if isinstance(source, Joint) else Joint.from_rows(source)
-        return _certified(joint, risk, confidence, 1)
     if isinstance(source, Joint):
-        raise InvalidForecastsError("groups need rows", "a Joint", "pass y_true and y_proba")
+        for name, given in (("groups", groups), ("clusters", clusters)):
+            if given is not None:
+                raise InvalidForecastsError(
+                    f"{name} need rows", "a Joint", "pass y_true and y_proba"
+                )
+        return _certified(source, risk, confidence, 1)
     joint, rows = Joint.checked(source)
-    joints = _by_group(rows, read_labels(groups, "groups", rows.prediction.size))
-    together = 1 + len(joints)
-    whole = _certified(joint, risk, confidence, together)
-    found = {name: _certified(one, risk, confidence, together) for name, one in joints.items()}
-    return CertifiedThreshold(
-        whole.threshold,
-        risk,
-        confidence,
-        whole.rows,
-        whole.answered,
-        whole.errors,
-        whole.least,
-        found,
-        together,
-    )
+    labels = None if groups is None else read_labels(groups, "groups", rows.prediction.size)
+    return find_certified(joint, rows, risk, confidence, clusters, labels, rng)
 
 
 def find_certified(
-    joint: Joint, risk: float, confidence: float, clusters: object = None
+    joint: Joint,
+    rows: Rows | None,
+    risk: float,
+    confidence: float,
+    clusters: object = None,
+    groups: object = None,
+    rng: np.random.Generator | int | None = 0,
 ) -> CertifiedThreshold:
-    """Certify a threshold of rows that were read before."""
-    _check(risk, confidence, clusters)
-    return _certified(joint, risk, confidence, 1)
+    """Certify a threshold of rows that were read before, and one of each group."""
+    _check(risk, confidence)
+    if rows is None or (clusters is None and groups is None):
+        return _certified(joint, risk, confidence, 1)
+    cluster = None
+    if clusters is not None:
+        labels = read_labels(clusters, "clusters", rows.prediction.size)
+        cluster = np.unique(labels, return_inverse=True)[1]
+    parts = {} if groups is None else _by_group(groups)
+    together, rng = 1 + len(parts), as_generator(rng)
+    everything = np.arange(rows.prediction.size)
+    whole, *found = (
+        _of_part(rows, part, cluster, risk, confidence, together, rng)
+        for part in (everything, *parts.values())
+    )
+    return replace(whole, groups=dict(zip(parts, found, strict=True)))
 
 
-def _check(risk: float, confidence: float, clusters: object) -> None:
+def _of_part(
+    rows: Rows,
+    part: Indices,
+    cluster: Indices | None,
+    risk: float,
+    confidence: float,
+    together: int,
+    rng: np.random.Generator,
+) -> CertifiedThreshold:
+    """Certify a threshold of some rows; of clusters one row each, drawn at random, counts."""
+    if cluster is None:
+        return _certified(Joint.from_rows(rows.where(part)), risk, confidence, together)
+    kept = rows.where(part)
+    drawn = one_of_each(cluster[part], rng, kept.prediction, np.asarray(kept.outcome))
+    joint = Joint.from_rows(kept.where(drawn))
+    return replace(_certified(joint, risk, confidence, together), drawn_from=part.size)
+
+
+def _check(risk: float, confidence: float) -> None:
     check_share("risk", risk)
     check_share("confidence", confidence)
     if confidence < 0.5:
         raise InvalidOptionError("confidence must be at least 0.5", shown(confidence))
-    if clusters is not None:
-        raise InferenceRefusedError(
-            "binomial limits need rows that do not depend on each other",
-            "clusters",
-            "keep one row of each cluster, drawn at random",
-        )
 
 
-def _by_group(rows: Rows, labels: object) -> dict[str, Joint]:
-    """Joint of each group; groups without weight are left out."""
-    names, index = np.unique(np.asarray(labels), return_inverse=True)
-    return {
-        str(name): Joint.from_rows(rows.where(np.asarray(index == place)))
-        for place, name in enumerate(names.tolist())
-    }
+def _by_group(labels: object) -> dict[str, Indices]:
+    """Rows of each group."""
+    names, index = np.unique(np.asarray(labels).astype(str), return_inverse=True)
+    return {str(name): np.flatnonzero(index == place) for place, name in enumerate(names.tolist())}
 
 
 def _certified(joint: Joint, risk: float, confidence: float, together: int) -> CertifiedThreshold:

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.arrays import NUMBERS_IN_CACHE, Floats
 from calibrant.errors import ConvergenceError, InferenceRefusedError
+from calibrant.inference.belt import PolynomialFit
 from calibrant.inference.calibration_index import CalibrationIndex, find_index
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
@@ -78,6 +79,9 @@ class ClassicalNumbers:
     likelihood_ratio: ScoreTest
     """Likelihood-ratio test of intercept 0 and slope 1 together, two degrees of freedom (the
     unreliability test of `val.prob`)."""
+    giviti: ScoreTest
+    """Test of the calibration belt (`calibration_belt`): a polynomial of the log-odds whose degree
+    is chosen, for forecasts that were not fitted to these rows."""
     spiegelhalter: ScoreTest
     """Spiegelhalter's z, two-sided: is the Brier score what the forecasts themselves expect?"""
     hosmer_lemeshow: ScoreTest
@@ -193,6 +197,7 @@ def find_classical(evidence: Evidence, settings: Settings) -> ClassicalNumbers:
         intercept=intercept,
         in_the_large=in_the_large,
         likelihood_ratio=_likelihood_ratio(evidence, slope, intercept),
+        giviti=_giviti(evidence),
         spiegelhalter=_spiegelhalter(cases),
         hosmer_lemeshow=_hosmer_lemeshow(evidence),
         loess=_published_index(evidence),
@@ -310,6 +315,16 @@ def _likelihood_ratio(evidence: Evidence, slope: Estimate, intercept: Estimate) 
     gains = [np.log(expit(sign * fitted) / expit(sign * odds)) for sign in (1, -1)]
     statistic = max(0.0, 2 * float(ones @ gains[0] + zeros @ gains[1]))
     return ScoreTest(statistic, float(chdtrc(2, statistic)))
+
+
+def _giviti(evidence: Evidence) -> ScoreTest:
+    if evidence.clusters is not None or not evidence.given.unweighted:
+        return ScoreTest(np.nan, np.nan, "not defined with weights or clusters")
+    try:
+        fit = PolynomialFit.of(evidence.given, 1)
+    except InferenceRefusedError as refusal:
+        return ScoreTest(np.nan, np.nan, refusal.what)
+    return ScoreTest(fit.statistic, fit.pvalue)
 
 
 def _published_index(evidence: Evidence) -> CalibrationIndex | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calibrant.inference.evidence import Evidence
+from calibrant.inference.evidence import Evidence, level_of
 from calibrant.inference.monte_carlo import MOST_NUMBERS
 from calibrant.inference.statistic import Statistic
 
@@ -16,7 +16,7 @@ def on_exact_levels(evidence: Evidence) -> Evidence:
     joint, rows = evidence.given, evidence.rows
     if joint is evidence.joint or rows is None or evidence.clusters is None:
         return evidence
-    return evidence.drawn_on(joint, np.searchsorted(joint.prediction, rows.prediction))
+    return evidence.drawn_on(joint, level_of(rows.prediction, joint))
 
 
 def clustered_noise_floors(

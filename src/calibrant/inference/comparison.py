@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.catalogue import CATALOGUE
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Given
-from calibrant.decisions import DecisionTask, Score
+from calibrant.decisions import DecisionTask, Score, score_title
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.cases import Cases
 from calibrant.inference.pairing import Both, cluster_codes, find_reaches
@@ -21,6 +22,7 @@ from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import card
 from calibrant.options import as_generator, check_share, enough_draws
+from calibrant.words import comparable_texts, interval_texts, number_text, percent_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +60,18 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """Say the comparison in plain words."""
-        name = self.measure.replace("_", " ")
-        sure = f"between {self.low:+.4f} and {self.high:+.4f} with {self.confidence * 100:.3g} %"
-        values = f"{name} {self.first:.4f} and {self.second:.4f}, difference {self.difference:+.4f}"
+        first, second = comparable_texts(self.first, self.second)
+        texts = interval_texts(self.difference, self.low, self.high)
+        numbers = (self.difference, self.low, self.high)
+        difference, low, high = map(_signed, texts, numbers)
+        sure = f"between {low} and {high} with {percent_text(self.confidence)}"
+        values = f"{self._title()} {first} and {second}, difference {difference}"
         if self.high < 0:
             found = "The second forecaster is better"
         elif self.low > 0:
             found = "The first forecaster is better"
         elif self.margin is not None and self.equivalent:
-            found = f"The two forecasters differ by less than {self.margin:g}"
+            found = f"The two forecasters differ by less than {number_text(self.margin)}"
         else:
             found = "This sample does not tell which forecaster is better"
         return f"{found}: {values} ({sure} confidence)."
@@ -74,10 +79,22 @@ class Comparison:
     def __str__(self) -> str:
         return self.sentence
 
+    def _title(self) -> str:
+        """Name of the measure or of the score, in words."""
+        if self.measure in CATALOGUE:
+            return CATALOGUE[self.measure].title
+        score = self.measure.removesuffix("_score")
+        return self.measure.replace("_", " ") if score == self.measure else score_title(score)
+
     def _margin(self) -> float:
         if self.margin is None:
             raise InvalidOptionError("equivalence needs a margin", "none", "compare(..., margin=)")
         return self.margin
+
+
+def _signed(text: str, value: float) -> str:
+    """Write a difference with its sign; what is infinite has one as well."""
+    return f"+{text}" if value > 0 else f"-{text}" if value == -np.inf else text
 
 
 def compare(
@@ -142,8 +159,8 @@ def compare(
     >>> chance = rng.random(5000)
     >>> outcome = rng.random(5000) < chance
     >>> print(compare(outcome, chance**2, chance, rng=0))
-    The second forecaster is better: smooth calibration error 0.1585 and 0.0078, difference -0.1507
-    (between -0.1700 and -0.1266 with 95 % confidence).
+    The second forecaster is better: smooth calibration error 0.159 and 0.008, difference -0.151
+    (between -0.170 and -0.127 with 95 % confidence).
     """
     draws = enough_draws(draws, confidence)
     if margin is not None:

@@ -21,7 +21,7 @@ from calibrant.decisions import (
     promised_and_received,
     score_decomposition,
 )
-from calibrant.inference.evidence import Coins, Evidence
+from calibrant.inference.evidence import Coins, Evidence, level_of
 from calibrant.inference.monte_carlo import CalibrationTest
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import charges_of
@@ -152,9 +152,9 @@ def _coarse(evidence: Evidence, draws: int) -> Evidence:
     one_by_one = evidence.exact(draws) and given.row_count * draws <= MOST_DRAWN
     if clusters is None and (pooled.coins is not None or not one_by_one):
         return pooled
-    prediction = given.prediction if rows is None else rows.prediction
-    place = np.searchsorted(pooling.occupied, pooling.pool_of(prediction))
+    place = np.searchsorted(pooling.occupied, pooling.pool_of(given.prediction))
     if rows is not None:
+        place = place[level_of(rows.prediction, given)]
         return replace(evidence.drawn_on(pooling.joint, place), given=pooling.joint)
     weight = given.weight / given.rows
     ones = np.rint(given.positives / weight)

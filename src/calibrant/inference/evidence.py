@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts
+from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts, small_product
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError
 from calibrant.inference.cases import Cases, widening
+from calibrant.inference.cluster_charges import FEW_LEVELS, MANY_CLUSTERS, Clusters
 from calibrant.inputs import Source
 from calibrant.joint import Joint
 from calibrant.joint.draws import (
@@ -32,8 +32,6 @@ RESOLUTION = 2**12
 MOST_COINS_DRAWN = 2**25
 # Redrawing prepares every level before it draws: so many numbers make up for it.
 DRAWN_AT_ONCE = 2**20
-# Normal numbers of more clusters than this are drawn as their sums, if there are few levels.
-MANY_CLUSTERS, FEW_LEVELS = 2**14, 2**9
 # Below this many clusters their number itself is a caution.
 FEW_CLUSTERS = 30
 
@@ -67,53 +65,20 @@ class Coins:
             np.add.reduceat(positives[order], first),
         )
 
+    @classmethod
+    def of_rows(cls, rows: Rows, joint: Joint, level: npt.NDArray[np.intp]) -> Coins:
+        """Add up rows by level and weight; no level is empty."""
+        outcome = np.asarray(rows.outcome, dtype=np.float64)
+        if rows.weight is not None:
+            return cls.grouped(level, rows.weight, np.ones(level.size, np.int64), outcome)
+        size = len(joint)
+        ones = np.bincount(level, outcome, size).astype(np.float64)
+        return cls(np.arange(size), np.ones(size), np.bincount(level, minlength=size), ones)
+
     def sums(self, entries: Floats) -> Floats:
         """Add up over the coins of each level, along the last axis."""
         first = np.flatnonzero(np.diff(self.level, prepend=-1))
         return np.asarray(np.add.reduceat(entries, first, axis=-1))
-
-
-@dataclass(frozen=True, slots=True)
-class Clusters:
-    """Residuals added up by cluster and level."""
-
-    charges: Any
-    """Sparse matrix, one row per cluster and one column per level."""
-    share: Floats
-    """Share of the weight that each cluster has."""
-    code: npt.NDArray[np.intp]
-    """Number of the cluster of each row."""
-
-    @classmethod
-    def of_rows(
-        cls, rows: Rows, joint: Joint, level: npt.NDArray[np.intp], labels: Any
-    ) -> Clusters:
-        """Add up residuals times weight, divided by the total weight."""
-        weight = np.ones(level.size) if rows.weight is None else rows.weight
-        weight = weight / joint.total
-        residual = weight * (rows.outcome - joint.prediction[level])
-        return cls.of_charges(residual, weight, level, labels, len(joint))
-
-    @classmethod
-    def of_charges(
-        cls,
-        charge: Floats,
-        share: Floats,
-        level: npt.NDArray[np.intp],
-        labels: Any,
-        levels: int,
-    ) -> Clusters:
-        """Add up charges of rows, and their shares of the weight."""
-        from scipy.sparse import coo_array
-
-        names, cluster = np.unique(labels, return_inverse=True)
-        shape = (names.size, levels)
-        charges = coo_array((charge, (cluster, level)), shape=shape).tocsr()
-        shares = np.asarray(np.bincount(cluster, share, names.size), dtype=np.float64)
-        return cls(charges, shares, cluster)
-
-    def __len__(self) -> int:
-        return self.share.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,24 +149,16 @@ class Evidence:
             kept = checked.weight > 0
             checked = checked.where(kept)
             labels = None if labels is None else labels[kept]
-        level = level_of(checked.prediction, evidence.joint)
-        return cls._of_levels(given, evidence.joint, checked, level, labels)
-
-    @classmethod
-    def _of_levels(
-        cls, given: Joint, joint: Joint, rows: Rows, level: npt.NDArray[np.intp], labels: Any
-    ) -> Evidence:
-        weight = np.ones(level.size) if rows.weight is None else rows.weight
-        outcome = np.asarray(rows.outcome, dtype=np.float64)
-        coins = Coins.grouped(level, weight, np.ones(level.size, np.int64), outcome)
-        clusters = None if labels is None else Clusters.of_rows(rows, joint, level, labels)
-        return cls(given, joint, coins, clusters, rows)
+        joint, level = evidence.joint, level_of(checked.prediction, evidence.joint)
+        charges = None if labels is None else Clusters.of_rows(checked, joint, level, labels)
+        return cls(given, joint, Coins.of_rows(checked, joint, level), charges, checked)
 
     def drawn_on(self, joint: Joint, level: npt.NDArray[np.intp]) -> Evidence:
         """Draw the same rows, which must be known, on other levels, given that of each row."""
         assert self.rows is not None  # noqa: S101  # the caller has looked
-        labels = None if self.clusters is None else self.clusters.code
-        return self._of_levels(self.given, joint, self.rows, level, labels)
+        clusters = self.clusters and self.clusters.on_levels(self.rows, joint, level)
+        coins = Coins.of_rows(self.rows, joint, level)
+        return Evidence(self.given, joint, coins, clusters, self.rows)
 
     @classmethod
     def of_source(cls, source: Source) -> Evidence:
@@ -280,9 +237,13 @@ class Evidence:
         """
         if self.clusters is not None:
             missing = np.sqrt(self._missing_spread())
-            for count in in_parts(draws, max(len(self.clusters), len(self.joint))):
-                signs = rng.integers(0, 2, size=(count, len(self.clusters))) * 2.0 - 1.0
+            size = self.clusters.drawn
+            for count in in_parts(draws, max(size, len(self.joint))):
+                signs = rng.integers(0, 2, size=(count, size)) * 2.0 - 1.0
                 flipped = np.ascontiguousarray((self.clusters.charges.T @ signs.T).T)
+                if self.clusters.bundled:
+                    shift = rng.standard_normal((count, 1)) * np.sqrt(self.clusters.left_out)
+                    flipped += shift * self._charge
                 yield flipped + missing * rng.standard_normal(flipped.shape)
         elif self.coins is not None and self._drawn_one_by_one(draws):
             yield from self._redrawn(self.coins, draws, rng)
@@ -307,7 +268,7 @@ class Evidence:
         from scipy.special import ndtri
 
         joint = self.joint
-        charge = (joint.positives - joint.weight * joint.prediction) / joint.total
+        charge = self._charge
         hidden = (ndtri((1 + confidence) / 2) * self.unit) ** 2 * joint.mass
         if self.clusters is None:
             squares, cross, total = self._spreads()
@@ -318,11 +279,11 @@ class Evidence:
             for count in in_parts(draws, len(joint), NUMBERS_IN_CACHE):
                 drawn = rng.standard_normal((count, len(joint)))
                 drawn *= deviation
-                mean = drawn @ slope + rest * rng.standard_normal(count)
+                mean = small_product(drawn, slope) + rest * rng.standard_normal(count)
                 drawn -= mean[:, np.newaxis] * charge
                 yield drawn
             return
-        size = len(self.clusters)
+        size = self.clusters.drawn
         if size > MANY_CLUSTERS and len(joint) < FEW_LEVELS:
             for drawn, mean in self._summed_normals(self.clusters, draws, rng):
                 noise = rng.standard_normal(drawn.shape) * np.sqrt(hidden)
@@ -330,10 +291,16 @@ class Evidence:
             return
         for count in in_parts(draws, max(size, len(joint))):
             drawn = rng.standard_normal((count, size)) * np.sqrt(size / (size - 1))
-            mean = drawn @ self.clusters.share
             together = (self.clusters.charges.T @ drawn.T).T
-            noise = rng.standard_normal((count, len(joint))) * np.sqrt(hidden)
-            yield together - mean[:, np.newaxis] * charge + noise
+            if not self.clusters.bundled:
+                mean = drawn @ self.clusters.share
+                together = together - mean[:, np.newaxis] * charge
+            yield together + rng.standard_normal((count, len(joint))) * np.sqrt(hidden)
+
+    @property
+    def _charge(self) -> Floats:
+        joint = self.joint
+        return np.asarray((joint.positives - joint.weight * joint.prediction) / joint.total)
 
     @staticmethod
     def _summed_normals(
@@ -367,12 +334,14 @@ class Evidence:
         of_level = np.repeat(np.arange(first.size), np.diff(np.append(first, len(self.joint))))
         runs = of_level[:, np.newaxis] == np.arange(first.size)
         sums = self.clusters.charges @ runs.astype(np.float64)
-        count = len(self.clusters)
-        return np.asarray((sums**2).sum(axis=0) * (count / (count - 1)))
+        count = self.clusters.drawn
+        mean = self.clusters.left_out * np.add.reduceat(self._charge, first) ** 2
+        return np.asarray((sums**2).sum(axis=0) * (count / (count - 1)) + mean)
 
     def _design_effect(self, clusters: Clusters) -> float:
-        within = clusters.charges.sum(axis=1)
-        return max(1.0, float(within @ within) / max(float(self._spreads()[0].sum()), 1e-300))
+        sums = clusters.charges.sum(axis=1)
+        within = float(sums @ sums) + clusters.left_out * float(self._charge.sum()) ** 2
+        return max(1.0, within / max(float(self._spreads()[0].sum()), 1e-300))
 
     def _missing_spread(self) -> Floats:
         """Variance that a perfect forecaster's clusters must have beyond what the sample shows."""
@@ -449,6 +418,6 @@ def level_of(prediction: Floats, joint: Joint) -> npt.NDArray[np.intp]:
     """Index of the level, or of the cell, of each prediction."""
     if joint.resolution is None:
         return np.searchsorted(joint.prediction, prediction)
-    return np.searchsorted(
-        cell_index(joint.prediction, joint.resolution), cell_index(prediction, joint.resolution)
-    )
+    number = np.zeros(joint.resolution, dtype=np.intp)
+    number[cell_index(joint.prediction, joint.resolution)] = np.arange(len(joint))
+    return np.asarray(number[cell_index(prediction, joint.resolution)])

@@ -16,6 +16,7 @@ from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.measurement import Measurement
 from calibrant.notebook import brief
+from calibrant.stages import reached
 
 # A noise floor is needed to a digit or two only; one that is drawn row by row takes longer.
 DRAWS_FOR_A_FLOOR, DRAWS_FOR_A_MEAN = 199, 39
@@ -53,6 +54,7 @@ def measure_all(evidence: Evidence, settings: Settings) -> Measured:
         tests = run_test(
             evidence, [Statistic.of(name) for name in cells], min(draws, DRAWS_FOR_A_FLOOR), rng
         )
+        reached(0.5)
         few = min(draws, DRAWS_FOR_A_MEAN)
         if evidence.clusters is None:
             floors = noise_floors(joint, others, few, rng)

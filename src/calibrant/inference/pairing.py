@@ -85,12 +85,85 @@ def find_reaches(
     shares = np.asarray(np.bincount(unit, share * scale), dtype=np.float64)
     few = 1.0
     if cluster is not None:
-        few = np.sqrt(shares.size / (shares.size - 1)) * widening(shares, 1 - confidence)
-    apart, both = [], Both.of(*joints)
+        few = _for_few(shares, confidence)
+    return _drawn_reaches(sides, statistic, shares, few, cells, confidence, draws, rng)
+
+
+def find_reaches_of_units(
+    pair: list[Rows],
+    units: list[npt.NDArray[np.intp]],
+    statistic: Statistic,
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """Find the same of forecasters with outcomes of their own, in units that both have.
+
+    Rows of one unit (a question) may be several, of either forecaster; every unit must have the
+    same weight for both. Random deviations are shared by unit; what few events hide is not.
+    """
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + confidence) / 2))
+    cells = RESOLUTION if max(rows.prediction.size for rows in pair) <= MANY_ROWS else FEW_CELLS
+    count = int(units[0].max()) + 1
+    parts = [_of_side(rows, unit, cells, z) for rows, unit in zip(pair, units, strict=True)]
+    kinds = [hidden.shape[0] for *_, hidden in parts]
+    sides = [
+        Side(joint, charges_of(joint), by_unit, _padded(hidden, sum(kinds[:place]), sum(kinds)))
+        for place, (joint, by_unit, hidden) in enumerate(parts)
+    ]
+    shares = np.full(count, 1 / count)
+    few = _for_few(shares, confidence)
+    return _drawn_reaches(sides, statistic, shares, few, cells, confidence, draws, rng)
+
+
+def _of_side(
+    rows: Rows, unit: npt.NDArray[np.intp], cells: int, z: float
+) -> tuple[Joint, Any, Any]:
+    """Levels of one forecaster, its charges by unit, and what few events hide by kind of rows."""
+    joint = Joint.from_rows(rows, cells)
+    level = np.searchsorted(cell_index(joint.prediction, cells), cell_index(rows.prediction, cells))
+    weight = np.ones(unit.size) if rows.weight is None else rows.weight
+    share = weight / weight.sum()
+    outcome = np.asarray(rows.outcome, dtype=np.float64)
+    alike = _alike([level], outcome, rows.weight)
+    spread = z * _unit([rows], weight, outcome, unit) * np.sqrt(share) * _shrunk(alike)
+    charge = share * (outcome - joint.prediction[level])
+    return joint, _by(unit, level, charge, joint), _by(alike, level, spread, joint)
+
+
+def _padded(hidden: Any, before: int, size: int) -> Any:
+    """Put the kinds of one forecaster behind those of another: their noise is not shared."""
+    from scipy.sparse import csr_array, vstack
+
+    levels = hidden.shape[1]
+    after = size - before - hidden.shape[0]
+    return vstack([csr_array((before, levels)), hidden, csr_array((after, levels))]).tocsr()
+
+
+def _for_few(shares: Floats, confidence: float) -> float:
+    """Factor for noise of few clusters."""
+    return float(np.sqrt(shares.size / (shares.size - 1)) * widening(shares, 1 - confidence))
+
+
+def _drawn_reaches(
+    sides: list[Side],
+    statistic: Statistic,
+    shares: Floats,
+    few: float,
+    cells: int,
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """Draw deviations, one number per unit and one per kind of rows, for both sides at once."""
+    apart, both = [], Both.of(*(side.joint for side in sides))
     errors = Errors(sides, statistic)
-    for count in in_parts(draws, max(shares.size, int(alike.max()) + 1, cells)):
+    kinds = sides[0].hidden.shape[0]
+    for count in in_parts(draws, max(shares.size, kinds, cells)):
         drawn = rng.standard_normal((count, shares.size)) * few
-        extra = rng.standard_normal((count, int(alike.max()) + 1))
+        extra = rng.standard_normal((count, kinds))
         mean = (drawn @ shares)[:, np.newaxis]
         noise = [side.noise(drawn, extra, mean) for side in sides]
         errors.add(noise)

@@ -19,6 +19,7 @@ from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import brief, card
 from calibrant.parallel import in_threads
 from calibrant.regions import Region
+from calibrant.stages import reached
 from calibrant.words import (
     agreeing,
     capital,
@@ -284,6 +285,7 @@ def find_verdict(evidence: Evidence, statistic: Statistic, settings: Settings) -
     allowed = settings.allowed(joint)
     if statistic.function is smooth_calibration_error:
         interval, gap = error_and_gap(evidence, statistic, settings, allowed)
+        reached(0.6)
         test = run_test(evidence, beside(statistic, evidence), settings.draws, settings.rng)
     else:
         statistic.refuse_without_reach()

@@ -158,6 +158,21 @@ class Roles:
                 f"{', '.join(beside)} cannot be used with a Joint", "a Joint", "pass the rows"
             )
 
+    def refuse_with_logits(self) -> None:
+        """Refuse what log-odds do not have."""
+        if self.classes is not None:
+            raise InvalidOptionError(
+                "log-odds are of two outcomes",
+                "more than two classes",
+                "pass softmax of the scores",
+            )
+        if self.prediction_sum is not None:
+            raise InvalidOptionError(
+                "prediction_sum must be a sum of probabilities",
+                "log-odds",
+                "sum after the logistic",
+            )
+
     def refuse_with_classes(self, labels: Labels) -> None:
         """Refuse what belongs to forecasts of two outcomes."""
         given = {

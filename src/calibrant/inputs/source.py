@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,13 +11,14 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.data.columns import ColumnNames, known_outcomes
 from calibrant.data.files import NO_LABELS, opened, opened_table, without_missing
 from calibrant.data.frames import as_frame, column_names, masked_columns
 from calibrant.data.hints import require_columns
 from calibrant.data.labels import Labels, Told
 from calibrant.data.paths import Files, are_paths, settled
-from calibrant.data.rows import Given, Rows
+from calibrant.data.rows import Given, Rows, chances
 from calibrant.data.splits import canonical_order
 from calibrant.data.times import Times, checked_times, read_dates
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
@@ -61,6 +62,10 @@ class Source:
     """What the reader should know of how they were read: labels, files named twice."""
     classes: ClassForecasts | None = None
     """Probabilities of all classes, where there are more than two."""
+    risk: float | None = None
+    """Share of outcomes 0 that an audit allows where one acts, unless another is asked for."""
+    answered_by: object = None
+    """Labels of those who act, each of whom gets a threshold of its own: models."""
 
     @property
     def all_notes(self) -> tuple[str, ...]:
@@ -71,6 +76,21 @@ class Source:
     def clipped(self) -> int:
         """Count predictions that lay outside [0, 1] by a rounding error."""
         return self.joint.clipped if self.classes is None else self.classes.clipped
+
+    def moved(self, mapping: Callable[[Floats], Floats], note: str) -> Source:
+        """Return the same rows with other predictions; of classes the map takes their table."""
+        notes = (*self.notes, note)
+        if self.classes is not None:
+            forecasts = replace(self.classes, probability=mapping(self.classes.probability))
+            top = forecasts.top_label_rows()
+            joint = Joint.from_rows(top)
+            return replace(self, joint=joint, rows=top, classes=forecasts, notes=notes)
+        rows = self.rows
+        if rows is not None:
+            rows = replace(rows, prediction=np.ascontiguousarray(mapping(rows.prediction)))
+        groups = {name: joint.apply(mapping) for name, joint in self.groups.items()}
+        joint = self.joint.apply(mapping)
+        return replace(self, joint=joint, rows=rows, groups=groups, notes=notes)
 
     @property
     def fingerprint(self) -> str:
@@ -106,6 +126,7 @@ def read(
     *,
     labels: Labels = NO_LABELS,
     percent: bool = False,
+    logits: bool = False,
     drop_missing: bool = False,
     title: str | None = None,
 ) -> Source:
@@ -121,10 +142,13 @@ def read(
         return _read_arrays(data, y_proba, roles, labels, title or "Forecasts")
     if roles.classes is not None:
         roles.refuse_with_classes(labels)
+    if logits:
+        roles.refuse_with_logits()
     described = roles.described()
     options: dict[str, Any] = {
         "labels": labels,
         "percent": percent,
+        "logits": logits,
         "drop_missing": drop_missing,
     }
     if not are_paths(data):
@@ -166,8 +190,8 @@ def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, ti
         return _of_classes(forecasts, held, title)
     given = Given.read(data, y_proba, roles.weight, labels.positive)
     if given.prediction.size > MOST_ROWS_READ and not (roles.need_rows or held.by):
-        return _of_sums(Summed(Joint.of_many_rows(given), {}, 0), title, {})
-    return _of_rows(*Joint.checked(given), held, title)
+        return _of_sums(Summed(Joint.of_many_rows(given)[0], {}, 0), title, {})
+    return _of_given(given, held, title)
 
 
 def _columns_of(files: Files) -> list[str]:
@@ -200,6 +224,7 @@ def _read_frame(
     *,
     labels: Labels,
     percent: bool,
+    logits: bool,
     drop_missing: bool,
 ) -> Source:
     """Sum or read the rows of a frame whose outcomes are known as 0, 1 and missing, or classes."""
@@ -216,6 +241,7 @@ def _read_frame(
             parts=roles.cuts,
             most_levels=roles.most_levels,
             percent=percent,
+            logits=logits,
             drop_missing=drop_missing,
         )
         return replace(_of_sums(found, title, described), notes=notes)
@@ -237,10 +263,11 @@ def _read_frame(
         forecasts = read_class_columns(columns, held, percent=percent)
         source = _of_classes(forecasts, held, title)
     else:
-        prediction = _rescaled(columns[roles.prediction], percent=percent)
+        prediction = _rescaled(columns[roles.prediction], percent=percent, logits=logits)
         with _columns_named(roles):
             given = Given.read(columns[roles.outcome], prediction, held.weight)
-            source = _of_rows(*Joint.checked(given), held, title)
+            source = _of_given(given, held, title)
+    described = described | source.described
     return replace(source, dropped=dropped, described=described, notes=notes)
 
 
@@ -274,11 +301,17 @@ def _summed_as(roles: Roles) -> ColumnNames:
 
 
 def _of_sums(found: Summed, title: str, described: dict[str, object]) -> Source:
-    if found.joint.resolution is not None:
-        described |= {"cells": found.joint.resolution, "rounding": found.joint.rounding}
+    described |= _cells_of(found.joint)
     return Source(
         title, found.joint, groups=found.groups, dropped=found.dropped, described=described
     )
+
+
+def _cells_of(joint: Joint) -> dict[str, object]:
+    """Say how predictions were rounded, if they were."""
+    if joint.resolution is None:
+        return {}
+    return {"cells": joint.resolution, "rounding": joint.rounding}
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +332,7 @@ def prepare(
     *,
     percent: bool,
     drop_missing: bool,
+    logits: bool = False,
     may_miss: Sequence[str] = (),
 ) -> Forecasts:
     """Drop rows with missing values, and rescale.
@@ -307,7 +341,7 @@ def prepare(
     """
     roles = Roles(prediction, outcome, by=may_miss)
     columns, dropped = _without_missing(columns, roles, drop_missing=drop_missing)
-    probabilities = _rescaled(columns[prediction], percent=percent)
+    probabilities = _rescaled(columns[prediction], percent=percent, logits=logits)
     return Forecasts(probabilities, columns[outcome], columns, dropped)
 
 
@@ -321,7 +355,9 @@ def _without_missing(columns: Columns, roles: Roles, *, drop_missing: bool) -> t
     return columns, dropped
 
 
-def _rescaled(prediction: Any, *, percent: bool) -> Any:
+def _rescaled(prediction: Any, *, percent: bool, logits: bool) -> Any:
+    if logits:
+        return chances(prediction)
     return np.ma.asarray(prediction).astype(float) / 100 if percent else prediction
 
 
@@ -349,6 +385,13 @@ def reading_notes(files: Files, told: Told | None, dropped: int = 0) -> list[str
 def dropped_notes(dropped: int) -> list[str]:
     """Say how many rows were left out on request."""
     return [f"{count_text(dropped, 'row')} with a missing value left out"] if dropped else []
+
+
+def _of_given(given: Given, roles: Roles, title: str) -> Source:
+    """Check rows that are all kept; of very many the Joint is that of cells."""
+    many = given.prediction.size > MOST_ROWS_READ
+    joint, rows = (Joint.of_many_rows if many else Joint.checked)(given)
+    return replace(_of_rows(joint, rows, roles, title), described=_cells_of(joint))
 
 
 def _of_rows(

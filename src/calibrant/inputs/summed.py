@@ -31,6 +31,8 @@ from calibrant.joint.engine.passes import Resolution
 
 # Up to so many rows sums are of exact predictions; beyond that of cells.
 MOST_ROWS_READ = 2**20
+# Log-odds beyond are as good as certain, and beyond what exp can take.
+MOST_LOGIT = 700.0
 # Numbers that divide rows are cut between so many cells of their range.
 CELLS_OF_A_COLUMN = 2**12
 
@@ -57,6 +59,7 @@ def sum_up(
     *,
     pairs: bool,
     percent: bool = False,
+    logits: bool = False,
     drop_missing: bool = False,
     parts: int = PARTS,
     most_levels: int = MOST_LEVELS,
@@ -67,8 +70,8 @@ def sum_up(
     dropped = 0
     if drop_missing:
         frame, dropped = _without_missing(frame, list(roles.names().values()))
-    if percent:
-        frame = _rescaled(frame, roles)
+    if percent or logits:
+        frame = _rescaled(frame, roles, logits=logits)
     resolution: Resolution = None if count_rows(frame.to_native()) <= MOST_ROWS_READ else "auto"
     joint = Joint.of_columns(frame.to_native(), roles, resolution)
     groups: dict[tuple[str, str], Joint] = {}
@@ -145,10 +148,15 @@ def _without_missing(frame: Frame, names: Sequence[str]) -> tuple[Frame, int]:
     return frame.filter(~missing), dropped
 
 
-def _rescaled(frame: Frame, roles: Columns) -> Frame:
-    """Percentages as probabilities; what is no number is refused later."""
+def _rescaled(frame: Frame, roles: Columns, *, logits: bool) -> Frame:
+    """Percentages or log-odds as probabilities; what is no number is refused later."""
     if not frame.collect_schema()[roles.predicted].is_numeric():
         return frame
-    return frame.with_columns(
-        (nw.col(roles.predicted).cast(nw.Float64) / 100).alias(roles.predicted)
-    )
+    value = nw.col(roles.predicted).cast(nw.Float64)
+    if logits:
+        chance = 1 / (1 + (-value.clip(-MOST_LOGIT, MOST_LOGIT)).exp())
+        # What is not finite stays what it is, no probability.
+        moved = nw.when(value.is_finite()).then(chance).otherwise(value)
+    else:
+        moved = value / 100
+    return frame.with_columns(moved.alias(roles.predicted))

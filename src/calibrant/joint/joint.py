@@ -158,8 +158,8 @@ class Joint:
         return cls.of_cells(cells.where(index), index, resolution)
 
     @classmethod
-    def of_many_rows(cls, rows: AnyRows) -> Self:
-        """Sum rows that are arrays in the cells that engines sum very many rows in.
+    def of_many_rows(cls, rows: AnyRows) -> tuple[Self, Rows]:
+        """Sum rows that are arrays in the cells that engines sum very many rows in; check them.
 
         As on engines, rows of few different predictions keep them.
         """
@@ -168,8 +168,8 @@ class Joint:
         low, high = (end[index] for end in sums.ends_of_cells(sound, FINEST))
         held = cells.where(index)
         if np.array_equal(low, high):
-            return cls(held.at(low))
-        return cls.of_cells(held.between(low, high), index, FINEST)
+            return cls(held.at(low)), sound
+        return cls.of_cells(held.between(low, high), index, FINEST), sound
 
     @classmethod
     def checked(cls, rows: AnyRows) -> tuple[Self, Rows]:

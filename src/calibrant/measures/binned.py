@@ -32,6 +32,8 @@ def binned_calibration_error(
     order: float = 1,
     form: str = "residual",
     debias: bool = False,
+    mean: str = "rows",
+    direction: str = "both",
 ) -> Measurement:
     r"""Average distance between mean prediction and frequency over bins: the usual "ECE".
 
@@ -63,6 +65,14 @@ def binned_calibration_error(
     debias : bool, default=False
         Subtract what sampling alone adds; for order 2 the squared error becomes unbiased (its raw
         value, which may be negative, is in `settings`), for order 1 approximately so.
+    mean : {"rows", "bins"}, default="rows"
+        Whether bins count by their rows, or every bin that has rows the same: the unweighted mean
+        ("average calibration error"), in which a bin of few rows, mostly noise, has a full voice.
+    direction : {"both", "over", "under", "high", "low"}, default="both"
+        Which bins count. "over": overconfident ones, whose forecast is farther from 1/2 than the
+        rate, or beyond it; "under": the others. "high": those whose forecast exceeds the rate,
+        which is overconfidence where forecasts are confidences in an answer; "low": the others. Of
+        order 1 the two of a pair add up to the error.
 
     Returns
     -------
@@ -80,7 +90,9 @@ def binned_calibration_error(
     Naeini, Cooper, Hauskrecht (2015), Obtaining well calibrated probabilities using Bayesian
     binning, AAAI. Broecker (2012), Estimating reliability and resolution of probability
     forecasts through decomposition of the empirical score, Climate Dynamics 39. Kumar, Liang, Ma
-    (2019), Verified uncertainty calibration, NeurIPS.
+    (2019), Verified uncertainty calibration, NeurIPS. Neumann, Zisserman, Vedaldi (2018), Relaxed
+    softmax: efficient confidence auto-calibration for safe pedestrian detection, NeurIPS workshop
+    (the mean over bins).
 
     Examples
     --------
@@ -94,30 +106,49 @@ def binned_calibration_error(
     check_within("order", order, 1, np.inf)
     pooling, bins = _pool(source, n_bins, strategy, closed)
     joint = _rounded_to_middle(pooling, form)
+    share = _shares(joint, mean, direction)
     settings: dict[str, Any] = {"order": order, **bins, "form": form, "debias": debias}
+    settings |= {} if mean == "rows" else {"mean": mean}
+    settings |= {} if direction == "both" else {"direction": direction}
     if isinstance(source, Joint):
         settings |= rounding_settings(source)
     elif pooling.joint.clipped:
         settings["clipped"] = pooling.joint.clipped
     if check_flag("debias", debias):
-        value, extra = _debiased(joint, order)
+        if direction != "both":
+            raise InvalidOptionError("debias counts all bins", f"direction {direction!r}")
+        value, extra = _debiased(joint, order, share)
         settings |= extra
     else:
-        value = mean_distance(joint, order)
+        value = mean_distance(joint, order, share)
     return Measurement(
         value,
         "binned_calibration_error",
         settings,
-        partial(_witness, pooling, joint, order),
+        partial(_witness, pooling, joint, order, share),
         table=pooling.tabled,
     )
 
 
-def _witness(pooling: Pooling, joint: Joint, order: float) -> StepWitness:
+def _shares(joint: Joint, mean: str, direction: str) -> Floats:
+    """How much each bin counts: 0 for those on the other side."""
+    refuse_unknown("mean", mean, ("rows", "bins"))
+    refuse_unknown("direction", direction, ("both", "over", "under", "high", "low"))
+    share = joint.mass if mean == "rows" else np.full(len(joint), 1 / len(joint))
+    if direction == "both":
+        return share
+    high = joint.residual < 0
+    kept = high if direction in {"high", "low"} else high == (joint.prediction > 1 / 2)
+    if direction in {"over", "under"}:
+        kept &= joint.prediction != 1 / 2  # any rate is farther from 1/2
+    return np.where(kept == (direction in {"over", "high"}), share, 0.0)
+
+
+def _witness(pooling: Pooling, joint: Joint, order: float, share: Floats) -> StepWitness:
     """Find the test that attains the error, constant on each bin."""
     ends = np.append(pooling.start[1:], 2.0)
     high = np.nextafter(ends, 0.0)[pooling.occupied]
-    return norm_witness(joint, order, pooling.start[pooling.occupied], high)
+    return norm_witness(joint, order, pooling.start[pooling.occupied], high, share)
 
 
 def binned_batch(
@@ -161,7 +192,7 @@ def _rounded_to_middle(pooling: Pooling, form: str) -> Joint:
     return pooling.joint.apply(to_middle)
 
 
-def _debiased(joint: Joint, order: float) -> tuple[float, dict[str, Any]]:
+def _debiased(joint: Joint, order: float, share: Floats) -> tuple[float, dict[str, Any]]:
     """Subtract the sampling variance of the frequencies; weights count by their squares."""
     effective = joint.weight**2 / joint.weight_squares
     several = joint.rows > 1
@@ -169,7 +200,7 @@ def _debiased(joint: Joint, order: float) -> tuple[float, dict[str, Any]]:
     spread = joint.outcome * (1 - joint.outcome)
     variance[several] = spread[several] / (effective[several] - 1)
     alone = {"single_row_bins": int((~several).sum())} if not several.all() else {}
-    mass = np.where(several, joint.mass, 0.0)
+    mass = np.where(several, share, 0.0)
     if order == 2:
         squared = float(np.sum(mass * (joint.residual**2 - variance)))
         return float(np.sqrt(max(0.0, squared))), {"squared": squared, **alone}

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant.arrays import Floats, small_product
 
 # The first cosines of few masses are summed one by one, which takes less than a transform of all
 # nodes. Both numbers are powers of two.
@@ -115,7 +115,7 @@ class Waves:
     def cosines(self, mass: Floats) -> Floats:
         """Sum masses times cos(k pi j / n) of their nodes j, for the first k."""
         shared = np.concatenate([mass * (1 - self.share), mass * self.share])
-        return np.ascontiguousarray(((self.coarse * shared) @ self.fine).real.ravel())
+        return np.ascontiguousarray(small_product(self.coarse * shared, self.fine).real.ravel())
 
 
 def waves_at(prediction: Floats, nodes: int) -> Waves:

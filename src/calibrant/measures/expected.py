@@ -85,16 +85,20 @@ def expected_calibration_error(
     )
 
 
-def mean_distance(joint: Joint, order: float) -> float:
-    """Return the mean of order q of the distances |outcome - prediction|."""
-    distance = np.abs(joint.residual)
+def mean_distance(joint: Joint, order: float, share: Floats | None = None) -> float:
+    """Return the mean of order q of the distances |outcome - prediction|.
+
+    Levels count by their mass, or by the shares given, 0 for levels that do not count.
+    """
+    share = joint.mass if share is None else share
+    distance = np.where(share > 0, np.abs(joint.residual), 0.0)
     if order == 1:
-        return float(np.sum(distance * joint.mass))
+        return float(np.sum(distance * share))
     largest = float(distance.max())
     if order == np.inf or largest == 0:
         return largest
     # Dividing by the largest distance keeps high powers from vanishing.
-    return largest * float(np.sum(joint.mass * (distance / largest) ** order) ** (1 / order))
+    return largest * float(np.sum(share * (distance / largest) ** order) ** (1 / order))
 
 
 def expected_batch(joint: Joint, charges: Floats, *, order: float = 1) -> Floats:
@@ -110,13 +114,18 @@ def expected_batch(joint: Joint, charges: Floats, *, order: float = 1) -> Floats
 
 
 def norm_witness(
-    joint: Joint, order: float, low: Floats | None = None, high: Floats | None = None
+    joint: Joint,
+    order: float,
+    low: Floats | None = None,
+    high: Floats | None = None,
+    share: Floats | None = None,
 ) -> StepWitness:
     """Find the function that attains the mean distance; for order 1 the sign of each bias.
 
     For order q it has norm one in the dual order, so it may exceed 1 in absolute value.
     """
-    residual = joint.residual
+    share = joint.mass if share is None else share
+    residual = np.where(share > 0, joint.residual, 0.0)
     distance = np.abs(residual)
     largest = float(distance.max())
     if largest == 0:
@@ -126,8 +135,9 @@ def norm_witness(
         value = np.zeros_like(residual)
         value[worst] = np.sign(residual[worst]) / joint.mass[worst]
     else:
-        scale = largest / mean_distance(joint, order)
+        scale = largest / mean_distance(joint, order, share)
         value = np.sign(residual) * (distance / largest * scale) ** (order - 1)
+        value *= share / joint.mass
     return StepWitness(
         joint.prediction if low is None else low,
         joint.prediction if high is None else high,

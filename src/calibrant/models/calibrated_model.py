@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats, Indices
 from calibrant.data.classes import read_row_weights
 from calibrant.decisions import AnyScore
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
 from calibrant.groups import GroupRepair, repair_by_group
 from calibrant.models.folds import Pairs, fold_pairs, given_pairs, sound, split_by
 from calibrant.models.forecasts import probabilities, raw_forecasts, refuse_no_forecasts, shrinkage
@@ -273,7 +273,8 @@ class CalibratedModel(ModelWrapper):
         inside = np.concatenate([at for _, at in judged])
         raw = np.concatenate([given for given, _ in found])
         shrink = shrinkage(raw) if found[0][1] else None
-        choice = self._choice(rows.where(inside), probabilities(raw, shrink), classes)
+        with arguments_named(y_proba="predict_proba of the model", y_true="y"):
+            choice = self._choice(rows.where(inside), probabilities(raw, shrink), classes)
         self.estimators_ = [model for model, _ in judged]
         self.map_, self.shrink_ = choice.map, shrink
         self.report_ = ModelReport.of(choice, inside.size, folds)

@@ -1,5 +1,6 @@
 """Forecasts watched one after the other: a monitor that may be looked at after every row."""
 
+from calibrant.monitoring.alarms import Bets as Bets
 from calibrant.monitoring.carried import Carried as Carried
 from calibrant.monitoring.log_lines import (
     group_table as group_table,

@@ -3,7 +3,8 @@
 A bet of size s puts a stake u, |u| <= s, on a row with prediction v and outcome y, and multiplies
 the wealth by 1 + u (y - v) - s a, where a is the allowance of the row. Stakes follow from earlier
 rows and from v. If, given the past, the chance of the outcome differs from v on average by no more
-than a does, the factor is at most one on average: wealth is evidence against calibration.
+than a does, the factor is at most one on average: wealth is evidence against calibration. The same
+holds for outcomes between 0 and 1 whose mean is forecast, because the factor is linear in y.
 
 Some bettors stick to one alternative each (`bettors.py`). The others learn, in eight sizes. Binned:
 the residuals of a bin over their information, of all rows or of the recent ones. Isotonic and
@@ -24,6 +25,7 @@ from calibrant.arrays import Floats
 from calibrant.errors import InvalidStateError
 from calibrant.inference import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.joint import Joint
+from calibrant.joint.sums import LevelSums
 from calibrant.monitoring.bettors import BETTORS, CELLS, EDGES
 from calibrant.options import ShareOfRarer, Tolerance
 from calibrant.pooling import isotonic
@@ -71,6 +73,8 @@ class Bets:
     """Evidence that is an alarm."""
     change_level: float
     """Value of the detector that is a change."""
+    between: bool = False
+    """Whether outcomes may lie between 0 and 1, and forecasts are of their mean."""
     rows: int = 0
     """How many rows were played."""
     peak: float = 1.0
@@ -94,7 +98,7 @@ class Bets:
         self.sizes = np.minimum(SIZE, most)
         self.stakes = np.ravel(np.clip(STAKES, -most, most), order="F")
 
-    def play(self, prediction: Floats, outcome: npt.NDArray[np.uint8]) -> None:
+    def play(self, prediction: Floats, outcome: npt.NDArray[np.uint8] | Floats) -> None:
         """Bet on rows in their order, learning after 16, 32, 64, ... rows."""
         start = 0
         while start < prediction.size:
@@ -105,7 +109,7 @@ class Bets:
             if self.rows == lesson:
                 self._learn()
 
-    def _play_part(self, prediction: Floats, outcome: npt.NDArray[np.uint8]) -> None:
+    def _play_part(self, prediction: Floats, outcome: npt.NDArray[np.uint8] | Floats) -> None:
         alarm, change, peak, contradicted = kernels.bet(
             self.book.view(np.float64),
             EDGES,
@@ -182,7 +186,7 @@ class Bets:
         book = self.book[0]
         rows, sums = book["cell_rows"], (book["cell_predictions"], book["cell_positives"])
         counted = (rows == np.floor(rows)).all() and rows.sum() == self.rows
-        positives = (sums[1] == np.floor(sums[1])).all()
+        positives = self.between or (sums[1] == np.floor(sums[1])).all()
         if not (counted and positives and all((part <= rows).all() for part in sums)):
             raise InvalidStateError(f"cells of {state.what} must hold its rows", f"{self.rows}")
         if (self.alarm_row is None) != (self.peak < self.alarm_level and not self.contradicted):
@@ -195,10 +199,19 @@ class Bets:
         """All rows played, in cells."""
         book = self.book[0]
         seen = book["cell_rows"] > 0
-        rows = book["cell_rows"][seen]
-        return Joint.from_counts(
-            book["cell_predictions"][seen] / rows, rows, book["cell_positives"][seen]
+        rows, positives = book["cell_rows"][seen], book["cell_positives"][seen]
+        mean = book["cell_predictions"][seen] / rows
+        if not self.between:
+            return Joint.from_counts(mean, rows, positives)
+        sums = LevelSums(
+            prediction=mean,
+            weight=rows,
+            positives=positives,
+            rows=rows,
+            weight_squares=rows,
+            binary=False,
         )
+        return Joint(sums)
 
 
 def share_left(rows: int) -> float:

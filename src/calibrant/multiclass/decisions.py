@@ -141,9 +141,10 @@ def fixed_decision_loss(
         "top_label": isotonic regression of the largest probability, the others scaled to the
         rest. "canonical": the frequencies of the classes among rows with equal probabilities,
         the definition; where rows hardly ever repeat it is meaningless.
-    ties : {"worst", "best", "first", "last"}, default="worst"
+    ties : {"worst", "best", "first", "last", "half"}, default="worst"
         Which of several best actions is taken on the forecasts: the one that turned out worst or
-        best among rows with equal probabilities, or the one named first or last.
+        best among rows with equal probabilities, the one named first or last, or each of them
+        equally often.
     classes : sequence of length K, optional
         Names of the classes in the order of the columns.
     sample_weight : array-like of shape (n,), optional
@@ -214,7 +215,7 @@ def promised_and_received(
         Probabilities of the classes.
     task : MulticlassDecisionTask
         Who decides.
-    ties : {"worst", "best", "first", "last"}, default="worst"
+    ties : {"worst", "best", "first", "last", "half"}, default="worst"
         Which of several best actions is taken; see `fixed_decision_loss`.
     classes : sequence of length K, optional
         Names of the classes in the order of the columns.
@@ -252,6 +253,9 @@ def _received(forecasts: ClassForecasts, payoffs: Floats, ties: str) -> float:
         if ties == "worst":
             return float(np.where(tied[first], sums, np.inf).min(axis=1).sum())
         return float(np.where(tied[first], sums, -np.inf).max(axis=1).sum())
+    if ties == "half":
+        shared = np.where(tied, paid, 0.0).sum(axis=1) / tied.sum(axis=1)
+        return float(forecasts.mass @ shared)
     index = tied.argmax(axis=1)
     if ties == "last":
         index = tied.shape[1] - 1 - tied[:, ::-1].argmax(axis=1)

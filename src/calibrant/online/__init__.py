@@ -2,6 +2,7 @@
 
 from calibrant.online.almost_one_step import AlmostOneStepAhead
 from calibrant.online.baselines import ConstantForecaster, RunningMeanForecaster
+from calibrant.online.calibeating import ProperCalibeater
 from calibrant.online.conditional_mean import ConditionalMeanForecaster
 from calibrant.online.cutoff import CutoffForecaster
 from calibrant.online.decision import DecisionForecaster
@@ -65,6 +66,7 @@ __all__ = [
     "ObliviousNature",
     "OwnForecaster",
     "PerturbedCounts",
+    "ProperCalibeater",
     "RandomPointer",
     "Rate",
     "Rates",

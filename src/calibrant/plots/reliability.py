@@ -255,7 +255,7 @@ class ReliabilityDisplay(Display):
             smoother=smoother,
             by_value=len(joint) <= FEW_VALUES,
             confidence=confidence,
-            parts=parts or score_decomposition(joint, pooling=POOLING),
+            parts=parts or _parts(joint),
             notes=notes,
             name=name,
         )
@@ -439,6 +439,11 @@ def _kernel(joint: Joint, bandwidth: float | None) -> Columns:
 def _beyond(curve: Floats, band: Band) -> Floats:
     """Frequencies of a curve that lie outside a band."""
     return curve[(curve < band.low - 1e-12) | (curve > band.high + 1e-12)]
+
+
+def _parts(joint: Joint) -> ScoreDecomposition | None:
+    """Parts of the Brier score; None for mean outcomes, whose squares a Joint does not know."""
+    return score_decomposition(joint, pooling=POOLING) if joint.binary else None
 
 
 def _dots(joint: Joint, confidence: float, *, clustered: bool) -> tuple[Columns, tuple[str, ...]]:

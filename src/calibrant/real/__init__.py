@@ -1,26 +1,58 @@
 """Forecasts of real outcomes: means, quantiles, intervals, whole distributions, survival."""
 
+from calibrant.real.comparison import RealComparison, compare
+from calibrant.real.decomposition import LossDecomposition, loss_decomposition
+from calibrant.real.diagram import Dot as Dot
 from calibrant.real.distributions import PredictiveDistributions
 from calibrant.real.forecasts import RealForecasts
+from calibrant.real.groups import RealGroup, RealGroups
+from calibrant.real.maps import RealMap, load
 from calibrant.real.measures import MEASURES, calibration_error
+from calibrant.real.monitor import BettingTest, RealMonitor, betting_test
 from calibrant.real.pit import PitHistogram, PitTest
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
+from calibrant.real.reading import (
+    Ask as Ask,
+    RealSource as RealSource,
+    read_real as read_real,
+    refuse_real_options as refuse_real_options,
+    refuse_two_outcome_options as refuse_two_outcome_options,
+)
+from calibrant.real.regions import RealRegion, promised_and_observed as promised_and_observed
+from calibrant.real.repair import LossSaved, RealRepair, repair
 from calibrant.real.risk_bins import ObservedRisk, RiskBin, observed_risk
+from calibrant.real.summary import RealSummary, summarise_real as summarise_real
 from calibrant.real.survival import SurvivalForecasts
 
 __all__ = [
     "MEASURES",
+    "BettingTest",
     "Coverage",
     "Expectile",
+    "LossDecomposition",
+    "LossSaved",
     "Mean",
     "ObservedRisk",
     "PitHistogram",
     "PitTest",
     "PredictiveDistributions",
     "Quantile",
+    "RealComparison",
     "RealForecasts",
+    "RealGroup",
+    "RealGroups",
+    "RealMap",
+    "RealMonitor",
+    "RealRegion",
+    "RealRepair",
+    "RealSummary",
     "RiskBin",
     "SurvivalForecasts",
+    "betting_test",
     "calibration_error",
+    "compare",
+    "load",
+    "loss_decomposition",
     "observed_risk",
+    "repair",
 ]

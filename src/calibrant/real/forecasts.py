@@ -23,6 +23,8 @@ from calibrant.real.properties import (
 from calibrant.real.scale import MIDDLE, OutcomeScale
 from calibrant.words import count_text, number_text, percent_text
 
+# Ends of intervals are exact to this share of the largest of them.
+ROUNDING = 2.0**-40
 AnyKind = Mean | Quantile | Expectile | Coverage
 
 
@@ -94,10 +96,15 @@ class RealForecasts:
     def __len__(self) -> int:
         return self.outcome.size
 
-    @property
+    @cached_property
     def place(self) -> Floats:
         """What forecasts are told apart by: the forecast, or the width of an interval."""
-        return self.forecast if self.upper is None else self.upper - self.forecast
+        if self.upper is None:
+            return self.forecast
+        # Intervals of one width differ by the rounding errors of their ends, which are no width.
+        largest = max(float(np.abs(self.forecast).max()), float(np.abs(self.upper).max()))
+        grain = 2.0 ** np.ceil(np.log2(largest * ROUNDING)) if largest > 0 else 1.0
+        return np.asarray(np.round((self.upper - self.forecast) / grain) * grain)
 
     @cached_property
     def residual(self) -> Floats:
@@ -257,7 +264,7 @@ def _refuse_crossed(low: Floats, high: Floats) -> None:
     crossed = low > high
     if crossed.any():
         raise InvalidForecastsError(
-            "the lower end of an interval must not lie above the upper one",
+            "the lower end of an interval must not lie above the other one",
             f"{count_text(int(crossed.sum()), 'row')} where it does, first rows "
             f"{first_rows(crossed)}",
             "are the two columns swapped" if crossed.all() else "",

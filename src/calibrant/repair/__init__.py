@@ -18,7 +18,11 @@ from calibrant.repair.choice_rule import (
 )
 from calibrant.repair.classes import ClassWiseIsotonic, Dirichlet, VectorScaling
 from calibrant.repair.curves import Quadratic, Spline
-from calibrant.repair.estimator import Estimator as Estimator
+from calibrant.repair.estimator import (
+    Estimator as Estimator,
+    reading_arguments as reading_arguments,
+)
+from calibrant.repair.export import form_text as form_text
 from calibrant.repair.files import apply_to_files as apply_to_files, check_output as check_output
 from calibrant.repair.flexible import CentredIsotonic, Histogram, Isotonic, Smooth, VennAbers
 from calibrant.repair.folds import (
@@ -27,6 +31,7 @@ from calibrant.repair.folds import (
     read_units as read_units,
     units_of as units_of,
 )
+from calibrant.repair.forms import Lines as Lines
 from calibrant.repair.group_map import GroupMap
 from calibrant.repair.judgement import (
     FEWEST_ROWS as FEWEST_ROWS,
@@ -49,11 +54,16 @@ from calibrant.repair.patches import (
     patches_text as patches_text,
     unseen as unseen,
 )
-from calibrant.repair.quoting import Dialect as Dialect, dialect_of as dialect_of
+from calibrant.repair.quoting import (
+    Dialect as Dialect,
+    dialect_of as dialect_of,
+    number_text as number_text,
+)
 from calibrant.repair.registry import CLASS_MAPS, MAPS, load, untaught as untaught
 from calibrant.repair.report_text import choice_text as choice_text
 from calibrant.repair.routing import Routed as Routed
 from calibrant.repair.row_losses import losses as losses, mean_loss as mean_loss
+from calibrant.repair.sources import repaired as repaired
 from calibrant.repair.sql import group_columns as group_columns, output_names as output_names
 from calibrant.repair.structured import (
     ClassPriorShift,

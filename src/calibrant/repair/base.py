@@ -12,7 +12,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.data.classes import read_classes, read_probabilities
 from calibrant.data.input import as_floats, read_table
-from calibrant.data.rows import Given, predictions_alone
+from calibrant.data.rows import Given, chances, predictions_alone
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes, as_forecasts
@@ -21,8 +21,9 @@ from calibrant.regression import rows_behind
 from calibrant.repair.class_export import class_python
 from calibrant.repair.class_forms import AnyForm, ClassForm, class_form_from
 from calibrant.repair.columns import shape_of
-from calibrant.repair.estimator import Estimator
-from calibrant.repair.export import PERCENT, SCALES, UNIT, free_name, python_source
+from calibrant.repair.estimator import Estimator, reading_arguments
+from calibrant.repair.export import LOGIT, PERCENT, SCALES, UNIT, free_name, python_source
+from calibrant.repair.fingerprint import Fingerprint
 from calibrant.repair.forms import Form, Lines, Logistic, LogOddsCurve, Steps, form_from
 from calibrant.stored import Stored, plain_value, restoring, value_from
 
@@ -51,7 +52,10 @@ class RecalibrationMap(Estimator):
     classes_: tuple[Any, ...] | None = None
     """Names of the classes that it was fitted to; None for two outcomes."""
     scale_: str = UNIT
-    """Units of the predictions that it takes: "unit" or "percent". It returns probabilities."""
+    """Units of the predictions that it takes: "unit", "percent" or "logit". It returns
+    probabilities."""
+    taught_by_: Fingerprint | None = None
+    """Fingerprint of the rows that taught it; None if they are too few to be told from others."""
 
     def fit(
         self,
@@ -88,19 +92,27 @@ class RecalibrationMap(Estimator):
             given = X
         elif isinstance(X, ClassForecasts):
             refuse_pos_label(pos_label)
-            given = as_forecasts(X, y, classes, sample_weight)
+            with reading_arguments():
+                given = as_forecasts(X, y, classes, sample_weight)
         else:
             if y is None:
                 raise InvalidForecastsError(
                     f"{self.name} requires y to be passed, but the target y is None"
                 )
             self._remember_columns(X)
-            given = self._read(self._as_probabilities(X), y, sample_weight, pos_label, classes)
+            with reading_arguments():
+                given = self._read(self._as_probabilities(X), y, sample_weight, pos_label, classes)
+        self.learn(given)
+        self.taught_by_ = Fingerprint.of(given)
+        return self
+
+    def learn(self, given: Joint | ClassForecasts) -> Self:
+        """Fit to forecasts that were read, without remembering them: for maps that are judged."""
         if isinstance(given, Joint):
             self.form_, self.classes_ = self._fitted(given), None
         else:
             self.form_, self.classes_ = self._fitted_to_classes(given), given.classes
-        self.scale_ = UNIT
+        self.scale_, self.taught_by_ = UNIT, None
         return self
 
     def _as_probabilities(self, X: object) -> object:  # noqa: N803
@@ -126,9 +138,10 @@ class RecalibrationMap(Estimator):
 
         Parameters
         ----------
-        scale : {"unit", "percent"}
+        scale : {"unit", "percent", "logit"}
             Units of the predictions that `transform`, the stored map and its exports take:
-            with "percent" 1 means one per cent. What they return is a probability in [0, 1].
+            with "percent" 1 means one per cent, with "logit" 0 means one half (log-odds, for two
+            outcomes only). What they return is a probability in [0, 1].
 
         Examples
         --------
@@ -137,7 +150,7 @@ class RecalibrationMap(Estimator):
         array([0.01, 0.5 ])
         """
         self._require_fitted()
-        refuse_unknown("scale", scale, SCALES)
+        refuse_scale(scale, self.classes_)
         other = copy(self)
         other.scale_ = scale
         return other
@@ -159,12 +172,13 @@ class RecalibrationMap(Estimator):
             array, or what `set_output` asked for.
         """
         self._require_fitted()
-        if is_number(X):
-            return float(self._moved(np.array([X]).reshape(1))[0])
-        if isinstance(X, ClassForecasts):
-            return self._moved(X)
-        self._check_columns(X, TWO_OUTCOMES if self.classes_ is None else ())
-        return self._contained(self._moved(self._as_probabilities(X)), X)
+        with reading_arguments():
+            if is_number(X):
+                return float(self._moved(np.array([X]).reshape(1))[0])
+            if isinstance(X, ClassForecasts):
+                return self._moved(X)
+            self._check_columns(X, TWO_OUTCOMES if self.classes_ is None else ())
+            return self._contained(self._moved(self._as_probabilities(X)), X)
 
     def _moved(self, y_proba: object) -> Floats:
         """Recalibrate predictions, in the shape in which they were given."""
@@ -240,6 +254,8 @@ class RecalibrationMap(Estimator):
         }
         if self.classes_ is not None:
             stored["classes"] = [plain_value(name) for name in self.classes_]
+        if self.taught_by_ is not None:
+            stored["taught_by"] = self.taught_by_.as_dict()
         return stored
 
     def to_json(self) -> str:
@@ -331,7 +347,10 @@ class RecalibrationMap(Estimator):
                 f"{data.what} must be fitted to what {self.name} can be fitted to",
                 "two outcomes" if self.classes_ is None else "classes",
             )
-        self.scale_ = data.choice("scale", SCALES)
+        scales = SCALES if self.classes_ is None else (UNIT, PERCENT)
+        self.scale_ = data.choice("scale", scales)
+        if data.has("taught_by"):
+            self.taught_by_ = Fingerprint.from_stored(data.part("taught_by"))
         fitted = data.part("fitted")
         for name in self.learned:
             if name == "note_":
@@ -418,7 +437,18 @@ def read_rows(y_proba: object, classes: tuple[Any, ...], scale: str = UNIT) -> F
 
 def read_predictions(y_proba: object, scale: str = UNIT) -> Floats:
     """Read predictions alone through the gate, as probabilities in [0, 1]."""
+    if scale == LOGIT:
+        return predictions_alone(chances(y_proba))
     return predictions_alone(y_proba, 100.0 if scale == PERCENT else 1.0)
+
+
+def refuse_scale(scale: str, classes: tuple[Any, ...] | None) -> None:
+    """Refuse units that nobody knows, and log-odds of classes."""
+    refuse_unknown("scale", scale, SCALES)
+    if scale == LOGIT and classes is not None:
+        raise InvalidOptionError(
+            "log-odds are of two outcomes", "a map of classes", "pass softmax of the scores"
+        )
 
 
 def away_from_ends(value: Floats, joint: Joint, *, allow_certain: bool) -> Floats:

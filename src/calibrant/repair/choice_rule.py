@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.decisions import Score
+from calibrant.decisions import Score, score_title
 from calibrant.repair.folds import Units
 from calibrant.repair.row_losses import finite, loss_table
 from calibrant.words import percent_text
@@ -24,8 +24,6 @@ CLEARLY_PATCHED = 1.645
 # A simpler map is taken if it is behind by so many standard errors of the difference: with none the
 # noise of the folds picks flexible maps, with one real faults are left.
 SIMPLER = 0.5
-# Names of the scores in sentences.
-LOSSES = {"log": "log loss", "brier": "Brier score"}
 # Surprises mixed into either spread, as Wilson's interval does: a few rare events are skewed.
 HIDDEN = 1.96**2
 # Surprises per outcome that maps need which learn more than two numbers.
@@ -58,7 +56,7 @@ class Gain:
 
     def text(self, score: str, confidence: float) -> str:
         """Say by how much the score falls, in half a sentence."""
-        loss = LOSSES.get(score, f"{score} score")
+        loss = score_title(score)
         if np.isposinf(self.value):
             return f"the {loss} is no longer infinite"
         if np.isnan(self.value):

@@ -152,15 +152,13 @@ def shape_of(X: Any) -> tuple[int, ...]:  # noqa: N803
     refuse_sparse(X)
     if hasattr(X, "shape"):
         return tuple(X.shape)
-    return as_array(X, "predictions").shape
+    return as_array(X, "X").shape
 
 
 def refuse_sparse(X: object) -> None:  # noqa: N803
     """Refuse sparse matrices: predictions that are mostly exactly 0 are no predictions."""
     if type(X).__module__.startswith("scipy.sparse"):
-        raise InvalidTypeError(
-            "predictions must be dense", "Sparse data", "pass predictions.toarray()"
-        )
+        raise InvalidTypeError("X must be dense", "Sparse data", "pass X.toarray()")
 
 
 def text_names(X: Any) -> npt.NDArray[np.object_] | None:  # noqa: N803

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import inspect
 import sys
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, ClassVar, Self
 
-from calibrant.errors import InvalidOptionError, NotFittedError
+from calibrant.errors import InvalidOptionError, NotFittedError, arguments_named
 from calibrant.repair.columns import Tabular
 from calibrant.repair.routing import Routed
+
+
+def reading_arguments() -> AbstractContextManager[None]:
+    """Let errors of the door name the arguments of an estimator, X and y."""
+    return arguments_named(y_proba="X", y_true="y")
 
 
 class Estimator(Tabular, Routed):

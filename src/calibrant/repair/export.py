@@ -35,8 +35,13 @@ TAKEN = frozenset(
     | {"_base", "_line", "_right", "abs", "all", "bisect_right", "enumerate", "exp", "len", "log"}
     | {"max", "min", "sorted", "sum", "zip"}
 )
-UNIT, PERCENT = "unit", "percent"
-SCALES = (UNIT, PERCENT)
+UNIT, PERCENT, LOGIT = "unit", "percent", "logit"
+SCALES = (UNIT, PERCENT, LOGIT)
+# What each of them is in a sentence.
+TAKES = {UNIT: "a probability in [0, 1]", PERCENT: "per cent", LOGIT: "log-odds"}
+# Log-odds beyond are as good as certain, and beyond what exp can take.
+MOST_LOGIT = 700.0
+MOST_DOUBLE = 1e308
 CHECKS = {
     UNIT: f"""\
     if not {LOWEST!r} <= p <= {HIGHEST!r}:
@@ -46,6 +51,11 @@ CHECKS = {
     percent, p = p, p / 100
     if not {LOWEST!r} <= p <= {HIGHEST!r}:
         raise ValueError(f"a percentage must be in [0, 100], got {{percent!r}}")
+""",
+    LOGIT: f"""\
+    if not -{MOST_DOUBLE!r} <= p <= {MOST_DOUBLE!r}:
+        raise ValueError(f"log-odds must be finite, got {{p!r}}")
+    p = 1 / (1 + exp(-min(max(p, -{MOST_LOGIT!r}), {MOST_LOGIT!r})))
 """,
 }
 STEPS_PROGRAM = """\
@@ -116,8 +126,8 @@ def free_name(name: str) -> str:
 
 def python_source(form: Form, name: str, doc: str, scale: str) -> str:
     """Write a form as a Python function of one float that imports the standard library only."""
-    takes = {UNIT: "Takes a probability.", PERCENT: "Takes per cent, returns a probability."}
-    shared = {"name": name, "doc": docstring(f"{doc} {takes[scale]}"), "check": CHECKS[scale]}
+    takes = f"Takes {TAKES[scale]}, returns a probability in [0, 1]."
+    shared = {"name": name, "doc": docstring(f"{doc} {takes}"), "check": CHECKS[scale]}
     ends = {"least": LEAST, "most": 1 - LEAST, "limit": MOST_LOG_ODDS}
     if isinstance(form, LogOddsCurve):
         pieces = tuple(zip(*(part.tolist() for part in form.pieces), strict=True))
@@ -133,14 +143,23 @@ def python_source(form: Form, name: str, doc: str, scale: str) -> str:
             high=form.high,
         )
     value = tuple(form.value.tolist())
+    first = "from math import exp\n" if scale == LOGIT else ""
     if isinstance(form, Steps):
-        return STEPS_PROGRAM.format(**shared, start=tuple(form.start.tolist()), value=value)
-    return LINES_PROGRAM.format(**shared, knot=tuple(form.knot.tolist()), value=value)
+        start = tuple(form.start.tolist())
+        return first + STEPS_PROGRAM.format(**shared, start=start, value=value)
+    return first + LINES_PROGRAM.format(**shared, knot=tuple(form.knot.tolist()), value=value)
 
 
 def read_column(column: str, kind: Dialect, scale: str) -> str:
-    """Write a column of predictions as doubles, which may be in per cent."""
+    """Write a column of predictions as probabilities: of per cent, or of log-odds that are finite.
+
+    Log-odds that are not stay what they are, no probability.
+    """
     x = f"cast({kind.quoted(column)} as {kind.double})"
+    if scale == LOGIT:
+        one, least, most = map(number_text, (1.0, -MOST_DOUBLE, MOST_DOUBLE))
+        chance = f"{one} / ({one} + exp(-{kind.within(x, -MOST_LOGIT, MOST_LOGIT)}))"
+        return f"(case when {x} >= {least} and {x} <= {most} then {chance} else {x} end)"
     return f"({x} / {number_text(100.0)})" if scale == PERCENT else x
 
 

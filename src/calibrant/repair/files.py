@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from calibrant.data.files import numbers_explained, opened_table
 from calibrant.data.labels import Labels, shown
 from calibrant.data.paths import Paths
 from calibrant.data.tables import Part, Table, literal, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.options import refuse_unknown
-from calibrant.repair.base import RecalibrationMap, form_of_two
-from calibrant.repair.export import PERCENT, SCALES, UNIT, form_text, guarded, read_column
+from calibrant.repair.base import RecalibrationMap, form_of_two, refuse_scale
+from calibrant.repair.export import LOGIT, PERCENT, UNIT, form_text, guarded, read_column
 from calibrant.repair.forms import Logistic, LogOddsCurve
 from calibrant.repair.group_map import GroupMap
 from calibrant.repair.lookup import looked_up
@@ -52,6 +53,8 @@ class Applied:
     rows: int
     strange: int
     """Rows with values that were not seen in the fit."""
+    taught: bool = False
+    """Whether they are, by their predictions, the rows that taught the map."""
 
 
 def apply_to_files(
@@ -80,20 +83,21 @@ def apply_to_files(
     column : str, default="recalibrated"
         Name of the new column; a missing prediction stays missing. For a map of classes there is
         one for each, whose name goes on with "_" and the class.
-    scale : {"unit", "percent"}, optional
+    scale : {"unit", "percent", "logit"}, optional
         Units of the predictions in the files; by default those that the map takes. The new
         columns hold probabilities in [0, 1].
 
     Returns
     -------
     Applied
-        Number of rows written, and of those with values that the fit has not seen.
+        Number of rows written, of those with values that the fit has not seen, and whether they
+        taught the map.
     """
     import duckdb
 
     how = check_output(out)
     if scale is not None:
-        refuse_unknown("scale", scale, SCALES)
+        refuse_scale(scale, fitted.classes_)
     units = fitted.scale_ if scale is None else scale
     patches = _patches_of(fitted)
     names = output_names(fitted, column)
@@ -114,12 +118,45 @@ def apply_to_files(
                     unseen = f"not ({patches.seen(kind)})"
                     counted = f"select count(*) from {rows.source} where {unseen}"  # noqa: S608
                     (strange,) = connection.execute(counted).fetchone() or (0,)
+                count = int(done[0]) if done else 0
+                taught = _taught(connection, fitted, rows.source, [*parts], units, count)
         except duckdb.IOException as error:
             # Such as a full disk: no fault of the map or the rows.
             raise OSError(str(error).splitlines()[0]) from error
         except duckdb.Error as error:
             raise _explained(error, fitted, prediction, units) from error
-    return Applied(int(done[0]) if done else 0, int(strange))
+    return Applied(count, int(strange), taught)
+
+
+def _taught(
+    connection: duckdb.DuckDBPyConnection,
+    fitted: RecalibrationMap,
+    source: str,
+    names: Sequence[str],
+    units: str,
+    count: int,
+) -> bool:
+    """Whether the rows taught the map: read again only if there are as many of them."""
+    known = fitted.taught_by_
+    if known is None or count != known.rows:
+        return False
+    kind = dialect_of("duckdb")
+    if fitted.classes_ is None:
+        names = names[-1:]  # before it stand columns of groups
+        columns = [read_column(names[0], kind, units)]
+    elif len(names) == 1:
+        columns = [
+            f"{kind.quoted(names[0])}[{k + 1}]{' / 100.0' if units == PERCENT else ''}"
+            for k in range(len(fitted.classes_))
+        ]
+    else:
+        columns = [read_column(name, kind, units) for name in names]
+    listed = ", ".join(f"{column} as c{k}" for k, column in enumerate(columns))
+    read = connection.execute(f"select {listed} from {source}").fetchnumpy()  # noqa: S608
+    if any(np.ma.is_masked(values) for values in read.values()):
+        return False
+    table = np.column_stack([np.asarray(values, dtype=np.float64) for values in read.values()])
+    return known.has_predictions(table[:, 0] if fitted.classes_ is None else table)
 
 
 def _own_header(table: Table, names: Sequence[str], suffix: str) -> str:
@@ -293,6 +330,10 @@ def _explained(
     said = str(error).splitlines()[0]
     if NO_PROBABILITY not in said:
         return InvalidForecastsError("the map must apply to the file", said.rstrip("."))
+    if scale == LOGIT:
+        return InvalidForecastsError(
+            f"column {prediction!r} must hold finite log-odds", "values that are none"
+        )
     unit = scale == UNIT
     other = f"if they are {'per cent' if unit else 'probabilities'} say "
     hint = f"{other}scale='{PERCENT if unit else UNIT}'"

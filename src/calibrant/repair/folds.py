@@ -21,8 +21,12 @@ from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
 from calibrant.joint.sums import LevelSums
 from calibrant.options import MOST_FOLDS, whole
+from calibrant.pooling import pooling_at
 
 Labels = dict[str, npt.NDArray[Any]]
+
+# Predictions of more rows than this are taken as the means of so many cells with equally many rows.
+MOST_ROWS, MOST_LEVELS = 2**20, 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +185,22 @@ class Units:
         return Evidence.of_group(self.rows(prediction), self.cluster)
 
 
+def gathered(joint: Joint, most: int) -> Joint:
+    """Pool neighbouring levels to about so many cells with equally many rows, if there are more.
+
+    Cells by rank keep what cells of equal width would lose: the odds of rare events. Forecasts of
+    exactly 0 and 1 stay by themselves, because a single failure costs them everything.
+    """
+    if len(joint) <= most:
+        return joint
+    before = np.cumsum(joint.rows) - joint.rows
+    cell = (before * (most / joint.row_count)).astype(np.intp)
+    starts = np.diff(cell, prepend=-1) > 0
+    starts[1] |= joint.prediction[0] == 0
+    starts[-1] |= joint.prediction[-1] == 1
+    return pooling_at(joint, np.flatnonzero(starts)).joint
+
+
 def split_counts(joint: Joint, folds: int, rng: np.random.Generator) -> Units:
     """Split rows that weigh the same within a level, known by their sums, into folds at random.
 
@@ -303,6 +323,8 @@ def read_units(
     refuse_mean_outcomes(joint)
     _refuse_one_row(joint.row_count)
     if sample_weight is None and split.plain:
+        if joint.row_count > MOST_ROWS:
+            joint = gathered(joint, MOST_LEVELS)
         return split_counts(joint, min(split.count, joint.row_count), rng), {}
     units = units_of(rows.prediction, rows.outcome, rows.weight)
     return split_rows(units, split, rng)

@@ -19,6 +19,7 @@ from calibrant.repair.base import (
     read_predictions,
     shaped,
 )
+from calibrant.repair.estimator import reading_arguments
 from calibrant.repair.export import free_name, python_source
 from calibrant.repair.forms import Form
 from calibrant.repair.patches import Patches, codes_of, patches_text, unseen
@@ -80,6 +81,7 @@ class GroupMap(RecalibrationMap):
         self.least = least
         self.form_: Form = form_of_two(base)
         self.scale_ = base.scale_
+        self.taught_by_ = base.taught_by_
 
     def fit(self, *_: object, **__: object) -> NoReturn:
         """Refuse: patches are looked for elsewhere."""
@@ -90,7 +92,7 @@ class GroupMap(RecalibrationMap):
         )
 
     def with_scale(self, scale: str) -> Self:
-        """Return the same map for predictions in other units, "unit" or "percent"."""
+        """Return the same map for predictions in other units."""
         return type(self)(self.base.with_scale(scale), self.patches, self.least)
 
     def __repr__(self) -> str:
@@ -140,7 +142,8 @@ class GroupMap(RecalibrationMap):
                 {name: [value] for name, value in by.items()} if isinstance(by, Mapping) else by
             )
             return float(self.transform([X], single)[0])
-        prediction = read_predictions(X, self.scale_)
+        with reading_arguments():
+            prediction = read_predictions(X, self.scale_)
         codes = codes_of(self.patches.groupings, by, prediction.size)
         return self._contained(shaped(self.patched(self.form_(prediction), codes), X), X)
 

@@ -13,8 +13,11 @@ from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.choice_rule import LEAVE, Decision, decide, row_luck
 from calibrant.repair.folds import Units
 from calibrant.repair.row_losses import losses
+from calibrant.stages import reached
 
 Candidates = dict[str, RecalibrationMap]
+# Shares of the work that are done when maps are fitted, and when the choice is repeated.
+FITTED, NESTED = 0.5, 0.6
 # The choice is repeated without each of so many blocks of folds, whatever the number of folds.
 MOST_BLOCKS = 5
 # To repeat the choice, predictions beyond so many are rounded to the means of so many cells.
@@ -29,7 +32,8 @@ def cross_fitted(units: Units, candidates: Candidates) -> dict[str, Floats]:
         lesson = units.lesson(units.teaching(fold))
         for name, candidate in candidates.items():
             if name != LEAVE:
-                held[name][inside] = candidate.fit(lesson).form_(units.prediction[inside])
+                held[name][inside] = candidate.learn(lesson).form_(units.prediction[inside])
+        reached(FITTED * (fold + 1) / len(units.folds))
     return held
 
 
@@ -81,11 +85,13 @@ def _without(units: Units, candidates: Candidates, score: Score) -> Iterator[tup
     blocks = range(int(block.max()) + 1)
     size = rough.outcome.size
     lost, luck = ({one: {n: np.zeros(size) for n in candidates} for one in blocks} for _ in "12")
-    for pair in combinations(blocks, 2):
+    pairs = list(combinations(blocks, 2))
+    for number, pair in enumerate(pairs):
+        reached(NESTED + (1 - NESTED) * number / len(pairs))
         inside = [np.flatnonzero(block == one) for one in pair]
         lesson = rough.lesson((block != pair[0]) & (block != pair[1]))
         for name, candidate in candidates.items():
-            form = None if name == LEAVE else candidate.fit(lesson).form_
+            form = None if name == LEAVE else candidate.learn(lesson).form_
             for one, rows in zip(pair, reversed(inside), strict=True):
                 some = rough.where(rows)
                 moved = some.prediction if form is None else form(some.prediction)

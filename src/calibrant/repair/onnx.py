@@ -11,7 +11,7 @@ from calibrant.arrays import Floats
 from calibrant.errors import MissingPackageError
 from calibrant.regression import LEAST
 from calibrant.repair.class_forms import AnyForm, Blend, ClassLines, Softmax, Unmoved
-from calibrant.repair.export import PERCENT
+from calibrant.repair.export import LOGIT, PERCENT
 from calibrant.repair.forms import MOST_LOG_ODDS, Lines, Logistic, LogOddsCurve, Steps
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def onnx_model(fitted: RecalibrationMap, name: str) -> Any:
     given = INPUT
     if fitted.scale_ == PERCENT:
         given = graph("Div", given, graph.constant(100.0))
+    elif fitted.scale_ == LOGIT:
+        given = graph("Sigmoid", given)
     moved = _form(graph, fitted.form_, graph.clipped(given, 0.0, 1.0))
     graph.nodes.append(helper.make_node("Identity", [moved], [name]))
     shape: list[str | int | None] = ["n"]

@@ -73,7 +73,14 @@ def load(source: str | Path | Mapping[str, Any]) -> RecalibrationMap:
     >>> load(text).transform([0.2])
     array([0.875])
     """
-    return _loaded(load_json(source, "a stored map"), {**MAPS, **CLASS_MAPS, "GroupMap": GroupMap})
+    data = load_json(source, "a stored map")
+    if data.has("real_map"):
+        raise InvalidStateError(
+            "a stored map must be one of probabilities",
+            "one of real outcomes",
+            "calibrant.real.load reads it",
+        )
+    return _loaded(data, {**MAPS, **CLASS_MAPS, "GroupMap": GroupMap})
 
 
 def candidates_of(maps: object, units: Units) -> dict[str, RecalibrationMap]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.errors import InvalidOptionError
 from calibrant.options import check_share
-from calibrant.repair.export import PERCENT
+from calibrant.repair.export import LOGIT, PERCENT
 from calibrant.repair.forms import Form, Logistic, LogOddsCurve
 
 if TYPE_CHECKING:
@@ -56,9 +56,8 @@ def old_threshold(fitted: RecalibrationMap, threshold: float) -> float:
         return float(form(np.array([prediction]))[0])
 
     low, high = 0.0, 1.0
-    unit = 100.0 if fitted.scale_ == PERCENT else 1.0
     if value(low) >= threshold:
-        return low
+        return _in_units(low, fitted.scale_)
     if value(high) < threshold:
         raise InvalidOptionError(
             "the threshold must be one that some forecast reaches",
@@ -67,8 +66,16 @@ def old_threshold(fitted: RecalibrationMap, threshold: float) -> float:
     while True:
         middle = (low + high) / 2
         if middle in {low, high}:
-            return high * unit
+            return _in_units(high, fitted.scale_)
         if value(middle) >= threshold:
             high = middle
         else:
             low = middle
+
+
+def _in_units(prediction: float, scale: str) -> float:
+    """Write a probability in the units that a map takes."""
+    if scale == LOGIT:
+        with np.errstate(divide="ignore"):
+            return float(np.log(prediction) - np.log1p(-prediction))
+    return prediction * 100.0 if scale == PERCENT else prediction

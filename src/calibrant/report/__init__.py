@@ -1,10 +1,14 @@
 """The audit: from forecasts and outcomes to a sentence people can act on."""
 
-from calibrant.report.audit import Audit, audit, audit_source as audit_source
+from calibrant.report.audit import (
+    Audit,
+    audit,
+    audit_real as audit_real,
+    audit_source as audit_source,
+)
 from calibrant.report.screen import (
     Line as Line,
     next_repair as next_repair,
-    render_screen as render_screen,
 )
 from calibrant.report.sentences import verdict_sentence as verdict_sentence
 from calibrant.report.summary import Asked as Asked, Summary as Summary

@@ -19,6 +19,8 @@ from calibrant.repair import Choice, choose, units_of, untaught
 
 # Of more rows that differ in weight, cluster or time, so many are taken at random.
 MOST_ROWS = 2**16
+# They are taken from clusters that hold so many times as many, if that leaves so many clusters.
+ROWS_PER_ROW, FEWEST_CLUSTERS = 16, 2**12
 # Maps of classes that an audit tries: quick ones; of many classes, vectors take too long to fit.
 TRIED_FOR_CLASSES, MANY_CLASSES = ("Temperature", "VectorScaling", "ClassWiseIsotonic"), 50
 # Of forecasts of classes so many probabilities are taken, but not fewer rows than this.
@@ -45,11 +47,7 @@ def advise(
     rows, beside = _rows_of(source, evidence)
     if rows is None:
         return None
-    if rows.prediction.size > MOST_ROWS:
-        share = MOST_ROWS / rows.prediction.size
-        known = (rows.prediction, rows.outcome, rows.weight, *beside.values())
-        kept = hold_out(share, generator, *known)
-        rows, beside = rows.where(kept), {name: part[kept] for name, part in beside.items()}
+    rows, beside = _fewer(rows, beside, generator)
     return choose(
         rows.outcome,
         rows.prediction,
@@ -58,6 +56,25 @@ def advise(
         rng=generator,
         **beside,
     )
+
+
+def _fewer(
+    rows: Rows, beside: dict[str, Any], rng: np.random.Generator
+) -> tuple[Rows, dict[str, Any]]:
+    """Take so many rows at random; of very many rows in very many clusters, clusters first."""
+    size = rows.prediction.size
+    if size <= MOST_ROWS:
+        return rows, beside
+    code = beside.get("clusters")
+    if code is not None:
+        share = ROWS_PER_ROW * MOST_ROWS / size
+        if share * (int(code.max()) + 1) >= FEWEST_CLUSTERS and share < 1:
+            kept = hold_out(share, rng, cluster=code)
+            code = np.unique(code[kept], return_inverse=True)[1].reshape(-1)
+            return _fewer(rows.where(kept), {"clusters": code}, rng)
+    known = (rows.prediction, rows.outcome, rows.weight, *beside.values())
+    kept = hold_out(MOST_ROWS / size, rng, *known)
+    return rows.where(kept), {name: part[kept] for name, part in beside.items()}
 
 
 def _advise_classes(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from calibrant.options import share_from
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
 from calibrant.report.markdown import render_markdown
-from calibrant.report.screen import plain, render_screen
+from calibrant.report.screen import Line, plain, render_screen
+from calibrant.report.sentences import verdict_sentence
 from calibrant.report.summary import Asked, Summary, summarise
 from calibrant.report.text import render_text
 from calibrant.stages import Tell, silent
@@ -28,6 +30,7 @@ from calibrant.writing import write_whole
 if TYPE_CHECKING:
     from calibrant.groups import Groups, Segment
     from calibrant.multiclass import MulticlassDecisionTask
+    from calibrant.real import RealSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +46,27 @@ class Audit:
     def __repr__(self) -> str:
         return f"<Audit of {self.summary.title!r}: {self.verdict.state}>"
 
+    real: ClassVar[bool] = False
+    """Whether the outcomes are real numbers, rather than events or classes."""
+
+    def screen(
+        self,
+        *,
+        width: int,
+        command: str | None = None,
+        taken: int = 0,
+        diagram: bool = False,
+        notes: bool = True,
+    ) -> list[Line]:
+        """Return the audit as lines of one screen; notes on how files were read may be left out."""
+        told = self.summary
+        if not notes:
+            told = replace(told, data=replace(told.data, notes=()))
+        return render_screen(told, width=width, command=command, taken=taken, diagram=diagram)
+
     def to_text(self, path: str | Path | None = None) -> str:
         """Return all numbers as plain text, and write them if a path is given; `str` is brief."""
-        return _written(render_text(self.summary), path)
+        return _written(self._text(), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return the report as one HTML page, and write it if a path is given.
@@ -55,17 +76,29 @@ class Audit:
         path : str or Path, optional
             File to write. It appears when it is complete, or not at all.
         """
-        from calibrant.report.html import render_html
-
-        return _written(render_html(self.summary), path)
+        return _written(self._html(), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return everything found as JSON of a stable shape, and write it if a path is given."""
-        return _written(render_json(self.summary), path)
+        return _written(self._json(), path)
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return a short Markdown summary, and write it if a path is given."""
-        return _written(render_markdown(self.summary), path)
+        return _written(self._markdown(), path)
+
+    def _text(self) -> str:
+        return render_text(self.summary)
+
+    def _html(self) -> str:
+        from calibrant.report.html import render_html
+
+        return render_html(self.summary)
+
+    def _json(self) -> str:
+        return render_json(self.summary)
+
+    def _markdown(self) -> str:
+        return render_markdown(self.summary)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -75,6 +108,11 @@ class Audit:
             f'<iframe srcdoc="{page}" title="{escape(self.summary.title)}" '
             'style="width: 100%; height: 40rem; border: 0"></iframe>'
         )
+
+    @property
+    def line(self) -> str:
+        """The verdict in one sentence."""
+        return verdict_sentence(self.summary)
 
     @property
     def verdict(self) -> Verdict:
@@ -123,6 +161,9 @@ def audit(
     prediction: str = "prediction",
     outcome: str = "outcome",
     classes: Sequence[Any] | None = None,
+    kind: str | None = None,
+    range: object = None,  # noqa: A002  # the word users know
+    level: float | None = None,
     sample_weight: object = None,
     pos_label: object = None,
     neg_label: object = None,
@@ -146,7 +187,7 @@ def audit(
     draws: int = 999,
     rng: np.random.Generator | int | None = 0,
 ) -> Audit:
-    """Tell how far forecasts can be trusted, of two outcomes or of more classes.
+    """Tell how far forecasts can be trusted: of two outcomes, of classes or of real outcomes.
 
     Parameters
     ----------
@@ -164,6 +205,14 @@ def audit(
         Names of more than two classes, in the order of the columns of `y_proba`. In a frame or in
         files, probabilities stand in columns of these names, or as lists in the column of
         predictions.
+    kind : str, optional
+        What forecasts of real outcomes are forecasts of: "mean", "median", "quantile=0.9",
+        "expectile=0.8", or "interval" (two columns of `y_proba`; in a frame or in files
+        "interval=low,high" names them). None for predicted probabilities.
+    range : (float, float), optional
+        The least and the largest real outcome there can be.
+    level : float, optional
+        Share of outcomes that intervals promise to hold.
     sample_weight : array-like of shape (n,), or str, optional
         Weights of the rows, or the column that holds them.
     pos_label : object, optional
@@ -186,7 +235,8 @@ def audit(
     tolerance : float or str, optional
         Smooth error that is small enough, or "5%" for 5 % of the share of the rarer outcome. By
         default 0.02, or a tenth of that share if it is less; for each of K classes the share is
-        1/K.
+        1/K. Of means of real outcomes it is in their units, and "5%" is of their range, or of the
+        width of the middle 90 % of them; by default 2 % of that.
     gap_tolerance : float or str, optional
         Typical gap between forecast and observed rate that is small enough, by default twice the
         tolerance.
@@ -196,7 +246,8 @@ def audit(
     risk : float or str, optional
         Share of outcomes 0 that is allowed among the rows that are acted on: adds the lowest
         forecast from which on that is certified (see `certified_threshold`). For confidences of
-        answers. Refused with clusters and with different weights.
+        answers, of which 0.05 is the default. Refused with different weights; of clusters one row
+        each is drawn.
     confidence : float, default=0.95
         Confidence of the intervals that decide.
     clusters : array-like of shape (n,), or str, optional
@@ -245,14 +296,14 @@ def audit(
     >>> result = audit(labels, rows, classes=["cat", "dog", "cow"], draws=99)
     >>> [(group.name, group.state) for group in result.by_class]
     [('cat', 'miscalibrated'), ('dog', 'miscalibrated'), ('cow', 'miscalibrated')]
+
+    Real outcomes, and forecasts of their mean:
+
+    >>> forecast = rng.gamma(4, 5, 2000)
+    >>> minutes = 1.2 * forecast + rng.normal(0, 3, 2000)
+    >>> audit(minutes, forecast, kind="mean", draws=199).verdict.state
+    'miscalibrated'
     """
-    settings = Settings.read(
-        confidence=confidence,
-        draws=draws,
-        tolerance=tolerance,
-        gap_tolerance=gap_tolerance,
-        rng=rng,
-    )
     roles = Roles(
         prediction,
         outcome,
@@ -269,11 +320,68 @@ def audit(
     )
     if na not in {"refuse", "drop"}:
         raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))
+    if kind is not None or _is_real(y_true):
+        from calibrant.real import Ask, read_real, refuse_two_outcome_options
+
+        refuse_two_outcome_options(
+            {
+                "classes": classes,
+                "pos_label": pos_label,
+                "neg_label": neg_label,
+                "na_label": na_label,
+                "find_segments": find_segments,
+                "oe_tolerance": oe_tolerance,
+                "risk": risk,
+                "task": task,
+                "time": time,
+                "count": count,
+                "positives": positives,
+                "prediction_sum": prediction_sum,
+            },
+            kind or "mean",
+        )
+        ask = Ask(kind or "mean", range, level)
+        real = read_real(y_true, y_proba, roles, ask, drop_missing=na == "drop", title=title)
+        chosen = Settings.read(confidence=confidence, draws=draws, rng=rng)
+        return audit_real(real, chosen, tolerance, gap_tolerance)
+    if range is not None or level is not None:
+        raise InvalidOptionError(
+            f"{'level' if range is None else 'range'} is for real outcomes",
+            "no kind of them",
+            "name their kind, such as kind='mean'",
+        )
+    settings = Settings.read(
+        confidence=confidence,
+        draws=draws,
+        tolerance=tolerance,
+        gap_tolerance=gap_tolerance,
+        rng=rng,
+    )
     labels = Labels.of(pos_label, neg_label, na_label)
     source = read(y_true, y_proba, roles, labels=labels, drop_missing=na == "drop", title=title)
     ratio = None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance)
     allowed = None if risk is None else share_from("risk", risk)
     return audit_source(source, settings, Asked(task, ratio, allowed, find_segments))
+
+
+def _is_real(data: object) -> bool:
+    """Whether forecasts are of real outcomes already; their room is loaded only if need be."""
+    room = sys.modules.get("calibrant.real")
+    return room is not None and isinstance(data, room.RealForecasts)
+
+
+def audit_real(
+    source: RealSource,
+    settings: Settings,
+    tolerance: float | str | None = None,
+    gap_tolerance: float | str | None = None,
+    tell: Tell = silent,
+) -> Audit:
+    """Audit forecasts of real outcomes that were read before."""
+    from calibrant.real import summarise_real
+    from calibrant.report.real_audit import RealAudit
+
+    return RealAudit(summarise_real(source, settings, tolerance, gap_tolerance, tell))
 
 
 def audit_source(source: Source, settings: Settings, asked: Asked, tell: Tell = silent) -> Audit:

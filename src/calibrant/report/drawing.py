@@ -29,6 +29,8 @@ SHAPES = {
     "left": "M3-5L-6 0L3 5Z",
 }
 COLOURS = {"calibrated": "good", "miscalibrated": "warning", "undecided": "second"}
+# Marks of HTML, as JSON can write them without.
+HARMLESS = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&"})
 # Widths of letters and points of a finger, in pixels.
 LETTER, FINGER = 6.3, 11
 

@@ -27,6 +27,11 @@ class ErrorUnit:
             return cls(rarer / 100, "% of the rate of events", "% of the rate of events")
         return cls(0.01, "point", "points")
 
+    @classmethod
+    def of_outcomes(cls, *, in_units: bool) -> ErrorUnit:
+        """Count errors of real outcomes in their own units, those of coverage in points."""
+        return cls(1.0, "", "") if in_units else cls(0.01, "point", "points")
+
     @property
     def rare(self) -> bool:
         """Whether it is a share of a rate."""
@@ -46,7 +51,7 @@ class ErrorUnit:
 
     def named(self, number: str) -> str:
         """Put the unit behind a number."""
-        return f"{number} {self.one if number == '1' else self.several}"
+        return f"{number} {self.one if number == '1' else self.several}".rstrip()
 
     def fall(self, before: float, after: float) -> str:
         """Say from where to where an error falls."""

@@ -14,7 +14,7 @@ from calibrant.inference import Groups
 from calibrant.report import sentences, tables
 from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
-from calibrant.report.drawing import SHAPES
+from calibrant.report.drawing import HARMLESS, SHAPES
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.findings import actions
 from calibrant.report.json import plain
@@ -30,8 +30,6 @@ MOST = 500
 ACTIONS = 3
 # Ends of the threshold's slider, and chances that are neither rare nor nearly sure.
 THRESHOLDS, COMMON = (0.005, 0.995), (0.1, 0.9)
-# Marks of HTML, as JSON can write them without.
-HARMLESS = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in "<>&"})
 # Words of a verdict that are coloured like a state.
 COLOURS = {"confirmed": "miscalibrated", "may be chance": "undecided"}
 # Rows of the table of net benefit.

@@ -129,7 +129,8 @@ def _certified(found: CertifiedThreshold | None) -> dict[str, Any] | None:
     if found is None:
         return None
     names = ("threshold", "risk", "confidence", "coverage", "answered", "errors", "sentence")
-    return {name: getattr(found, name) for name in names}
+    by_group = {name: _certified(one) for name, one in found.groups.items()}
+    return {name: getattr(found, name) for name in names} | {"groups": by_group}
 
 
 def _ratios(judged: RatioJudgement) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def _blocks(summary: Summary) -> Iterator[Iterator[str] | list[str]]:
     if summary.ratios is not None:
         yield [escaped(summary.ratios.sentence)]
     if summary.certified is not None:
-        yield [escaped(summary.certified.sentence)]
+        yield [escaped(line) for line in summary.certified.sentence.splitlines()]
     yield measure_table(summary.measured).only("measure", "value", PERFECT).markdown()
     if summary.classes is not None:
         section = summary.classes

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.inference import Group, Groups
+from calibrant.inference import Group, Groups, Verdict
 from calibrant.plots import (
     DecisionLossDisplay,
     GroupsDisplay,
@@ -45,7 +45,7 @@ LONGEST_NAME = 22
 def pictures(summary: Summary) -> dict[str, str]:
     """Draw everything a page shows, by name."""
     drawn = {
-        "scale": _scale(summary),
+        "scale": scale_picture(summary.verdict, ErrorUnit.of(summary)),
         "reliability": _reliability(summary.diagram, summary),
         "witness": _witness(
             WitnessDisplay.of_error(summary.joint, summary.measured.values[HEADLINE])
@@ -170,15 +170,14 @@ def _legend(sheet: Sheet, display: ReliabilityDisplay, left: float, y: float) ->
     sheet.text(left + 173, y + 16, "perfect forecasts", "quiet", size=11)
 
 
-def _scale(summary: Summary) -> Sheet:
+def scale_picture(verdict: Verdict, unit: ErrorUnit) -> Sheet:
     """Draw smooth error and typical gap on one scale, with tolerances and what chance does."""
-    verdict = summary.verdict
     chance = verdict.test.headline.noise_quantile(0.95)
     tracks = [("smooth error", verdict.interval, verdict.tolerance, verdict.error_state, chance)]
     if verdict.gap is not None:
         gap = verdict.gap
         tracks.append(("typical gap", gap.interval, gap.tolerance, gap.state, 0.0))
-    unit, left, right = ErrorUnit.of(summary), 14.0, HALF - 14.0
+    left, right = 14.0, HALF - 14.0
     most = max(max(interval.high, allowed, noise) for _, interval, allowed, _, noise in tracks)
     axis = Axis.linear(0, 1.12 * most, left, right)
     sheet = Sheet("scale", HALF, 64.0 * len(tracks) + 46, verdict.sentence)

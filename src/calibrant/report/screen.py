@@ -86,12 +86,14 @@ def render_screen(
         Whether to draw the reliability diagram beside the numbers, where there is room.
     """
     width = max(NARROWEST, min(width, COLUMNS))
-    first = _sentence(conclusion(summary), width, STATE)
-    sure = _sentence(certainty(summary), width)
-    said = [line for text in _further(summary) for line in _sentence(text, width)]
-    last = [] if command is None else _command(command, width)
+    first = sentence_lines(conclusion(summary), width, STATE)
+    sure = sentence_lines(certainty(summary), width)
+    said = [line for text in _further(summary) for line in sentence_lines(text, width)]
+    last = [] if command is None else command_lines(command, width)
     room = LINES - taken - len(first) - len(sure) - _height(last, width)
     numbers, split = _numbers(summary, width), _split(summary, width)
+    if summary.certified is not None:  # what to do is never cut
+        split = [*split, *sentence_lines(summary.certified.brief, width)]
     room -= len(numbers) + len(split) + 2  # and two empty lines
     notes = _cut_to(said, max(room - FEWEST_LINES, 1), width)
     groups = _groups(summary, room - len(notes), width)
@@ -110,7 +112,7 @@ def plain(lines: Sequence[Line]) -> str:
     return "\n".join("".join(piece.text for piece in line).rstrip() for line in lines)
 
 
-def _sentence(text: str, width: int, first: str = PLAIN) -> list[Line]:
+def sentence_lines(text: str, width: int, first: str = PLAIN) -> list[Line]:
     """Break text into lines; the words before the first colon may have a style of their own."""
     # Numbers are not broken: their spaces are thin while lines are.
     broken = [line.replace(THIN, " ") for line in wrap(typeset(visible(text)), width)]
@@ -121,7 +123,7 @@ def _sentence(text: str, width: int, first: str = PLAIN) -> list[Line]:
     return lines
 
 
-def _command(command: str, width: int) -> list[Line]:
+def command_lines(command: str, width: int) -> list[Line]:
     """Show what to type; a command is not broken, so that it can be copied."""
     if len(command) + 6 <= width:
         return [(Piece("Next: "), Piece(command, STRONG))]
@@ -137,7 +139,7 @@ def _cut_to(lines: list[Line], room: int, width: int) -> list[Line]:
     if len(lines) <= room:
         return lines
     kept = max(room - 1, 0)
-    return [*lines[:kept], *_sentence("There is more to know: --full prints it.", width)]
+    return [*lines[:kept], *sentence_lines("There is more to know: --full prints it.", width)]
 
 
 def _further(summary: Summary) -> Iterator[str]:
@@ -153,8 +155,6 @@ def _further(summary: Summary) -> Iterator[str]:
         yield summary.ratios.overall.sentence
     if summary.costs.task is not None and summary.costs.own:
         yield cost_sentence(summary)
-    if summary.certified is not None:
-        yield summary.certified.sentence
     if summary.watched is not None:
         yield f"Over time: {summary.watched.brief}"
     if summary.segments is not None:
@@ -198,7 +198,7 @@ def _numbers(summary: Summary, width: int) -> list[Line]:
 def _split(summary: Summary, width: int) -> list[Line]:
     """Show what the Brier score is made of."""
     parts = split_texts(summary)
-    return _sentence(
+    return sentence_lines(
         f"Brier score {parts['score']} = {parts['miscalibration']} miscalibration - "
         f"{parts['discrimination']} discrimination + {parts['uncertainty']} uncertainty.",
         width,
@@ -220,12 +220,12 @@ def _groups(summary: Summary, room: int, width: int) -> list[Line]:
 def _worst(groups: Groups, room: int, width: int) -> list[Line]:
     failing = groups.failing
     if not failing:
-        return _sentence(groups.sentence, width)
+        return sentence_lines(groups.sentence, width)
     shown = min(len(failing), MOST_GROUPS, max(room - 2, FEWEST_LINES - 2))
     table = group_table(groups).cut(0, shown).shortened(groups.noun, LABEL)
     size = "rows" if groups.noun == "group" else "events"
     head, *rest = table.only(groups.noun, size, FORECAST, OBSERVED, RATIO).text()
-    told = _sentence(groups.count_sentence, width)
+    told = sentence_lines(groups.count_sentence, width)
     return [*told, (Piece(head, QUIET),), *((Piece(line),) for line in rest)]
 
 

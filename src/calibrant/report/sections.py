@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.data.groupings import gathered_name
 from calibrant.decisions import DecisionTask
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference import (
     CertifiedThreshold,
     Costs,
@@ -149,11 +149,18 @@ def watch_source(source: Source, tolerance: Tolerance | None) -> Watched | None:
 
 def answer_from(
     source: Source, risk: float | None, settings: Settings
-) -> CertifiedThreshold | None:
-    """Certify from which forecast on to act, if a risk is allowed."""
-    if risk is None:
-        return None
-    return find_certified(source.joint, risk, settings.confidence, source.clusters)
+) -> tuple[CertifiedThreshold | None, tuple[str, ...]]:
+    """Certify from which forecast on to act, if a risk is allowed; or say why that cannot be."""
+    allowed = source.risk if risk is None else risk
+    if allowed is None:
+        return None, ()
+    given = (source.joint, source.rows, allowed, settings.confidence, source.clusters)
+    try:
+        return find_certified(*given, source.answered_by), ()
+    except InferenceRefusedError as error:
+        if risk is not None:
+            raise
+        return None, (f"no threshold was looked for: {error.what}, got {error.got}",)
 
 
 def cost_of_trust(source: Source, evidence: Evidence, task: object, settings: Settings) -> Costs:

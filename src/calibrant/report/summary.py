@@ -215,9 +215,10 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     ratios = None
     if asked.oe_tolerance is not None:
         ratios = RatioJudgement.of(classical.ratio, groups, asked.oe_tolerance)
+    certified, uncertified = answer_from(source, asked.risk, settings)
     summary = Summary(
         title=source.title,
-        data=replace(data, notes=(*data.notes, *shared)),
+        data=replace(data, notes=(*data.notes, *shared, *uncertified)),
         evidence=evidence,
         verdict=verdict,
         measured=replace(measured, floors=floors),
@@ -227,7 +228,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         segments=segments,
         watched=watched,
         choice=choice,
-        certified=answer_from(source, asked.risk, settings),
+        certified=certified,
         costs=costs,
         classical=classical,
         conventions=conventions(joint),
@@ -250,7 +251,8 @@ def _settings(
     if isinstance(settings.tolerance, ShareOfRarer):
         relative = {RELATIVE: str(settings.tolerance)}
     ratio = {} if asked.oe_tolerance is None else {"O/E tolerance": asked.oe_tolerance}
-    risk = {} if asked.risk is None else {"risk": asked.risk}
+    allowed = source.risk if asked.risk is None else asked.risk
+    risk = {} if allowed is None else {"risk": allowed}
     by_class = {} if classes is None else {"tolerance by class": classes.by_class.tolerance}
     return {
         "tolerance": verdict.tolerance,

@@ -154,7 +154,7 @@
   const { size, one, several } = slider.dataset;
   const points = (share) => {
     const number = String(Number((share / size).toPrecision(2)));
-    return `${number} ${number === "1" ? one : several}`;
+    return `${number} ${number === "1" ? one : several}`.trim();
   };
   const judge = (low, high, allowed) => (high <= allowed ? "calibrated" : low > allowed ? "miscalibrated" : "undecided");
   const rejudge = () => {
@@ -196,34 +196,36 @@
 
   // Losses when the two costs add up to one, linear between the thresholds of the table.
   const curve = data.curve;
-  const loss = (t, column) => {
-    const n = curve.threshold.length;
-    if (t <= curve.threshold[0]) return column[0] * t / curve.threshold[0];
-    if (t >= curve.threshold[n - 1]) return column[n - 1] * (1 - t) / (1 - curve.threshold[n - 1]);
-    let i = 0;
-    while (curve.threshold[i + 1] < t) i += 1;
-    const share = (t - curve.threshold[i]) / (curve.threshold[i + 1] - curve.threshold[i]);
-    return column[i] * (1 - share) + column[i + 1] * share;
-  };
-  const threshold = by("threshold");
-  const price = () => {
-    const [act, miss, decisions] = ["act", "miss", "decisions"].map((id) => Number(by(id).value));
-    if (!(act > 0 && miss > act && decisions > 0)) return;
-    const t = act / miss;
-    threshold.value = String(t);
-    by("threshold-shown").textContent = t.toPrecision(3);
-    for (const [id, column] of [["cost", curve.loss], ["perfect", curve.perfect], ["most", curve.most]]) {
-      const money = Number((miss * decisions * loss(t, column)).toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 });
-      by(id).textContent = `${money.replace(/,/g, "\u202f")} ${by("currency").value}`.trim();
-    }
-    by("chance").hidden = loss(t, curve.loss) > loss(t, curve.most);
-  };
-  threshold.addEventListener("input", () => {
-    by("miss").value = String(Number((Number(by("act").value) / Number(threshold.value)).toPrecision(4)));
+  if (curve) {
+    const loss = (t, column) => {
+      const n = curve.threshold.length;
+      if (t <= curve.threshold[0]) return column[0] * t / curve.threshold[0];
+      if (t >= curve.threshold[n - 1]) return column[n - 1] * (1 - t) / (1 - curve.threshold[n - 1]);
+      let i = 0;
+      while (curve.threshold[i + 1] < t) i += 1;
+      const share = (t - curve.threshold[i]) / (curve.threshold[i + 1] - curve.threshold[i]);
+      return column[i] * (1 - share) + column[i + 1] * share;
+    };
+    const threshold = by("threshold");
+    const price = () => {
+      const [act, miss, decisions] = ["act", "miss", "decisions"].map((id) => Number(by(id).value));
+      if (!(act > 0 && miss > act && decisions > 0)) return;
+      const t = act / miss;
+      threshold.value = String(t);
+      by("threshold-shown").textContent = t.toPrecision(3);
+      for (const [id, column] of [["cost", curve.loss], ["perfect", curve.perfect], ["most", curve.most]]) {
+        const money = Number((miss * decisions * loss(t, column)).toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 });
+        by(id).textContent = `${money.replace(/,/g, "\u202f")} ${by("currency").value}`.trim();
+      }
+      by("chance").hidden = loss(t, curve.loss) > loss(t, curve.most);
+    };
+    threshold.addEventListener("input", () => {
+      by("miss").value = String(Number((Number(by("act").value) / Number(threshold.value)).toPrecision(4)));
+      price();
+    });
+    for (const id of ["act", "miss", "currency", "decisions"]) by(id).addEventListener("input", price);
     price();
-  });
-  for (const id of ["act", "miss", "currency", "decisions"]) by(id).addEventListener("input", price);
-  price();
+  }
 
   // Paper cannot unfold.
   let folded = [];

@@ -1,0 +1,80 @@
+"""Audits of real outcomes on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from calibrant.errors import InvalidOptionError
+
+if TYPE_CHECKING:
+    from calibrant.inputs import Roles
+    from calibrant.real import Ask, RealSource
+
+KindOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What forecasts of real outcomes are of: mean, median, quantile=0.9, expectile=0.8, "
+        "or interval=low,high with the columns of both ends."
+    ),
+]
+RangeOption = Annotated[
+    str | None,
+    typer.Option("--range", help="Least and largest real outcome there can be, as 0,100."),
+]
+LevelOption = Annotated[
+    float | None, typer.Option(help="Share of outcomes that intervals promise to hold, as 0.9.")
+]
+# So many different outcomes are numbers rather than labels.
+MANY_OUTCOMES = 10
+
+
+def range_from(text: str | None) -> tuple[float, float] | None:
+    """Read two numbers with a comma between them."""
+    if text is None:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise InvalidOptionError("--range must be two numbers, as 0,100", repr(text)) from error
+    return low, high
+
+
+def ask_from(kind: str | None, range_: str | None, level: float | None) -> Ask | None:
+    """Read what the forecasts are forecasts of; None for probabilities."""
+    from calibrant.real import Ask, refuse_real_options
+
+    if kind is None:
+        refuse_real_options({"range": range_, "level": level})
+        return None
+    return Ask(kind, range_from(range_), level)
+
+
+def assumed_mean(
+    files: object, roles: Roles, *, drop_missing: bool, title: str | None
+) -> RealSource | None:
+    """Read files as forecasts of a mean where they are nothing else; None where they may be.
+
+    Outcomes of many different values, beside forecasts that are no probabilities.
+    """
+    import numpy as np
+
+    from calibrant.errors import CalibrantError
+    from calibrant.real import Ask, read_real
+    from calibrant.words import count_text, number_text
+
+    try:
+        found = read_real(files, None, roles, Ask("mean"), drop_missing=drop_missing, title=title)
+    except CalibrantError:
+        return None
+    forecast, outcome = found.forecasts.forecast, np.unique(found.forecasts.outcome)
+    if outcome.size < MANY_OUTCOMES or (forecast.min() >= 0 and forecast.max() <= 1):
+        return None
+    ends = f"from {number_text(float(outcome[0]))} to {number_text(float(outcome[-1]))}"
+    note = (
+        f"outcomes have {count_text(outcome.size, 'different value')}, {ends}, and forecasts are "
+        "no probabilities: they were taken for forecasts of the mean (--kind mean)"
+    )
+    return replace(found, notes=(*found.notes, note))

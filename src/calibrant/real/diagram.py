@@ -1,0 +1,92 @@
+"""What was promised beside what was observed, range by range of the forecasts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.arrays import Floats, Indices
+from calibrant.data.input import read_labels
+from calibrant.inference import clopper_pearson
+from calibrant.pooling import quantile_bins
+from calibrant.real.evidence import RealEvidence
+from calibrant.real.forecasts import RealForecasts
+from calibrant.real.means import mean_reach, mean_variance
+from calibrant.real.properties import Coverage, Expectile, Quantile
+from calibrant.real.regions import RealRegion, observed, promised
+
+# Ranges of about equal weight, with at least so many rows each.
+DOTS, ROWS_IN_A_DOT = 12, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A range of forecasts, and what was observed in it with its interval."""
+
+    region: RealRegion
+    place: float
+    """Mean forecast, or mean width of the intervals."""
+    low: float
+    high: float
+    """Interval of what was observed, for this range alone."""
+
+
+def dots(
+    forecasts: RealForecasts, evidence: RealEvidence, confidence: float, clusters: object = None
+) -> tuple[Dot, ...]:
+    """Cut the forecasts into ranges of about equal weight."""
+    count = int(np.clip(1 / (evidence.unit * ROWS_IN_A_DOT), 1, DOTS))
+    pools = quantile_bins(evidence.given, count).pool_of(forecasts.position)
+    labels = None if clusters is None else read_labels(clusters, "clusters", len(forecasts))
+    weighing = forecasts.weights > 0
+    found = []
+    for pool in np.unique(pools[weighing]):
+        rows = np.flatnonzero((pools == pool) & weighing)
+        part = forecasts.where(rows)
+        region = RealRegion(
+            float(part.place.min()),
+            float(part.place.max()),
+            promised(part),
+            observed(part),
+            len(part),
+            part.kind,
+        )
+        code = None if labels is None else np.unique(labels[rows], return_inverse=True)[1]
+        low, high = _interval(part, region.outcome, confidence, code)
+        found.append(Dot(region, part.mean_of(part.place), low, high))
+    return tuple(found)
+
+
+def _interval(
+    part: RealForecasts, seen: float, confidence: float, cluster: Indices | None
+) -> tuple[float, float]:
+    """Interval of what was observed: Clopper and Pearson's for shares, Student's for the others.
+
+    Shares of rows that depend on each other count as so many rows as would vary alike.
+    """
+    share = part.weights / part.weights.sum()
+    influence = _influence(part, seen)
+    if isinstance(part.kind, Quantile | Coverage):
+        rows = 1 / float(share @ share)
+        if cluster is not None:
+            variance, _ = mean_variance(share, influence, cluster)
+            whole = 1 / float(np.square(np.bincount(cluster, share)).sum())
+            alike = seen * (1 - seen) / variance if variance > 0 else whole
+            rows = float(np.clip(alike, min(whole, 1.0), rows))
+        ends = clopper_pearson(np.array([seen * rows]), np.array([rows]), (1 - confidence) / 2)
+        return float(ends[0][0]), float(ends[1][0])
+    reach = mean_reach(share, influence, cluster, confidence)
+    return seen - reach, seen + reach
+
+
+def _influence(part: RealForecasts, seen: float) -> Floats:
+    """Return what each row adds to the error of what was observed."""
+    kind = part.kind
+    if isinstance(kind, Quantile | Coverage):
+        return np.asarray(part.reached - seen, dtype=np.float64)
+    residual = kind.residuals(np.full(len(part), seen), part.outcome)
+    if isinstance(kind, Expectile):
+        sides = np.where(part.outcome <= seen, 1 - kind.level, kind.level)
+        return np.asarray(residual / part.mean_of(2 * sides))
+    return residual

@@ -1,0 +1,241 @@
+"""Arrays, frames and files of real outcomes brought to one form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrant.data.files import opened, without_missing
+from calibrant.data.frames import column_names, masked_columns
+from calibrant.data.groupings import columns_of
+from calibrant.data.hints import require_columns
+from calibrant.data.input import as_array
+from calibrant.data.paths import are_paths, settled
+from calibrant.data.splits import canonical_order
+from calibrant.data.tables import Part
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.inputs import Roles, reading_notes
+from calibrant.real.forecasts import RealForecasts
+from calibrant.words import count_text
+
+INTERVAL = "interval"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What the forecasts are forecasts of, as a user says it."""
+
+    kind: str = "mean"
+    range: object = None
+    level: float | None = None
+
+    @property
+    def columns(self) -> tuple[str, str] | None:
+        """Columns of the ends of intervals, where they are named."""
+        name, equals, text = self.kind.partition("=")
+        if name.strip() != INTERVAL or not equals:
+            return None
+        names = [part.strip() for part in text.split(",")]
+        if len(names) != 2 or not all(names) or names[0] == names[1]:
+            raise InvalidOptionError(
+                "intervals need the columns of both ends", repr(self.kind), "interval=low,high"
+            )
+        return names[0], names[1]
+
+    @property
+    def of_intervals(self) -> bool:
+        """Whether forecasts are intervals."""
+        return self.kind.partition("=")[0].strip() == INTERVAL
+
+
+@dataclass(frozen=True, slots=True)
+class RealSource:
+    """Forecasts of real outcomes that were read and checked, with what stands beside them."""
+
+    title: str
+    forecasts: RealForecasts
+    by: Mapping[str, object] = field(default_factory=dict)
+    roles: Roles = field(default_factory=Roles)
+    clusters: object = None
+    dropped: int = 0
+    described: dict[str, object] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of forecasts and outcomes; equal for the same rows in any order."""
+        import hashlib
+
+        held = self.forecasts
+        columns = [held.forecast, held.outcome]
+        if held.upper is not None:
+            columns.append(held.upper)
+        order = canonical_order(*columns)
+        digest = hashlib.sha256(held.kind.kind.encode())
+        for column in columns:
+            digest.update(np.ascontiguousarray(column[order] + 0.0).tobytes())
+        return digest.hexdigest()[:16]
+
+
+def read_real(
+    data: object,
+    y_pred: object,
+    roles: Roles,
+    ask: Ask,
+    *,
+    drop_missing: bool = False,
+    title: str | None = None,
+) -> RealSource:
+    """Bring what the caller holds to one form."""
+    if isinstance(data, RealForecasts):
+        return RealSource(title or "Forecasts", data, columns_of(roles.labels_by()), roles)
+    if y_pred is not None:
+        return _read_arrays(data, y_pred, roles, ask, title or "Forecasts")
+    parts = _parts(roles, ask)
+    if not are_paths(data):
+        names = column_names(data)
+        if names is None:
+            raise InvalidForecastsError(
+                "an audit takes outcomes and predictions, a frame, or paths of files",
+                f"one argument of type {type(data).__name__}",
+                "call it as audit(y_true, y_pred, kind=...)",
+            )
+        require_columns(names, list(parts))
+        columns = masked_columns(data, list(parts))
+        described: dict[str, object] = {"frame": type(data).__module__.split(".")[0]}
+        return _of_columns(
+            columns, roles, ask, title or "Forecasts", described, drop_missing=drop_missing
+        )
+    with settled(data) as files:
+        names_of_files = [Path(file).name for file in files.given]
+        with opened(files, parts, progress=False) as (relation, _):
+            columns = dict(relation.fetchnumpy())
+    return _of_columns(
+        columns,
+        roles,
+        ask,
+        title or ", ".join(names_of_files),
+        {"files": names_of_files},
+        drop_missing=drop_missing,
+        notes=tuple(reading_notes(files, None)),
+    )
+
+
+def _parts(roles: Roles, ask: Ask) -> dict[str, Part]:
+    """Say how each column is read: outcomes are numbers here."""
+    parts = roles.parts()
+    parts[roles.outcome] = Part.NUMBER
+    ends = ask.columns
+    if ask.of_intervals:
+        if ends is None:
+            raise InvalidOptionError(
+                "intervals need the columns of both ends", repr(ask.kind), "interval=low,high"
+            )
+        if roles.prediction not in ends and roles.prediction == Roles().prediction:
+            parts.pop(roles.prediction, None)
+        parts |= dict.fromkeys(ends, Part.NUMBER)
+    return parts
+
+
+def _of_columns(
+    columns: dict[str, Any],
+    roles: Roles,
+    ask: Ask,
+    title: str,
+    described: dict[str, object],
+    *,
+    drop_missing: bool,
+    notes: tuple[str, ...] = (),
+) -> RealSource:
+    dropped = 0
+    if drop_missing:
+        columns, dropped = without_missing(columns, roles.columns_by())
+        if not len(columns[roles.outcome]):
+            raise InvalidForecastsError("there must be at least one row without missing values")
+    ends = ask.columns
+    named = {"y_true": roles.outcome, "sample_weight": roles.weight}
+    if ends is None:
+        predicted, upper = columns[roles.prediction], None
+        named["y_pred"] = roles.prediction
+        described |= {"prediction": roles.prediction}
+    else:
+        predicted, upper = columns[ends[0]], columns[ends[1]]
+        named |= {"y_pred": ends[0], "upper": ends[1]}
+        described |= {"interval": ", ".join(ends)}
+    described |= {"outcome": roles.outcome}
+    try:
+        forecasts = RealForecasts.read(
+            columns[roles.outcome],
+            predicted,
+            INTERVAL if ask.of_intervals else ask.kind,
+            upper=upper,
+            level=ask.level,
+            range_=ask.range,
+            sample_weight=None if roles.weight is None else columns[str(roles.weight)],
+        )
+    except InvalidForecastsError as error:
+        raise type(error)(_named(error.what, named), error.got, error.hint) from error
+    if dropped:
+        notes = (*notes, f"{count_text(dropped, 'row')} with a missing value left out")
+    return RealSource(
+        title,
+        forecasts,
+        {column: columns[column] for column in roles.columns_by()},
+        roles,
+        None if roles.clusters is None else columns[str(roles.clusters)],
+        dropped,
+        described,
+        notes,
+    )
+
+
+def _named(text: str, named: Mapping[str, object]) -> str:
+    """Say of columns what the library says of the arrays that they were read into."""
+    for argument, name in named.items():
+        text = re.sub(rf"\b{argument}\b", f"column {name!r}", text)
+    return text
+
+
+def _read_arrays(data: object, y_pred: object, roles: Roles, ask: Ask, title: str) -> RealSource:
+    upper: object = None
+    if ask.of_intervals:
+        table = as_array(y_pred, "y_pred")
+        if table.ndim != 2 or table.shape[1] != 2:
+            raise InvalidForecastsError(
+                "intervals must be two columns, the lower and the upper ends",
+                f"shape {table.shape}",
+            )
+        y_pred, upper = table[:, 0], table[:, 1]
+    forecasts = RealForecasts.read(
+        data,
+        y_pred,
+        INTERVAL if ask.of_intervals else ask.kind,
+        upper=upper,
+        level=ask.level,
+        range_=ask.range,
+        sample_weight=roles.weight,
+    )
+    return RealSource(title, forecasts, roles.labels_by(), roles, roles.clusters)
+
+
+def refuse_two_outcome_options(given: Mapping[str, object], kind: str) -> None:
+    """Refuse options that make sense for predicted probabilities only."""
+    beside: Sequence[str] = [name for name, value in given.items() if value not in (None, False)]
+    if beside:
+        raise InvalidOptionError(
+            f"{beside[0]} is for predicted probabilities", f"kind={kind!r}", "leave it out"
+        )
+
+
+def refuse_real_options(given: Mapping[str, object]) -> None:
+    """Refuse options that make sense for real outcomes only."""
+    beside = [name for name, value in given.items() if value is not None]
+    if beside:
+        raise InvalidOptionError(
+            f"{beside[0]} is for real outcomes", "none", "name their kind, such as kind='mean'"
+        )

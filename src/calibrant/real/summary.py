@@ -1,0 +1,160 @@
+"""Everything that an audit of real outcomes says, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from calibrant.inference import (
+    DETECTABLE,
+    CalibrationTest,
+    Settings,
+    Statistic,
+    Verdict,
+    run_test,
+)
+from calibrant.measurement import Measurement
+from calibrant.notebook import brief
+from calibrant.real.diagram import Dot, dots
+from calibrant.real.evidence import RealEvidence
+from calibrant.real.forecasts import RealForecasts
+from calibrant.real.groups import RealGroups, judge_groups
+from calibrant.real.means import mean_reach
+from calibrant.real.measures import MEASURES, measured
+from calibrant.real.reading import RealSource
+from calibrant.real.regions import RealRegion, clearest_region, observed, promised
+from calibrant.real.verdicts import allowed, judge
+from calibrant.stages import Tell, silent
+
+# A noise floor is needed to a digit or two only.
+DRAWS_FOR_A_FLOOR = 199
+
+
+@dataclass(frozen=True)
+class RealSummary:
+    """What an audit of forecasts of real outcomes found."""
+
+    title: str
+    source: RealSource = field(repr=False)
+    evidence: RealEvidence = field(repr=False)
+    verdict: Verdict
+    """Whether the smooth error is within the tolerance, in the units of the outcome."""
+    tolerance_given: bool
+    measures: dict[str, Measurement]
+    floors: dict[str, float]
+    """What right forecasts would get on average on the same rows."""
+    promised: float
+    """Mean forecast, or the share of outcomes that was promised."""
+    observed: float
+    bias: tuple[float, float, float]
+    """Mean residual and its interval: positive where forecasts are too low."""
+    loss: float | None
+    """Mean loss; None for intervals, whose coverage has none."""
+    dots: tuple[Dot, ...]
+    groups: RealGroups | None
+    settings: dict[str, object]
+
+    def __repr__(self) -> str:
+        return brief(self)
+
+    @property
+    def forecasts(self) -> RealForecasts:
+        """The rows."""
+        return self.source.forecasts
+
+    @property
+    def kind(self) -> str:
+        """What the forecasts are forecasts of."""
+        return self.forecasts.kind.kind
+
+    @cached_property
+    def worst(self) -> RealRegion | None:
+        """Where forecasts are most clearly off.
+
+        Where the smooth error sees nothing beyond chance, the worst range of the typical gap.
+        """
+        gap = self.verdict.gap
+        if gap is not None and self.verdict.test.headline.pvalue > DETECTABLE:
+            assert isinstance(gap.worst, RealRegion)  # noqa: S101  # `judge` has made it
+            return gap.worst
+        witness = self.measures[MEASURES[0]].witness
+        joint = self.forecasts.joint
+        return clearest_region(
+            self.forecasts, joint, witness(self.forecasts.scale.places(joint.prediction))
+        )
+
+
+def summarise_real(
+    source: RealSource,
+    settings: Settings,
+    tolerance: float | str | None = None,
+    gap_tolerance: float | str | None = None,
+    tell: Tell = silent,
+) -> RealSummary:
+    """Judge and measure everything that makes sense for the forecasts."""
+    forecasts = source.forecasts
+    tell("verdict")
+    evidence = RealEvidence.of(forecasts, source.clusters)
+    limit = allowed(forecasts, tolerance)
+    gap_limit = None if gap_tolerance is None else allowed(forecasts, gap_tolerance)
+    verdict = judge(forecasts, evidence, settings, limit, gap_limit)
+    tell("every measure")
+    measures = {name: measured(forecasts, name, {}) for name in MEASURES}
+    floors = _floors(evidence, forecasts.scale.unit, settings)
+    floors[MEASURES[0]] = verdict.noise_floor
+    groups = None
+    if source.by:
+        tell("groups")
+        groups = judge_groups(source, settings, limit)
+    kind = forecasts.kind
+    loss = None
+    if forecasts.upper is None:
+        loss = forecasts.mean_of(kind.losses(forecasts.forecast, forecasts.outcome))  # type: ignore[union-attr]
+    return RealSummary(
+        title=source.title,
+        source=source,
+        evidence=evidence,
+        verdict=verdict,
+        tolerance_given=tolerance is not None,
+        measures=measures,
+        floors=floors,
+        promised=promised(forecasts),
+        observed=observed(forecasts),
+        bias=_bias(forecasts, evidence, settings.confidence),
+        loss=loss,
+        dots=dots(forecasts, evidence, settings.confidence, source.clusters),
+        groups=groups,
+        settings={
+            "kind": kind.kind,
+            "tolerance": limit,
+            "confidence": settings.confidence,
+            "draws": settings.draws,
+            "seed": settings.seed,
+            **source.described,
+        },
+    )
+
+
+def _floors(evidence: RealEvidence, unit: float, settings: Settings) -> dict[str, float]:
+    statistics = [Statistic.of(name) for name in MEASURES]
+    draws = min(settings.draws, DRAWS_FOR_A_FLOOR)
+    test: CalibrationTest = run_test(evidence, statistics, draws, settings.rng)
+    powers = {statistic.name: statistic.power for statistic in statistics}
+    return {
+        part.measure: float(np.mean(part.null)) * unit ** powers[part.measure]
+        for part in test.parts
+    }
+
+
+def _bias(
+    forecasts: RealForecasts, evidence: RealEvidence, confidence: float
+) -> tuple[float, float, float]:
+    """Mean residual with its interval, by row or by cluster."""
+    kept = forecasts.where(forecasts.weights > 0)
+    share = kept.weights / kept.weights.sum()
+    mean = float(share @ kept.residual)
+    code = None if evidence.clusters is None else evidence.clusters.code
+    reach = mean_reach(share, kept.residual - mean, code, confidence)
+    return mean, mean - reach, mean + reach

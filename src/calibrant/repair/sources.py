@@ -1,0 +1,47 @@
+"""Forecasts that were read, after a map: what an audit of repaired forecasts looks at."""
+
+from __future__ import annotations
+
+from calibrant.errors import InvalidOptionError
+from calibrant.inputs import Source
+from calibrant.repair.base import RecalibrationMap, read_rows
+from calibrant.repair.group_map import GroupMap
+from calibrant.repair.parametric import Identity
+
+
+def repaired(source: Source, fitted: RecalibrationMap, name: str) -> Source:
+    """Recalibrate forecasts that were read; notes say by what, and whether they taught it.
+
+    Parameters
+    ----------
+    source : Source
+        Forecasts as probabilities, whatever units the map takes.
+    fitted : RecalibrationMap
+        A fitted map without patches for groups.
+    name : str
+        What to call it in the notes, such as the name of its file.
+    """
+    if isinstance(fitted, GroupMap) and fitted.patches.patches:
+        raise InvalidOptionError(
+            "a map with patches for groups must be applied first",
+            name,
+            "calibrant apply MAP FILE --out OUT, then audit OUT --prediction recalibrated",
+        )
+    classes, own = source.classes, fitted.classes_
+    if (classes is None) != (own is None):
+        raise InvalidOptionError(
+            "the map must be for the outcomes of the rows",
+            f"a map of {'two outcomes' if own is None else 'classes'}",
+            "name the classes with classes=..." if classes is None else "leave classes out",
+        )
+    if classes is not None and own is not None:
+        read_rows(classes, own)  # the names of the classes must agree, too
+    moved = source.moved(
+        fitted.form_, f"predictions were recalibrated by the {fitted.name} map of {name}"
+    )
+    taught = fitted.taught_by_
+    if isinstance(fitted, Identity) or taught is None:
+        return moved
+    if not taught.matches(source.joint if classes is None else classes):
+        return moved
+    return source.moved(fitted.form_, f"{moved.notes[-1]}; {taught.warning}")

@@ -1,0 +1,129 @@
+"""An audit of real outcomes as one HTML page, in the style of that of probabilities."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from calibrant.inference import Groups
+from calibrant.real import Coverage, Dot, RealSummary
+from calibrant.report import real_words as words
+from calibrant.report.drawing import COLOURS, HARMLESS, SHAPES, Axis, Sheet
+from calibrant.report.json import plain
+from calibrant.report.page import page_environment, raw_file
+from calibrant.report.pictures import scale_picture
+from calibrant.words import capital, count_text, number_text, percent_text
+
+# Groups that a page lists.
+MOST = 500
+# Room beyond the first and the last dot, as a share of the axis.
+MARGIN = 0.05
+
+
+def render_real_page(summary: RealSummary) -> str:
+    """Write an audit as a page; whatever the user named is escaped."""
+    from markupsafe import Markup
+
+    from calibrant import __version__
+
+    environment = page_environment()
+    unit = words.unit_of(summary)
+    page = environment.get_template("real.html.jinja").render(
+        s=summary,
+        words=words,
+        conclusion=words.conclusion(summary),
+        certainty=words.certainty(summary),
+        diagram=Markup(_diagram(summary).svg()),  # noqa: S704  # words are escaped
+        strip=Markup(scale_picture(summary.verdict, unit).svg()),  # noqa: S704
+        unit=unit,
+        data=_script_data(summary),
+        meaning=_meaning(summary),
+        about=_facts,
+        most=MOST,
+        settings={name: str(value) for name, value in summary.settings.items()},
+        count=count_text,
+        number=number_text,
+        version=__version__,
+        css=raw_file(environment, "report.css"),
+        js=raw_file(environment, "report.js"),
+    )
+    return str(page)
+
+
+def _script_data(summary: RealSummary) -> Any:
+    from markupsafe import Markup
+
+    tables = {} if summary.groups is None else {"groups": plain(summary.groups.table())}
+    data = {"shapes": SHAPES, "tables": tables}
+    # Names are the words of others: none may end the script.
+    return Markup(json.dumps(data, allow_nan=False).translate(HARMLESS))  # noqa: S704
+
+
+def _facts(groups: Groups) -> list[dict[str, str]]:
+    """Give a script what it needs to judge the rows of a table by another tolerance."""
+    return [
+        {"low": f"{group.low:.8g}", "high": f"{group.high:.8g}", "factor": "1"} for group in groups
+    ]
+
+
+def _meaning(summary: RealSummary) -> str:
+    """Say how to read the diagram."""
+    if isinstance(summary.forecasts.kind, Coverage):
+        return "Across: how wide intervals are. Up: how many outcomes they hold."
+    if not summary.forecasts.kind.in_outcome_units:
+        return "Across: the forecast. Up: how many outcomes lie at or below it."
+    return "Across: the forecast. Up: what was observed. Right forecasts lie on the dashed line."
+
+
+def _diagram(summary: RealSummary) -> Sheet:
+    left, top, side = 66.0, 8.0, 346.0
+    base = top + side
+    sheet = Sheet("reliability", left + side + 14, base + 42, words.headline(summary))
+    across = _axis([dot.place for dot in summary.dots], left, left + side)
+    if summary.forecasts.kind.in_outcome_units:
+        seen = [end for dot in summary.dots for end in (dot.low, dot.high)]
+        ends = [*(dot.place for dot in summary.dots), *seen]
+        upward = _axis(ends, base, top)
+        low = max(across.span.low, upward.span.low)
+        high = min(across.span.high, upward.span.high)
+        if low < high:
+            sheet.line(across([low, high]), upward([low, high]), "quiet", dashed=True)
+    else:
+        upward = Axis.linear(0.0, 1.0, base, top)
+        level = float(upward(summary.promised))
+        sheet.line([left, left + side], [level, level], "quiet", dashed=True)
+        at = level - 5 if level > top + 20 else level + 14
+        sheet.text(left + side, at, f"promised: {percent_text(summary.promised)}", "quiet", "end")
+    for dot in summary.dots:
+        x = float(across(dot.place))
+        low, high = np.clip([dot.low, dot.high], upward.span.low, upward.span.high)
+        sheet.line([x, x], [float(upward(low)), float(upward(high))], "accent", 1.6)
+        off = not dot.low <= _right(summary, dot) <= dot.high
+        state = "miscalibrated" if off else "calibrated"
+        ink = COLOURS[state]
+        sheet.dot(x, float(upward(dot.region.outcome)), capital(_told(dot)), state, ink)
+    probabilities = not summary.forecasts.kind.in_outcome_units
+    observed = "share of outcomes" if probabilities else "observed"
+    sheet.upward(upward, left, observed, percent=probabilities)
+    place = "width of the interval" if isinstance(summary.forecasts.kind, Coverage) else "forecast"
+    sheet.across(across, base, place, percent=False)
+    return sheet
+
+
+def _right(summary: RealSummary, dot: Dot) -> float:
+    return dot.region.prediction if summary.forecasts.kind.in_outcome_units else summary.promised
+
+
+def _told(dot: Dot) -> str:
+    region = dot.region
+    rows = count_text(region.rows, "row")
+    return f"{region.where}: {region.promised_and_observed} ({rows})"
+
+
+def _axis(values: list[float], start: float, end: float) -> Axis:
+    known = [value for value in values if np.isfinite(value)]
+    low, high = min(known), max(known)
+    room = MARGIN * (high - low) if high > low else max(abs(low) * MARGIN, 1.0)
+    return Axis.linear(low - room, high + room, start, end)

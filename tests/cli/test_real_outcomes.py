@@ -1,0 +1,85 @@
+"""`calibrant audit --kind`: means, quantiles and intervals in files."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from commands import run
+
+RNG = np.random.default_rng(4)
+
+
+@pytest.fixture(scope="module")
+def delays(tmp_path_factory):
+    z = RNG.gamma(4, 5, 800)
+    frame = pd.DataFrame(
+        {
+            "minutes": np.round(z + RNG.normal(0, 5, 800), 2),
+            "mean": z,
+            "p90": z + 6.4,
+            "lo": z - 4,
+            "hi": z + 4,
+            "site": RNG.choice(["A", "B"], 800),
+        }
+    )
+    path = tmp_path_factory.mktemp("real") / "delays.csv"
+    frame.to_csv(path, index=False)
+    return str(path)
+
+
+def test_kinds_are_audited_and_written(delays, tmp_path):
+    page, data = tmp_path / "r.html", tmp_path / "r.json"
+    done = run(
+        "audit", delays, "--outcome", "minutes", "--prediction", "p90", "--kind", "quantile=0.9",
+        "--by", "site", "--html", str(page), "--json", str(data),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "quantile" in done.stdout
+    assert page.exists()
+    found = json.loads(data.read_text(encoding="utf-8"))
+    assert found["kind"] == "real outcomes"
+    assert found["data"]["of"] == "quantile=0.9"
+    assert len(found["groups"]["name"]) == 2
+
+
+def test_intervals_are_named_by_their_columns(delays):
+    done = run(
+        "audit", delays, "--outcome", "minutes", "--kind", "interval=lo,hi", "--level", "0.9",
+    )  # fmt: skip
+    assert "too narrow" in done.stdout
+
+
+def test_without_a_kind_a_mean_is_assumed_and_said(delays):
+    done = run("audit", delays, "--outcome", "minutes", "--prediction", "mean")
+    assert done.returncode == 0
+    assert "taken for forecasts of the mean (--kind mean)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--kind", "quantile"], "needs its level"),
+        (["--kind", "quantile=90"], "is 0.9"),
+        (["--kind", "interval=hi,lo", "--level", "0.9"], "swapped"),
+        (["--kind", "interval=lo"], "both ends"),
+        (["--kind", "mean", "--range", "5"], "two numbers"),
+        (["--kind", "mean", "--range", "0,1"], "within the range"),
+        (["--kind", "mean", "--pos-label", "1"], "--pos-label is for predicted"),
+        (["--level", "0.9"], "--level is for real outcomes"),
+        (["--kind", "average"], "--kind must be one of"),
+    ],
+)
+def test_bad_questions_get_a_clear_answer(delays, options, told):
+    done = run("audit", delays, "--outcome", "minutes", "--prediction", "p90", *options)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_probabilities_are_never_taken_for_means(tmp_path):
+    path = tmp_path / "p.csv"
+    pd.DataFrame({"prediction": [0.2, 0.4] * 20, "outcome": range(40)}).to_csv(path, index=False)
+    done = run("audit", str(path))
+    assert done.returncode == 2
+    assert "0 and 1" in done.stderr

@@ -1,0 +1,201 @@
+"""Forecasts of real outcomes: size of the test, coverage of error, gap, bias and groups."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from calibrant.inference import Settings
+from calibrant.real.evidence import RealEvidence
+from calibrant.real.forecasts import RealForecasts
+from calibrant.real.groups import judge_groups
+from calibrant.real.measures import calibration_error
+from calibrant.real.reading import RealSource
+from calibrant.real.summary import summarise_real
+from calibrant.real.verdicts import judge
+from promises.core import Promise
+
+DRAWS = 199
+# Rows that stand for the population.
+MANY = 40_000
+
+
+def noise(kind, z, rng):
+    """Errors of mean zero: what outcomes add to their mean."""
+    if kind == "normal":
+        return rng.normal(0, 5, z.size)
+    if kind == "skewed":
+        return 5 * (rng.lognormal(0, 0.8, z.size) - np.exp(0.32))
+    if kind == "heavy tails":
+        return 3 * rng.standard_t(3, z.size)
+    if kind == "spread grows with the forecast":
+        return 0.5 * z * rng.normal(0, 1, z.size)
+    if kind == "mostly zero":  # claims: one in ten, as large as the mean asks for
+        return z * (10 * (rng.random(z.size) < 0.1) * rng.gamma(2, 0.5, z.size) - 1)
+    raise ValueError(kind)
+
+
+def forecasts(size, rng):
+    return rng.gamma(4, 5, size)
+
+
+def outcomes(kind, z, wrong, rng):
+    return mean_of(z, wrong) + noise(kind, z, rng)
+
+
+def mean_of(z, wrong):
+    return {"right": z, "too low by 2": z + 2, "slope 0.8": 20 + 0.8 * (z - 20)}[wrong]
+
+
+def judged(y, z, rng, kind="mean", tolerance=1.0, clusters=None):
+    held = RealForecasts.read(y, z, kind)
+    evidence = RealEvidence.of(held, clusters)
+    return held, judge(held, evidence, Settings.read(draws=DRAWS, rng=rng), tolerance)
+
+
+def right_forecasts_are_rejected(kind, size, rng):
+    z = forecasts(size, rng)
+    return judged(outcomes(kind, z, "right", rng), z, rng)[1].pvalue <= 0.05
+
+
+def error_is_missed(kind, wrong, size, rng):
+    z = forecasts(size, rng)
+    held, found = judged(outcomes(kind, z, wrong, rng), z, rng)
+    everyone = forecasts(MANY, rng)
+    scale = held.scale
+    inside = np.clip(everyone, scale.start, scale.end)
+    truth = RealForecasts(
+        held.kind, mean_of(everyone, wrong) - everyone + inside, inside, None, None, scale
+    )
+    return not found.interval.low <= calibration_error(truth) <= found.interval.high
+
+
+def shift_is_missed_by_the_gap(kind, shift, size, rng):
+    z = forecasts(size, rng)
+    found = judged(z + shift + noise(kind, z, rng), z, rng)[1]
+    return not found.gap.interval.low <= shift <= found.gap.interval.high
+
+
+def right_quantiles_are_rejected(level, size, rng):
+    z = forecasts(size, rng)
+    y = z * rng.exponential(1, size)
+    return judged(y, -z * np.log(1 - level), rng, f"quantile={level}", 0.05)[1].pvalue <= 0.05
+
+
+def coverage_is_missed(level, truth, size, rng):
+    z = forecasts(size, rng)
+    y = z * rng.exponential(1, size)
+    found = judged(y, -z * np.log(1 - truth), rng, f"quantile={level}", 0.05)[1]
+    return not found.interval.low <= abs(truth - level) <= found.interval.high
+
+
+def clustered_error_is_missed(clusters, size, shift, rng):
+    code = np.repeat(np.arange(clusters), size)
+    z = forecasts(code.size, rng)
+    y = z + shift + rng.normal(0, 3, clusters)[code] + rng.normal(0, 4, code.size)
+    found = judged(y, z, rng, clusters=code)[1]
+    return not found.interval.low <= shift <= found.interval.high
+
+
+def clustered_right_forecasts_are_rejected(clusters, size, rng):
+    code = np.repeat(np.arange(clusters), size)
+    z = forecasts(code.size, rng)
+    y = z + rng.normal(0, 3, clusters)[code] + rng.normal(0, 4, code.size)
+    return judged(y, z, rng, clusters=code)[1].pvalue <= 0.05
+
+
+def a_group_is_missed(kind, groups, size, rng):
+    code = np.repeat(np.arange(groups), size)
+    z = forecasts(code.size, rng)
+    y = z + 2 + noise(kind, z, rng)
+    source = RealSource("", RealForecasts.read(y, z), {"g": code})
+    found = judge_groups(source, Settings.read(draws=DRAWS, rng=rng), 1.0)
+    return not all(group.low <= 2 <= group.high for group in found)
+
+
+def bias_is_missed(kind, size, weighted, rng):
+    z = forecasts(size, rng)
+    weight = rng.lognormal(0, 1, size) if weighted else None
+    y = z + 2 + noise(kind, z, rng)
+    source = RealSource("", RealForecasts.read(y, z, sample_weight=weight))
+    _, low, high = summarise_real(source, Settings.read(draws=DRAWS, rng=rng), 1.0).bias
+    return not low <= 2 <= high
+
+
+def promises():
+    for kind, size in (
+        ("normal", 50),
+        ("normal", 300),
+        ("skewed", 50),
+        ("skewed", 300),
+        ("heavy tails", 300),
+        ("spread grows with the forecast", 300),
+        ("mostly zero", 500),
+    ):
+        yield Promise(
+            "test of means at level 0.05",
+            f"right, {size} rows, {kind}",
+            partial(right_forecasts_are_rejected, kind, size),
+        )
+    for kind, wrong, size in (
+        ("normal", "right", 50),
+        ("normal", "too low by 2", 300),
+        ("skewed", "slope 0.8", 300),
+        ("heavy tails", "too low by 2", 100),
+        ("spread grows with the forecast", "slope 0.8", 300),
+        ("mostly zero", "too low by 2", 500),
+    ):
+        yield Promise(
+            "interval of the smooth error of means",
+            f"{wrong}, {size} rows, {kind}",
+            partial(error_is_missed, kind, wrong, size),
+        )
+    for kind, shift, size in (
+        ("normal", 0.0, 100),
+        ("skewed", 2.0, 300),
+        ("heavy tails", 2.0, 300),
+        ("spread grows with the forecast", 0.0, 300),
+    ):
+        yield Promise(
+            "interval of the typical gap of means",
+            f"too low by {shift:g}, {size} rows, {kind}",
+            partial(shift_is_missed_by_the_gap, kind, shift, size),
+        )
+    for level, size in ((0.9, 50), (0.5, 300), (0.99, 300)):
+        yield Promise(
+            "test of quantiles at level 0.05",
+            f"right, level {level:g}, {size} rows",
+            partial(right_quantiles_are_rejected, level, size),
+        )
+    for level, truth, size in ((0.9, 0.9, 100), (0.9, 0.8, 300), (0.99, 0.95, 300)):
+        yield Promise(
+            "interval of the smooth error of quantiles",
+            f"level {level:g}, {truth:g} of outcomes below, {size} rows",
+            partial(coverage_is_missed, level, truth, size),
+        )
+    for clusters, size, shift in ((30, 10, 0.0), (100, 5, 2.0)):
+        yield Promise(
+            "interval of the smooth error of means, clusters",
+            f"too low by {shift:g}, {clusters} clusters of {size} rows",
+            partial(clustered_error_is_missed, clusters, size, shift),
+        )
+    yield Promise(
+        "test of means at level 0.05, clusters",
+        "right, 60 clusters of 10 rows",
+        partial(clustered_right_forecasts_are_rejected, 60, 10),
+    )
+    for kind, groups, size in (("normal", 10, 60), ("skewed", 20, 50)):
+        yield Promise(
+            "intervals of groups of means, at once",
+            f"too low by 2, {groups} groups of {size} rows, {kind}",
+            partial(a_group_is_missed, kind, groups, size),
+            200,
+        )
+    for kind, size, weighted in (("normal", 50, False), ("skewed", 300, True)):
+        yield Promise(
+            "interval of observed minus forecast",
+            f"{size} rows, {kind}{', weights' if weighted else ''}",
+            partial(bias_is_missed, kind, size, weighted),
+            200,
+        )

@@ -1,0 +1,187 @@
+"""An audit of real outcomes: verdict, groups, words, page and JSON."""
+
+import json
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calibrant as cal
+from calibrant.errors import CalibrantError, InvalidOptionError
+
+RNG = np.random.default_rng(2)
+
+
+def rows(size=1500, slope=1.0, shift=0.0, rng=RNG):
+    z = rng.gamma(4, 5, size)
+    return slope * z + shift + rng.normal(0, 4, size), z
+
+
+def audited(y, z, **options):
+    return cal.audit(y, z, **{"kind": "mean", "draws": 199, **options})
+
+
+def test_right_forecasts_are_calibrated_and_wrong_ones_are_not():
+    assert audited(*rows(6000)).verdict.state == "calibrated"
+    assert audited(*rows(1500, shift=3)).verdict.state == "miscalibrated"
+    # A slope whose errors cancel on average is seen by the typical gap.
+    y, z = rows(4000)
+    tilted = audited(0.7 * (y - y.mean()) + y.mean(), z)
+    assert tilted.verdict.state == "miscalibrated"
+    assert audited(*rows(20)).verdict.state == "undecided"
+
+
+def test_a_verdict_is_in_the_units_of_the_outcome():
+    y, z = rows(1500, shift=3)
+    minutes, seconds = audited(y, z).verdict, audited(60 * y, 60 * z).verdict
+    for name in ("value", "tolerance", "noise_floor"):
+        assert getattr(seconds, name) == pytest.approx(60 * getattr(minutes, name), rel=1e-6)
+    assert seconds.interval.low == pytest.approx(60 * minutes.interval.low, rel=1e-6)
+    assert seconds.gap.interval.high == pytest.approx(60 * minutes.gap.interval.high, rel=1e-6)
+    assert seconds.pvalue == minutes.pvalue
+
+
+def test_for_outcomes_0_and_1_the_error_is_that_of_probabilities():
+    p = np.round(RNG.random(2000), 3)
+    y = (RNG.random(2000) < p**1.4).astype(float)
+    real, binary = audited(y, p, range=(0, 1)).verdict, cal.verdict(y, p, rng=0)
+    assert real.value == binary.value
+    assert real.tolerance == binary.tolerance
+    assert real.state == binary.state
+    assert real.interval.low == pytest.approx(binary.interval.low, abs=0.003)
+
+
+def test_quantiles_and_intervals_are_judged_by_shares_of_outcomes():
+    y, z = rows(4000)
+    good = audited(y, z + 4 * 1.2816, kind="quantile=0.9")
+    assert good.verdict.state == "calibrated"
+    low = audited(y, z, kind="quantile=0.9")
+    assert low.verdict.state == "miscalibrated"
+    assert "promised" in str(low)
+    held = audited(y, np.column_stack([z - 6.58, z + 6.58]), kind="interval", level=0.9)
+    assert held.verdict.state == "calibrated"
+    narrow = audited(y, np.column_stack([z - 3, z + 3]), kind="interval", level=0.9)
+    assert "too narrow" in str(narrow)
+
+
+def test_intervals_of_one_width_are_one_place_whatever_rounding_says():
+    y, z = rows(500)
+    found = audited(y, np.column_stack([z - 0.1, z + 0.2]), kind="interval", level=0.5)
+    assert len(found.summary.dots) == 1
+
+
+def test_groups_are_judged_at_once_and_named_in_words():
+    y, z = rows(3000)
+    site = RNG.choice(["A", "B"], 3000)
+    y = y + 4 * (site == "B")
+    found = audited(y, z, by={"site": site})
+    assert [group.name for group in found.groups.failing] == ["B"]
+    assert "site B" in str(found)
+    assert found.groups.table()["observed"][0] == pytest.approx(y[site == "B"].mean())
+
+
+def test_clusters_widen_the_interval_and_one_cluster_says_nothing():
+    rng = np.random.default_rng(3)
+    cluster = np.repeat(np.arange(60), 25)
+    z = rng.gamma(4, 5, 1500)
+    y = z + np.repeat(rng.normal(0, 4, 60), 25) + rng.normal(0, 1, 1500)
+    alone, together = audited(y, z), audited(y, z, clusters=cluster)
+    assert together.verdict.interval.half_width > 2 * alone.verdict.interval.half_width
+    with pytest.raises(CalibrantError, match="at least two"):
+        audited(y, z, clusters=np.zeros(1500))
+
+
+def test_rows_in_any_order_give_the_same_audit():
+    y, z = rows(800, shift=1)
+    order = RNG.permutation(800)
+    first, second = (audited(a, b).to_json() for a, b in ((y, z), (y[order], z[order])))
+    left, right = json.loads(first), json.loads(second)
+    assert left["verdict"]["value"] == pytest.approx(right["verdict"]["value"])
+    assert left["verdict"]["pvalue"] == right["verdict"]["pvalue"]
+    assert left["data"]["fingerprint"] == right["data"]["fingerprint"]
+
+
+def test_frames_and_arrays_say_the_same():
+    y, z = rows(600)
+    frame = pd.DataFrame({"minutes": y, "forecast": z})
+    of_frame = cal.audit(frame, prediction="forecast", outcome="minutes", kind="mean", draws=99)
+    of_arrays = cal.audit(y, z, kind="mean", draws=99)
+    assert of_frame.verdict.value == of_arrays.verdict.value
+    with_gap = frame.assign(minutes=np.where(np.arange(600) < 5, np.nan, y))
+    with pytest.raises(CalibrantError, match="'minutes'"):
+        cal.audit(with_gap, prediction="forecast", outcome="minutes", kind="mean")
+    dropped = cal.audit(
+        with_gap, prediction="forecast", outcome="minutes", kind="mean", na="drop", draws=99
+    )
+    assert "5 rows with a missing value left out" in str(dropped)
+
+
+def test_tolerances_are_in_units_or_in_per_cent_of_the_span():
+    y, z = rows(600)
+    assert audited(y, z, tolerance=2.5).verdict.tolerance == 2.5
+    span = np.diff(np.quantile(y, [0.05, 0.95], method="inverted_cdf"))[0]
+    assert audited(y, z, tolerance="5%").verdict.tolerance == pytest.approx(0.05 * span)
+    assert audited(y, z, range=(-50, 150), tolerance="5%").verdict.tolerance == pytest.approx(10)
+
+
+def test_the_page_is_one_file_without_network_and_says_the_conclusion(tmp_path):
+    y, z = rows(900, shift=2)
+    found = audited(y, z, by={"<b>": RNG.choice(["</script>", "&"], 900)}, title="<i>delays")
+    page = found.to_html(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    assert "https://" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "<i>delays" not in page
+    assert "</script>," not in page.replace("&lt;", "<").split("<script>")[0]
+    assert "Miscalibrated" in page
+    assert len(page) < 200_000
+
+
+@pytest.mark.parametrize("kind", ["mean", "quantile=0.9", "expectile=0.7", "interval"])
+def test_the_schema_describes_the_json(kind):
+    import jsonschema
+
+    text = files("calibrant.report").joinpath("real_schema.json").read_text("utf-8")
+    y, z = rows(300)
+    predicted = np.column_stack([z - 5, z + 5]) if kind == "interval" else z
+    level = 0.8 if kind == "interval" else None
+    for by in (None, {"g": RNG.integers(0, 3, 300)}):
+        found = audited(y, predicted, kind=kind, level=level, by=by, draws=99).to_json()
+        jsonschema.validate(json.loads(found), json.loads(text))
+
+
+def test_a_screen_is_a_screen():
+    y, z = rows(900, shift=2)
+    for found in (audited(y, z), audited(y, z, by={"g": RNG.integers(0, 12, 900)})):
+        lines = str(found).splitlines()
+        assert len(lines) <= 24
+        assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"pos_label": 1}, "pos_label is for predicted probabilities"),
+        ({"risk": 0.1}, "risk is for"),
+        ({"kind": None, "range": (0, 1)}, "range is for real outcomes"),
+        ({"kind": None, "level": 0.9}, "level is for real outcomes"),
+        ({"tolerance": -1}, "tolerance"),
+    ],
+)
+def test_options_of_the_other_kind_are_refused(options, told):
+    y, z = rows(100)
+    with pytest.raises(InvalidOptionError, match=told):
+        audited(y, z, **options)
+
+
+def test_constant_outcomes_need_a_range():
+    with pytest.raises(CalibrantError, match="must differ"):
+        audited([2.0] * 30, np.linspace(1, 3, 30))
+    found = audited([2.0] * 30, np.linspace(1, 3, 30), range=(0, 4))
+    assert found.verdict.state == "undecided"
+
+
+def test_constant_forecasts_are_one_place():
+    y, _ = rows(500)
+    found = audited(y, np.full(500, 20.0))
+    assert found.measures["smooth_calibration_error"] == pytest.approx(abs(y.mean() - 20))
