@@ -243,7 +243,8 @@ class SurvivalForecasts:
             weight=rows[2] if self._weighted else None,
         )
         source = read_source(rows[0], rows[1], held, title=title or self._title)
-        described = source.described | {"survival": list(self.notes), "horizon": self.horizon}
+        lost = int(self.censored.sum())
+        described = source.described | {"horizon": self.horizon, "censored before it": lost}
         return replace(source, notes=(*self.notes, *source.notes), described=described)
 
     @property
