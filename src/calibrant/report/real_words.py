@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED
-from calibrant.real import Coverage, Mean, Quantile, RealGroups, RealSummary, loss_name
+from calibrant.real import (
+    Coverage,
+    Mean,
+    Quantile,
+    RealGroups,
+    RealSummary,
+    loss_name as loss_name,
+)
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.tables import PERFECT, ShownTable
 from calibrant.words import (
