@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from calibrant.measurement import Measurement
-from calibrant.real import RealGroups, RealSummary
+from calibrant.real import RealGroups, RealSummary, loss_name
 from calibrant.report import real_words as words
 from calibrant.report.audit import Audit
 from calibrant.report.findings import Finding
@@ -208,7 +208,7 @@ def as_dict(summary: RealSummary) -> dict[str, Any]:
         "verdict": verdict_dict(summary.verdict),
         "where": None if worst is None else worst.sentence,
         "bias": dict(zip(("value", "low", "high"), summary.bias, strict=True)),
-        "loss": {"name": words.loss_name(forecasts.kind), "value": summary.loss},
+        "loss": {"name": loss_name(forecasts.kind), "value": summary.loss},
         "decomposition": None if summary.decomposition is None else asdict(summary.decomposition),
         "repair": None if summary.repair is None else summary.repair.as_dict(),
         "measures": {

@@ -9,7 +9,7 @@ from calibrant.real import (
     Quantile,
     RealGroups,
     RealSummary,
-    loss_name as loss_name,
+    loss_name,
 )
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.tables import PERFECT, ShownTable
