@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
-from calibrant.real import calibration_error, compare
+from calibrant.real import calibration_error, compare, loss_decomposition
 
 RNG = np.random.default_rng(11)
 TRUE = RNG.normal(20, 6, 400)
@@ -69,6 +69,20 @@ def test_rows_without_weight_do_not_count():
     )
     assert (weighted.low, weighted.high) == pytest.approx((kept.low, kept.high), rel=1e-9)
     assert weighted.errors == pytest.approx(kept.errors, rel=1e-9)
+
+
+def test_rows_in_any_order_give_the_same_answer_to_the_last_digit():
+    order, cluster = RNG.permutation(400), np.arange(400) % 37
+    weight = RNG.gamma(2, 1, 400)
+    options = {"clusters": cluster, "sample_weight": weight}
+    permuted = {"clusters": cluster[order], "sample_weight": weight[order]}
+    first = compare(Y, TRUE + 1, TRUE, **options)
+    assert compare(Y[order], TRUE[order] + 1, TRUE[order], **permuted) == first
+    for kind in ("mean", "quantile=0.9", "expectile=0.7"):
+        parts = loss_decomposition(Y, TRUE, kind=kind, sample_weight=weight)
+        assert parts == loss_decomposition(
+            Y[order], TRUE[order], kind=kind, sample_weight=weight[order]
+        )
 
 
 def test_bad_input_is_refused_with_a_reason():

@@ -86,10 +86,11 @@ def test_no_gentle_correction_gains_more_than_the_gap(law, waves, size, offset):
     def corrected(p):
         return np.clip(p + size / slope * np.sin(slope * p) + 0.1 * offset, 0, 1)
 
-    before = cal.decisions.mean_score(joint, score="brier")
-    moved = corrected(joint.prediction)
-    losses = cal.decisions.row_losses("brier", joint.outcome, moved)
-    gained = before - float(joint.mass @ losses)
+    before, after = (
+        cal.decisions.row_losses("brier", joint.outcome, p)
+        for p in (joint.prediction, corrected(joint.prediction))
+    )
+    gained = float(joint.mass @ (before - after))
     assert gained <= cal.post_processing_gap(joint) + 1e-12
 
 
@@ -180,5 +181,6 @@ def test_calibration_does_not_mean_usefulness():
             cal.promised_and_received(joint, task=task).received for joint in (constant, bayes)
         ]
         assert worth[0] < worth[1]
-    assert cal.score_decomposition(constant).discrimination == pytest.approx(0, abs=1e-12)
-    assert cal.score_decomposition(bayes).discrimination > 0.05
+    flat = np.full(50, chance.mean())
+    assert cal.score_decomposition(chance, flat).discrimination == pytest.approx(0, abs=1e-12)
+    assert cal.score_decomposition(chance, chance).discrimination > 0.05

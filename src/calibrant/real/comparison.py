@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.data import canonical_order
 from calibrant.data.input import read_labels
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference import Cases, mean_and_reach
@@ -140,10 +141,16 @@ def compare(
     pair = [
         _read(y_true, forecast, kind, level, range, sample_weight) for forecast in (first, second)
     ]
+    labels = None if clusters is None else read_labels(clusters, "clusters", len(pair[0]))
+    columns = [column for one in pair for column in (one.forecast, one.upper)]
+    # Sums in another order would differ in the last digit.
+    order = canonical_order(*columns, pair[0].outcome, pair[0].weight, labels)
+    pair = [one.where(order) for one in pair]
+    labels = None if labels is None else labels[order]
     if range is None and not isinstance(pair[0].kind, Coverage):
         pair = _in_one_range(pair)
     difference = losses(pair[1]) - losses(pair[0])
-    value, reach = mean_with_reach(pair[0], difference, clusters, confidence)
+    value, reach = mean_with_reach(pair[0], difference, labels, confidence)
     before = pair[0].mean_of(losses(pair[0]))
     one, other = (float(calibration_error(forecasts)) for forecasts in pair)
     return RealComparison(

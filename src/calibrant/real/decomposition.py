@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.data import canonical_order
 from calibrant.errors import InvalidOptionError
 from calibrant.notebook import card
 from calibrant.real.forecasts import RealForecasts
@@ -131,6 +132,9 @@ def loss_decomposition(
             "intervals",
             "decompose each end as a quantile, such as kind='quantile=0.05'",
         )
+    # Sums in another order would differ in the last digit.
+    order = canonical_order(forecasts.forecast, forecasts.outcome, forecasts.weight)
+    forecasts = forecasts.where(order)
     fit = isotonic_fit(forecasts)
     best = np.full(len(forecasts), asked.best(forecasts.outcome, forecasts.weights))
     loss, recalibrated, constant = (
