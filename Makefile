@@ -49,6 +49,7 @@ bench: $(VENV)/developing ## Speed and memory beside a sort, answers asserted
 
 bench-scale: $(VENV)/developing ## Rows on engines beside the bare group-by
 	$(BIN)/python benchmarks/scale.py $(BENCH)
+	$(BIN)/python benchmarks/logs.py
 
 bench-repair: $(VENV)/developing ## Maps beside a sort and beside other libraries
 	$(BIN)/python benchmarks/repair.py $(BENCH)

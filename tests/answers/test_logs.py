@@ -68,7 +68,16 @@ def test_a_copy_of_a_log_is_counted_once(tmp_path):
     copy.write_bytes(SUMS.read_bytes())
     answers = cal.answers.read([SUMS, copy])
     assert len(answers) == 8
-    told(answers, "10 samples found twice and counted once")
+    told(answers, "is a copy of")
+
+
+def test_samples_of_two_logs_are_known_by_their_ids(tmp_path):
+    log = LOGS / "inspect_letters.json"
+    other = tmp_path / "again.json"
+    other.write_text(json.dumps(json.loads(log.read_text()), indent=3))
+    answers = cal.answers.read([log, other])
+    assert len(answers) == 3
+    told(answers, "3 samples found twice and counted once")
 
 
 def test_partial_credit_needs_a_mark():

@@ -119,8 +119,8 @@ def test_a_choice_of_models_is_never_guessed(tmp_path):
 
 def test_two_runs_of_one_model_are_compared_by_file(tmp_path):
     lines = [line for line in rows(40) if line["model"] == "small"]
-    for name in ("a.jsonl", "b.jsonl"):
-        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for name, end in (("a.jsonl", "\n"), ("b.jsonl", "\n\n")):  # the same, but no copy
+        (tmp_path / name).write_text("".join(json.dumps(line) + end for line in lines))
     answers = cal.answers.read([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
     found = cal.answers.compare_models(answers, between="file")
     assert (found.first, found.second) == ("a.jsonl", "b.jsonl")

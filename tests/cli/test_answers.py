@@ -45,7 +45,7 @@ def test_one_command_audits_a_log(tmp_path):
     stored = json.loads((tmp_path / "audit.json").read_text())
     assert "questions are clusters" in json.dumps(stored)
     assert "No threshold: an error of at most 5 %" in " ".join(done.stdout.split())
-    assert "By group: a none, b none." in done.stdout
+    assert "By group: none for 2 of 2 groups." in done.stdout
     assert set(stored["certified"]["groups"]) == {"a", "b"}
     named = run("audit", log, "--prediction", "confidence", "--outcome", "correct", "--quiet")
     assert named.stdout.startswith("Miscalibrated")
@@ -149,3 +149,24 @@ def test_an_audit_says_from_which_confidence_on_to_answer(tmp_path):
     assert "By group: a 0.95 (" in said
     page = (tmp_path / "page.html").read_text()
     assert "<li>a: Answer at 0.95 and above" in page
+
+
+def test_repair_patches_models_that_differ_and_says_how_few_questions_tell(tmp_path):
+    rng = np.random.default_rng(2)
+    rows = [
+        {"id": n, "model": m, "confidence": sure, "correct": bool(rng.random() < sure - off)}
+        for n in range(500)
+        for m, off in (("a", 0.35), ("b", 0.0))
+        for sure in [float(rng.choice([0.6, 0.7, 0.8, 0.9]))]
+    ]
+    log = tmp_path / "run.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run("repair", str(log), "--by", "model", "--map", str(tmp_path / "map.json"))
+    assert done.returncode == 0, done.stderr
+    assert "patches for groups on top of" in " ".join(done.stdout.split())
+    assert "model a" in done.stdout
+    assert "note: 500 questions tell an observed rate to about 4.3 points" in done.stdout
+    alone = run("repair", str(log), "--field", "task=model", "--map", str(tmp_path / "one.json"))
+    assert alone.returncode == 0, alone.stderr
+    stored = json.loads((tmp_path / "map.json").read_text())
+    assert "model" in json.dumps(stored)

@@ -8,6 +8,7 @@ often than promised by more than four standard errors.
 from __future__ import annotations
 
 from promises import (
+    calibrated_models,
     choices,
     comparisons,
     costs,
@@ -43,6 +44,7 @@ SUBJECTS = {
     "regressions": list(regressions.promises()),
     "comparisons": list(comparisons.promises()),
     "choices": list(choices.promises()),
+    "calibrated_models": list(calibrated_models.promises()),
     "monitors": list(monitors.promises()),
     "costs": list(costs.promises()),
     "curves": list(curves.promises()),
@@ -53,8 +55,8 @@ SUBJECTS = {
     "judges": list(judges.promises()),
     "reals": list(reals.promises()),
     "survivals": list(survivals.promises()),
-    "distributions": list(distributions.promises()),
     "models": list(models.promises()),
     "real_repairs": list(real_repairs.promises()),
+    "distributions": list(distributions.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

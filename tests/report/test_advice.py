@@ -9,6 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.settings import Settings
 from calibrant.inputs import Roles, read
 from calibrant.report.advice import MOST_ROWS, advise
 from calibrant.report.findings import repair_findings
@@ -23,7 +24,7 @@ def source_of(p, y=OUTCOME, **roles):
 
 
 def advised(source):
-    return advise(source, Evidence.of_source(source), 0.95, 0)
+    return advise(source, Evidence.of_source(source), Settings.read(rng=0))
 
 
 def test_advice_tells_the_gain_with_its_interval():
@@ -32,6 +33,19 @@ def test_advice_tells_the_gain_with_its_interval():
     assert finding.code == "CAL070"
     assert f"between {choice.gain.low:.2g} and {choice.gain.high:.2g}" in finding.text
     assert "calibrant repair" in finding.advice
+
+
+@pytest.mark.parametrize(
+    "roles", [{}, {"clusters": np.arange(10_000) % 500}], ids=["plain", "clusters"]
+)
+@pytest.mark.parametrize("seed", [0, 3])
+def test_the_map_is_that_which_choose_takes_from_the_same_rows_and_seed(seed, roles):
+    """So does `calibrant repair`, whatever the audit has drawn before."""
+    y, p = OUTCOME, CHANCE**1.3
+    audited = cal.audit(y, p, rng=seed, draws=99, **roles)
+    chosen = cal.repair.choose(y, p, rng=seed, **roles)
+    assert audited.summary.choice.map.to_dict() == chosen.map.to_dict()
+    assert audited.summary.choice.gain == chosen.gain
 
 
 def test_advice_leaves_calibrated_forecasts_alone():

@@ -14,16 +14,40 @@ pytestmark = pytest.mark.slow
 ANSWERS = Path(__file__).parents[1] / "answers"
 
 
+# Each harness in an environment of its own: none of its dependencies binds another's, or ours.
+ENVIRONMENTS = Path(__file__).parents[2] / "build" / "harnesses"
+NEEDS = {"inspect_ai": ["inspect_ai"], "lm_eval": ["lm_eval", "datasets"]}
+
+
+def python_of(package):
+    """Make the environment of a harness, once; where it cannot be had the test says why."""
+    python = ENVIRONMENTS / package / "bin" / "python"
+    if not done(python, "-c", f"import {package}"):
+        subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENTS / package)], check=True)
+        install = [str(python), "-m", "pip", "install", "--quiet", *NEEDS[package]]
+        installed = subprocess.run(install, capture_output=True, text=True, check=False)
+        if installed.returncode:
+            pytest.fail(f"{package} cannot be installed: {installed.stderr[-400:]}")
+    return python
+
+
+def done(python, *arguments):
+    return (
+        python.exists()
+        and subprocess.run([str(python), *arguments], capture_output=True, check=False).returncode
+        == 0
+    )
+
+
 def write(package, script, folder):
     """Run a script where its package is installed."""
-    pytest.importorskip(package)
-    done = subprocess.run(
-        [sys.executable, str(ANSWERS / script), str(folder)],
+    found = subprocess.run(
+        [str(python_of(package)), str(ANSWERS / script), str(folder)],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert found.returncode == 0, found.stderr
 
 
 def same(new, kept, **options):

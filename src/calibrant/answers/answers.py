@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from calibrant.answers.choosing import Choices, choose
 from calibrant.answers.difficulty import as_numbers, by_the_others, stated_sentence
 from calibrant.answers.ledger import Ledger
-from calibrant.arrays import Floats
+from calibrant.arrays import Floats, Indices
 from calibrant.data.tables import literal
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inputs import Roles, Source, read as read_source
@@ -154,7 +153,7 @@ class Answers:
         held = replace(
             roles,
             by={name: self.columns[name] for name in by} or None,
-            clusters=None if clusters is None else self.columns[clusters],
+            clusters=None if clusters is None else numbered(self.columns[clusters])[0],
         )
         source = read_source(self.correct, self.confidence, held, title=title or self.title)
         models = self.columns["model"]
@@ -203,9 +202,47 @@ def assembled(
     ]
     if ledger.copies:
         told.append(f"{count_text(ledger.copies, 'sample')} found twice and counted once")
+    told += _names_told(ledger, columns)
     told += _left_out(chosen, known) + _repeated(columns) + _in_words(columns)
     told += _few_questions(columns)
     return Answers(columns, tuple(told), int((~known).sum()), title, {"answers": list(told)})
+
+
+def numbered(column: Any) -> tuple[Indices, int]:
+    """Return numbers for the names of a column, in their order, and how many there are."""
+    values = column.tolist()
+    names = sorted(set(values), key=lambda name: (name is None, str(name)))
+    number = {name: place for place, name in enumerate(names)}
+    codes = np.fromiter((number[name] for name in values), dtype=np.intp, count=len(values))
+    return codes, len(names)
+
+
+def _names_told(ledger: Ledger, columns: Mapping[str, Any]) -> list[str]:
+    """Say that rows have no id, and that names look like two spellings of one."""
+    told = []
+    names = ledger.question.names
+    if None in names:
+        codes = np.frombuffer(ledger.question.codes, dtype=np.int64)
+        count = int((codes == names.index(None)).sum())
+        told.append(
+            f"{count_text(count, 'answer')} without an id of the question: each counts as a "
+            "question of its own"
+        )
+    for column in ("model", "task"):
+        spelled: dict[str, list[str]] = {}
+        for name in sorted({str(n) for n in columns[column].tolist() if n is not None}):
+            spelled.setdefault(_spelling(name), []).append(name)
+        for alike in spelled.values():
+            if len(alike) > 1:
+                listed = " and ".join(map(repr, alike))
+                told.append(f"{column}s {listed} look like one, and are kept apart")
+    return told
+
+
+def _spelling(name: str) -> str:
+    """Bring spellings of one name to one form: cases, signs between words, a provider before it."""
+    last = name.strip().rsplit("/", 1)[-1].casefold()
+    return "".join(letter for letter in last if letter.isalnum() or letter == ".")
 
 
 def _without_none(values: Any) -> Any:
@@ -219,16 +256,28 @@ def _label_columns(ledger: Ledger) -> dict[str, Any]:
         name: getattr(ledger, name).column(ledger.size)
         for name in ("question", "model", "task", "trial", "answer", *further)
     }
-    question, task = columns["question"], columns["task"]
     if len(ledger.task.names) > 1:  # tasks number their questions alike
-        pairs = zip(task.tolist(), question.tolist(), strict=True)
-        named = [None if q is None else f"{t}: {q}" for t, q in pairs]
-        columns["question"] = np.array(named, dtype=object)
+        columns["question"] = _within_tasks(ledger)
     unnamed = columns["question"] == None  # noqa: E711  # of each element
     if unnamed.any():
         names = [f"row {row + 1}" for row in np.flatnonzero(unnamed)]
         columns["question"][unnamed] = names
     return columns
+
+
+def _within_tasks(ledger: Ledger) -> Any:
+    """Name questions after their tasks."""
+    question, task = (
+        np.frombuffer(n.codes, dtype=np.int64) for n in (ledger.question, ledger.task)
+    )
+    count = len(ledger.question.names)
+    pairs, place = np.unique(task * count + question, return_inverse=True)
+    names, tasks = ledger.question.names, ledger.task.names
+    named = [
+        None if names[q] is None else f"{tasks[t]}: {names[q]}"
+        for t, q in zip(*(part.tolist() for part in np.divmod(pairs, count)), strict=True)
+    ]
+    return np.array(named, dtype=object)[place]
 
 
 def _what_is_there(columns: Mapping[str, Any]) -> str:
@@ -260,17 +309,19 @@ def _left_out(chosen: Choices, known: Any) -> list[str]:
 
 def _repeated(columns: Mapping[str, Any]) -> list[str]:
     """Say that questions are clusters, and that rows may be copies."""
-    questions = columns["question"].tolist()
-    counts = Counter(questions)
-    repeated = sum(count > 1 for count in counts.values())
+    question, count = numbered(columns["question"])
+    repeated = int((np.bincount(question) > 1).sum())
     if not repeated:
         return []
     told = (
-        f"{thousands_text(repeated)} of {count_text(len(counts), 'question')} answered more than "
+        f"{thousands_text(repeated)} of {count_text(count, 'question')} answered more than "
         "once, across models or trials: questions are clusters"
     )
-    keys = [columns[name].tolist() for name in ("question", "model", "trial", "origin")]
-    alike = len(questions) - len(set(zip(*keys, strict=True)))
+    key = question
+    for name in ("model", "trial", "origin"):
+        code, names = numbered(columns[name])
+        key = key * names + code
+    alike = question.size - np.unique(key).size
     if not alike:
         return [told]
     twice = agreeing(alike, "row repeats", "rows repeat")

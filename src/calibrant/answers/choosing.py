@@ -202,6 +202,9 @@ def _vote(ledger: Ledger, chosen: Choices) -> None:
     answer = ledger.answer.column(ledger.size)[rows][voting]
     voted = count_votes(np.stack(keys, axis=1), answer, chosen.correct[voting])
     if voted.most < 2:
+        unread = ledger.stated.examples_text()
+        if unread:
+            raise InvalidForecastsError("confidences must be numbers or statements", unread)
         raise InvalidForecastsError(
             "logs must hold a confidence",
             "no field, no statement, no probabilities, and one answer a question",

@@ -101,7 +101,8 @@ def lm_eval_lines(path: str, lines: Iterable[Object]) -> Iterator[Answer]:
     model = _lm_eval_model(place)
     found = re.match(r"samples_(.+)_\d{4}-\d{2}-\d{2}T", place.name)
     task = found[1] if found else place.name.split(".")[0]
-    for line in lines:
+    for number, line in enumerate(lines, 1):
+        _require(line, ("filtered_resps",), number, place.name)
         name = str(line.get("filter", "none"))
         scores = {
             f"{metric},{name}": line[metric] for metric in line.get("metrics", ()) if metric in line
@@ -152,12 +153,23 @@ def _lm_eval_model(place: Path) -> str:
     return place.parent.name
 
 
-def openai_lines(lines: Iterable[Object]) -> Iterator[Answer]:
+def _require(line: Object, fields: tuple[str, ...], number: int, name: str) -> None:
+    """Refuse a line that another program wrote than the first one."""
+    if not any(field in line for field in fields):
+        raise InvalidForecastsError(
+            "all lines of a file must be of one kind",
+            f"line {number} of {name} without {' or '.join(map(repr, fields))}",
+            "split the file",
+        )
+
+
+def openai_lines(path: str, lines: Iterable[Object]) -> Iterator[Answer]:
     """Read events of OpenAI evals: samples and what was thought of them, by their id."""
     model = task = None
     texts: dict[object, object] = {}
     waiting: dict[object, list[Answer]] = {}
-    for line in lines:
+    for number, line in enumerate(lines, 1):
+        _require(line, ("spec", "type", "final_report"), number, Path(path).name)
         if "spec" in line:
             spec = line["spec"] or {}
             functions = spec.get("completion_fns") or [None]
@@ -181,14 +193,17 @@ def openai_lines(lines: Iterable[Object]) -> Iterator[Answer]:
             yield row
 
 
-def helm_states(log: Object | None, states: Iterable[Object]) -> Iterator[Answer]:
+def helm_states(
+    log: Object | None, states: Iterable[Object], name: str = "the log"
+) -> Iterator[Answer]:
     """Read request states of HELM: an answer is right if a reference that is tagged correct is.
 
     The texts are compared as `normalised` brings them to one form.
     """
     adapter = (log or {}).get("adapter_spec") or {}
     task = (log or {}).get("scenario") or (log or {}).get("scenario_name")
-    for state in states:
+    for number, state in enumerate(states, 1):
+        _require(state, ("instance",), number, name)
         instance, result = state.get("instance") or {}, state.get("result") or {}
         said = (result.get("completions") or [{}])[0]
         text = str(said.get("text", "")).strip()
@@ -262,14 +277,29 @@ def choose_fields(present: Iterable[str], given: Mapping[str, str]) -> dict[str,
     return chosen
 
 
+def _refuse_other_names(line: Object, fields: Mapping[str, str], number: int) -> None:
+    """Refuse a line that has, under another name, what it lacks under the name that was chosen."""
+    for part in ("confidence", "correct"):
+        name = fields.get(part)
+        others = [other for other in FIELDS[part] if other in line and other not in fields.values()]
+        if name is not None and name not in line and others:
+            raise InvalidForecastsError(
+                f"all plain lines must have one field for {part}",
+                f"{name!r}, but line {number} {others[0]!r}",
+                "split the file, or write one name",
+            )
+
+
 def plain_lines(lines: Iterable[Object], fields: Mapping[str, str]) -> Iterator[Answer]:
     """Read lines whose fields are known."""
     confidence, correct = fields.get("confidence"), fields["correct"]
     question, model, task = fields.get("question"), fields.get("model"), fields.get("task")
     trial, answer = fields.get("trial"), fields.get("answer")
     prompt, difficulty = fields.get("prompt"), fields.get("difficulty")
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         get = line.get
+        if correct not in line or (confidence is not None and confidence not in line):
+            _refuse_other_names(line, fields, number)
         said = get(answer) if answer is not None else None
         yield Answer(
             get(question) if question is not None else None,

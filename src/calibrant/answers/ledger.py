@@ -74,8 +74,12 @@ class Names:
 
     def add(self, given: object) -> None:
         """Add a row."""
-        code = self._numbers.get(given) if type(given) is str else None  # most are known already
-        if code is None:
+        try:
+            # Most are known already. Of other types, 1 and True would be one.
+            code = self._numbers[given] if given.__class__ is str or given is None else -1
+        except KeyError:
+            code = -1
+        if code < 0:
             name = None if given is None or given == "" else _label(given)
             code = self._numbers.setdefault(name, len(self._numbers))
         self.codes.append(code)
@@ -152,8 +156,10 @@ class Ledger:
         self.question.add(row.question)
         self.model.add(row.model)
         self.task.add(row.task)
-        self.trial.add(row.trial)
-        self.answer.add(row.answer)
+        if row.trial is not None:
+            self.trial.put(place, row.trial)
+        if row.answer is not None:
+            self.answer.put(place, row.answer)
         if not (row.prompt is row.difficulty is self.reading is None):
             self._add_further(place, row)
         if row.stated is not ...:

@@ -35,25 +35,36 @@ def opened_text(path: str) -> IO[bytes]:
 
 def lines_of(path: str) -> Iterator[Object]:
     """Read JSON lines one by one; blank ones are skipped."""
-    name, decode = Path(path).name, json.JSONDecoder().decode
+    name, decode = Path(path).name, json.JSONDecoder().raw_decode
     if path.endswith(".zst"):
         texts: Iterator[Any] = (text for _, text in _unpacked([path], "newline_delimited"))
     else:
         texts = _raw_lines(path)
-    for number, line in enumerate(texts, 1):
-        if not line.strip():
+    for number, given in enumerate(texts, 1):
+        line = given.strip()
+        if not line:
             continue
         try:
-            found = decode(line if isinstance(line, str) else str(line, "utf-8"))
+            text = line if isinstance(line, str) else str(line, "utf-8")
+            found, end = decode(text)
         except ValueError as error:
-            raise InvalidForecastsError(
-                "each line must be JSON", f"line {number} of {name}: {error}"
-            ) from error
-        if not isinstance(found, dict):
+            cut = "\n" not in given if isinstance(given, str) else b"\n" not in given
+            raise _bad_line(number, name, error, cut_off=cut) from error
+        if end != len(text):
+            raise _bad_line(number, name, f"more after character {end}")
+        if type(found) is not dict:
             raise InvalidForecastsError(
                 "each line must be an object of JSON", f"line {number} of {name}"
             )
         yield found
+
+
+def _bad_line(
+    number: int, name: str, error: object, *, cut_off: bool = False
+) -> InvalidForecastsError:
+    got = f"line {number} of {name}: {error}"
+    hint = "the file ends within a line: remove that line, or run again" if cut_off else ""
+    return InvalidForecastsError("each line must be JSON", got, hint)
 
 
 def _raw_lines(path: str) -> Iterator[bytes]:

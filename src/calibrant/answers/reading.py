@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import file_digest
 from pathlib import Path
 
 from calibrant.answers import harnesses
@@ -77,7 +79,12 @@ def read(
         kinds: dict[str, list[str]] = {}
         notes = list(files.notes)
         labels = _short_names(files.names)
-        for name in files.names:
+        copies = _copies(files.names)
+        notes += [
+            f"{labels[name]} is a copy of {labels[other]}: read once"
+            for name, other in copies.items()
+        ]
+        for name in (name for name in files.names if name not in copies):
             kind, rows, told = _opened(name, fields or {})
             kinds.setdefault(kind, []).append(Path(name).name)
             notes += [note for note in told if note not in notes]
@@ -107,6 +114,21 @@ def _short_names(names: Sequence[str]) -> dict[str, str]:
     last = [Path(name).name for name in names]
     alike = len(set(last)) < len(last)
     return {name: name if alike else short for name, short in zip(names, last, strict=True)}
+
+
+def _copies(names: Sequence[str]) -> dict[str, str]:
+    """Files that hold the same bytes as an earlier one."""
+    sizes = Counter(Path(name).stat().st_size for name in names)
+    seen: dict[bytes, str] = {}
+    found = {}
+    for name in names:
+        if sizes[Path(name).stat().st_size] > 1:
+            with Path(name).open("rb") as stream:
+                digest = file_digest(stream, "blake2b").digest()
+            first = seen.setdefault(digest, name)
+            if first != name:
+                found[name] = first
+    return found
 
 
 def are_logs(names: tuple[str, ...], prediction: str, outcome: str) -> bool:
@@ -183,8 +205,8 @@ def _opened(name: str, fields: Mapping[str, str]) -> tuple[str, Iterator[Answer]
     if "lm-evaluation" in kind:
         return kind, harnesses.lm_eval_lines(name, lines_of(name)), []
     if "OpenAI" in kind:
-        return kind, harnesses.openai_lines(lines_of(name)), []
-    return kind, harnesses.helm_states(None, lines_of(name)), []
+        return kind, harnesses.openai_lines(name, lines_of(name)), []
+    return kind, harnesses.helm_states(None, lines_of(name), Path(name).name), []
 
 
 def _opened_document(

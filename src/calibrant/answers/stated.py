@@ -19,6 +19,8 @@ SCALES = (None, "unit", "percent", "mixed")
 # Texts are read once each as long as there are not more different ones than this.
 MOST_KEPT = 2**16
 MOST_EXAMPLES = 3
+# Largest number that may be one out of ten.
+TEN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,11 @@ class Statements:
         if len(kept) < MOST_EXAMPLES:
             text = visible(str(given))
             kept[text if len(text) <= 40 else f"{text[:37]}..."] = None
+
+    def examples_text(self) -> str:
+        """Quote some statements that could not be read."""
+        kept = [text for examples in self.examples.values() for text in examples]
+        return ", ".join(map(repr, kept[:MOST_EXAMPLES]))
 
     def settled(
         self, scale: str | None, rows: Any = slice(None), *, absent: bool = True
@@ -211,27 +218,36 @@ def _rescale(values: Floats, bare: Any, scale: str | None) -> list[str]:
     above, below = numbers[numbers > 1], numbers[(numbers > 0) & (numbers < 1)]
     if scale is None and above.size:
         example = ", ".join(f"{value:g}" for value in np.unique(above)[:MOST_EXAMPLES])
+        hint = "scale='percent' divides all bare numbers by 100, scale='mixed' those above 1"
+        if below.size:
+            hint = (
+                "some lie between 0 and 1: scale='mixed' divides those above 1 by 100, "
+                "scale='percent' all of them"
+            )
+        if above.max() <= TEN:
+            hint = f"divide numbers out of ten before, or write them as 9/10; {hint}"
         raise InvalidForecastsError(
             "bare numbers must be probabilities, or come with a scale",
             f"{above.size} of {count_text(numbers.size, 'bare number')} above 1, such as {example}",
-            "scale='percent' divides all bare numbers by 100, scale='mixed' those above 1"
-            if not below.size
-            else "some lie between 0 and 1: scale='mixed' divides those above 1 by 100, "
-            "scale='percent' all of them",
+            hint,
         )
     if scale in {None, "unit"}:
         values[bare & (values > 1)] = np.nan
-        told = f"bare numbers were read as probabilities ({numbers.size})"
+        told = f"bare numbers were read as probabilities ({numbers.size}){_certain(numbers)}"
         return [f"{told}; {above.size} above 1 are missing" if above.size else told]
     divided = bare if scale == "percent" else bare & (values > 1)
     values[divided] /= 100
     if scale == "percent":
         strange = f", {below.size} of them below 1 %" if below.size else ""
         return [f"bare numbers were read as per cent ({numbers.size}{strange})"]
-    ones = int((numbers == 1).sum())
-    certain = f"; {ones} times a bare 1 was read as certainty" if ones else ""
-    others = f"the others as probabilities ({numbers.size - above.size}){certain}"
+    others = f"the others as probabilities ({numbers.size - above.size}){_certain(numbers)}"
     return [f"bare numbers above 1 were read as per cent ({above.size}), {others}"]
+
+
+def _certain(numbers: Floats) -> str:
+    """Say how often a bare 1 could have meant 1 % and was not taken for it."""
+    ones = int((numbers == 1).sum())
+    return f"; {ones} times a bare 1 was read as certainty" if ones else ""
 
 
 def _how_written(counts: Mapping[str, int]) -> str:

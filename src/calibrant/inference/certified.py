@@ -76,16 +76,15 @@ class CertifiedThreshold:
         if not self.groups:
             return self._about_rows
         each = [
-            f"{visible(name)} "
-            + (
-                "none"
-                if one.threshold is None
-                else f"{rounded_up(one.threshold)} ({percent_text(one.coverage)} answered)"
-            )
+            f"{visible(name)} {rounded_up(one.threshold)} ({percent_text(one.coverage)} answered)"
             for name, one in self.groups.items()
+            if one.threshold is not None
         ]
+        unable = len(self.groups) - len(each)
         if len(each) > MOST_NAMED:
-            each[MOST_NAMED:] = [f"and {len(each) - MOST_NAMED} more"]
+            each[MOST_NAMED:] = [f"{len(each) - MOST_NAMED} more"]
+        if unable:
+            each.append(f"none for {unable} of {count_text(len(self.groups), 'group')}")
         return f"{self._about_rows} By group: {', '.join(each)}."
 
     @property
@@ -261,8 +260,10 @@ def _check(risk: float, confidence: float) -> None:
 
 def _by_group(labels: object) -> dict[str, Indices]:
     """Rows of each group."""
-    names, index = np.unique(np.asarray(labels).astype(str), return_inverse=True)
-    return {str(name): np.flatnonzero(index == place) for place, name in enumerate(names.tolist())}
+    given = [str(name) for name in np.asarray(labels).tolist()]
+    number = {name: place for place, name in enumerate(sorted(set(given)))}
+    code = np.fromiter((number[name] for name in given), dtype=np.intp, count=len(given))
+    return {name: np.flatnonzero(code == place) for name, place in number.items()}
 
 
 def _certified(joint: Joint, risk: float, confidence: float, together: int) -> CertifiedThreshold:

@@ -75,8 +75,9 @@ class CalibratedModel(ModelWrapper):
     -----
     Rows of weight zero are left out. With `ensemble=False` the map was learned from models that
     saw fewer rows than the one it is applied to; with 5 folds that is 80 %. A model that forecasts
-    much better with all rows is then moved a little too far. With `ensemble=True` the mean of
-    calibrated forecasts is a little less sure than each of them.
+    much better with all rows is then moved a little too far, and gains less than `report_` says.
+    With `ensemble=True` the mean of calibrated forecasts is a little less sure than each of them,
+    and the interval of `report_.gain` is about the models that are kept (docs/promises.md).
 
     Known flaw: rows that depend on each other must be named as clusters, or the model forecasts
     what it has all but seen, and looks better than it is.
@@ -175,14 +176,14 @@ class CalibratedModel(ModelWrapper):
         if self._is_prefit:
             model = self.estimator
             classes = np.asarray(getattr(model, "classes_", classes))
-            self._learn(rows.of_classes(classes), [(model, np.arange(labels.size))], classes, 0)
+            self._learn(rows.of_classes(classes), [(model, np.arange(labels.size))], classes, [])
             return self
         pairs = self._pairs(rows, kept, beside["clusters"], splitting)
         judged = [
             (fitted_to(self.estimator, X, labels, taught, fitting), inside)
             for taught, inside in pairs
         ]
-        self._learn(rows, judged, classes, len(pairs))
+        self._learn(rows, judged, classes, [taught.size for taught, _ in pairs])
         if not check_flag("ensemble", self.ensemble):
             self.estimators_ = [fitted_to(self.estimator, X, labels, None, fitting)]
         return self
@@ -266,9 +267,12 @@ class CalibratedModel(ModelWrapper):
         rows: Lesson,
         judged: list[tuple[Any, Indices]],
         classes: npt.NDArray[Any],
-        folds: int,
+        lessons: list[int],
     ) -> None:
-        """Choose and fit a map from forecasts of rows that the models have not seen."""
+        """Choose and fit a map from forecasts of rows that the models have not seen.
+
+        Lessons are the numbers of rows that each model has learned from, none if it came fitted.
+        """
         found = [raw_forecasts(model, take(rows.X, at), classes) for model, at in judged]
         inside = np.concatenate([at for _, at in judged])
         raw = np.concatenate([given for given, _ in found])
@@ -277,7 +281,10 @@ class CalibratedModel(ModelWrapper):
             choice = self._choice(rows.where(inside), probabilities(raw, shrink), classes)
         self.estimators_ = [model for model, _ in judged]
         self.map_, self.shrink_ = choice.map, shrink
-        self.report_ = ModelReport.of(choice, inside.size, folds)
+        taught = sum(lessons) / (max(len(lessons), 1) * rows.labels.size)
+        self.report_ = ModelReport.of(
+            choice, inside.size, len(lessons), taught, kept=check_flag("ensemble", self.ensemble)
+        )
         self.classes_ = classes
 
     def _choice(

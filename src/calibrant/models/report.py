@@ -8,7 +8,7 @@ from typing import Any
 from calibrant.groups import GroupRepair
 from calibrant.notebook import brief, card
 from calibrant.repair import Choice, Gain, plain_table
-from calibrant.words import count_text
+from calibrant.words import count_text, percent_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,10 @@ class ModelReport:
     """Whether the model is left as it is."""
     gain: Gain
     """Score that the map saves for a row, with its interval. Rows that neither taught the model
-    nor the map nor had a say in the choice judge it; with patches for groups, what these save."""
+    nor the map nor had a say in the choice judge it; with patches for groups, what these save.
+    The interval is about new rows like these and models that learned from the share `taught`:
+    with `ensemble=True` these are the models that are kept. One model of all rows is another
+    model, and gains less where more rows cure what the map corrects: of it nothing is promised."""
     score: str
     """Name of the score."""
     confidence: float
@@ -30,17 +33,25 @@ class ModelReport:
     """Rows whose forecasts the map was judged on."""
     folds: int
     """Models that forecast them, none of which had seen them; 0 if the model came fitted."""
+    taught: float
+    """Share of the rows that each of these models learned from, on average; 0 if there is none."""
     table: dict[str, list[Any]]
     """All maps that were tried, as in a `Choice`."""
     sentence: str
     """The same in words."""
 
     @classmethod
-    def of(cls, choice: Choice | GroupRepair, rows: int, folds: int) -> ModelReport:
-        """Tell a choice of forecasts that some models made of rows."""
+    def of(
+        cls, choice: Choice | GroupRepair, rows: int, folds: int, taught: float, *, kept: bool
+    ) -> ModelReport:
+        """Tell a choice of forecasts that some models made of rows, and whether these are kept."""
         counted = count_text(rows, "row")
         if folds:
-            by = f"Judged on {counted}, each forecast by a model that had not seen it."
+            by = (
+                f"Judged on {counted}, each forecast by a model that had not seen it and had "
+                f"learned from {percent_text(taught)} of the rows"
+            )
+            by += "." if kept or choice.leave_alone else "; the model of all rows may gain less."
         else:
             by = f"Judged on the {counted} given, which must be new to the model."
         return cls(
@@ -51,6 +62,7 @@ class ModelReport:
             confidence=choice.confidence,
             rows=rows,
             folds=folds,
+            taught=taught,
             table=choice.table,
             sentence=f"{choice.sentence} {by}",
         )
@@ -74,6 +86,7 @@ class ModelReport:
             "confidence": self.confidence,
             "rows": self.rows,
             "folds": self.folds,
+            "taught": self.taught,
             "table": plain_table(self.table),
             "sentence": self.sentence,
         }

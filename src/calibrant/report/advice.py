@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.data import hold_out
 from calibrant.data.input import read_labels
-from calibrant.inference import Evidence
+from calibrant.inference import Evidence, Settings
 from calibrant.inputs import Source
 from calibrant.joint import Rows
 from calibrant.joint.classes import ClassForecasts
@@ -27,21 +27,22 @@ TRIED_FOR_CLASSES, MANY_CLASSES = ("Temperature", "VectorScaling", "ClassWiseIso
 MOST_PROBABILITIES, FEWEST_ROWS, FOLDS = 2**16, 2**11, 5
 
 
-def advise(
-    source: Source, evidence: Evidence, confidence: float, rng: np.random.Generator | int | None
-) -> Choice | None:
+def advise(source: Source, evidence: Evidence, settings: Settings) -> Choice | None:
     """Choose a map on rows it has not seen; None where the rows do not allow a choice.
 
-    Rows without weights, clusters and times are taken as counts of at most 4096 cells, so that the
-    time does not grow with their number.
+    The choice is that of `choose`, and so of the command repair, from the same rows and seed. More
+    than 2^16 different predictions are taken as counts of 4096 cells, so that the time does not
+    grow with their number.
     """
-    generator = as_generator(rng)
+    confidence = settings.confidence
+    # From the seed itself, so that what an audit drew before does not change the folds.
+    generator = settings.rng if settings.seed is None else as_generator(settings.seed)
     if source.classes is not None:
         return _advise_classes(source.classes, source.clusters, confidence, generator)
     if evidence.given.row_count < 2:
         return None
     if source.times is None and evidence.clusters is None:
-        for joint in (evidence.joint, evidence.given):
+        for joint in (evidence.given, evidence.joint):
             if len(joint) <= MOST_ROWS and exact_levels(joint).all():
                 return choose(joint, confidence=confidence, rng=generator)
     rows, beside = _rows_of(source, evidence)

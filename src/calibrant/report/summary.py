@@ -188,7 +188,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     if source.classes is not None:
         classes = judge_each_class(source.classes, source.clusters, settings, tell)
     tell("what to do")
-    choice = advise(source, evidence, settings.confidence, settings.rng)
+    choice = advise(source, evidence, settings)
     tell("costs")
     costs = cost_of_trust(source, evidence, asked.task, settings)
     few = replace(
