@@ -1,10 +1,15 @@
-"""Simulate the rule of `choose`: how much log loss is left, by rule and by set of maps.
+"""Compare rules of `choose`: how much log loss is left, by rule and by set of maps.
 
 Forecasts whose true chances are known are drawn, maps are cross-fitted once, and every rule chooses
 among the same losses. A rule is a pair: how many standard errors a map must gain, and by how many a
 simpler map may be behind. What is counted is the excess log loss of the map that was chosen, fitted
-to all rows, over that of the truth, in units of 1e-4 per row; beside it each map alone. Prints
-Markdown.
+to all rows, over that of the truth, in units of 1e-4 per row; beside it each map alone.
+
+Two more kinds of rules stand beside. A default map (Beta, or EnsembleTemperature for classes) is
+taken if it gains one standard error, unless another map is better than it by some; and stacking
+mixes the probabilities of all maps with the shares of least cross-fitted log loss. With --arena
+FOLDER all of them are also compared on the pairs that repair_arena.py judges, those that are not
+held out. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,13 +25,15 @@ from scipy.special import expit, logit
 
 from calibrant.arrays import Floats
 from calibrant.decisions import as_score
-from calibrant.repair import Split, Units, read_units
+from calibrant.regression import blend_shares
+from calibrant.repair import CLASS_MAPS, MAPS, Split, Units, read_units
 from calibrant.repair.choice_rule import LEAVE, gain_of, is_clear, row_luck
 from calibrant.repair.folds import read_class_units
 from calibrant.repair.nested_choice import cross_fitted
 from calibrant.repair.registry import candidates_of
 from calibrant.repair.row_losses import losses
 from pages import Line, add_write, leave, show
+from repair_arena import SCORES, pairs_in, row_losses, split_of
 
 PAGE = "CHOICE_RULE"
 RULES = {
@@ -59,6 +67,9 @@ CLASS_FAULTS: dict[str, Callable[[Floats], Floats]] = {
     "classes mixed": lambda z: 1.3 * z @ MIX,
 }
 SCORE = as_score("log")
+# Standard errors by which another map must be better than a default.
+LEASTS = (0.5, 1.0, 2.0)
+STACKED = "stacking"
 
 
 def decided(
@@ -77,6 +88,36 @@ def decided(
                 return name
             break
     return LEAVE
+
+
+def by_default(units: Units, held: dict[str, Floats], least: float) -> str:
+    """Take a good default if it gains, or a map that is better than it by some standard errors."""
+    usual = ["Beta", "Platt"] if units.classes is None else ["EnsembleTemperature"]
+    default = next(name for name in usual if name in held)
+    lost = {name: losses(SCORE, units, values) for name, values in held.items()}
+    over = {name: gain_of(units, lost[default] - some, 0.95) for name, some in lost.items()}
+    better = {
+        name: gain.value
+        for name, gain in over.items()
+        if name not in {LEAVE, default} and gain.value > least * gain.standard_error
+    }
+    chosen = max(better, key=lambda name: better[name]) if better else default
+    luck = row_luck(SCORE, units.prediction, held[chosen])
+    clear = is_clear(gain_of(units, lost[LEAVE] - lost[chosen], 0.95), units, luck, 1.0)
+    return chosen if clear else LEAVE
+
+
+def stacked(units: Units, held: dict[str, Floats], moved: dict[str, Floats]) -> Floats:
+    """Mix all maps with the shares of least cross-fitted log loss."""
+    label = units.outcome.astype(np.intp)
+    happened = [
+        np.where(label == 1, p, 1 - p) if p.ndim == 1 else p[np.arange(label.size), label]
+        for p in held.values()
+    ]
+    chance = np.maximum(np.column_stack(happened), 2.0**-53)
+    share = blend_shares(chance, units.weight / units.weight.sum())
+    parts = [weight * moved[name] for weight, name in zip(share, held, strict=True)]
+    return np.asarray(sum(parts))
 
 
 def excess(truth: Floats, moved: Floats) -> float:
@@ -119,10 +160,11 @@ def simulated(
     candidates = candidates_of(None, units)
     held = cross_fitted(units, candidates)
     at, true = draw(kind, fault, 4000, np.random.default_rng(1))
-    alone = {}
-    for name, candidate in candidates.items():
-        moved = at if name == LEAVE else candidate.fit(units.lesson()).form_(at)
-        alone[name] = excess(true, moved)
+    moved = {
+        name: at if name == LEAVE else candidate.fit(units.lesson()).form_(at)
+        for name, candidate in candidates.items()
+    }
+    alone = {name: excess(true, values) for name, values in moved.items()}
     sets = {
         "all maps": list(candidates),
         "without the new": [c for c in candidates if c not in NEW],
@@ -131,6 +173,10 @@ def simulated(
         f"{rule}, {which}": decided(units, held, names, RULES[rule])
         for rule, (which, names) in product(RULES, sets.items())
     }
+    chosen |= {
+        f"a default, {least:g} to leave it": by_default(units, held, least) for least in LEASTS
+    }
+    alone[STACKED] = excess(true, stacked(units, held, moved))
     return alone, chosen
 
 
@@ -171,17 +217,76 @@ def table(kind: str, sizes: list[int], samples: int) -> Iterator[Line]:
         yield (f"| {name} | {mean} | {np.mean(worse[name]):.0%} | {right} |", True)
 
 
+def on_pairs(cache: Path) -> Iterator[Line]:
+    """Rules and single maps on the pairs of the arena that are not held out, by their regret."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for path in pairs_in(cache, held_out=False):
+        probability, label, taught, unseen = split_of(path)
+        two = probability.shape[1] == 2
+        p = probability[:, 1] if two else probability
+        rows = (label[taught], p[taught])
+        rng = np.random.default_rng(0)
+        if two:
+            units, _ = read_units((*rows, None, None), Split(5), rng)
+        else:
+            units, _ = read_class_units((*rows, list(range(p.shape[1])), None), Split(5), rng)
+        candidates = candidates_of(None, units)
+        held = cross_fitted(units, candidates)
+        moved = {
+            name: p[unseen] if name == LEAVE else one.fit(units.lesson()).form_(p[unseen])
+            for name, one in candidates.items()
+        }
+        moved |= {rule: moved[decided(units, held, list(held), RULES[rule])] for rule in RULES}
+        moved |= {
+            f"a default, {least:g} to leave it": moved[by_default(units, held, least)]
+            for least in LEASTS
+        }
+        moved[STACKED] = stacked(units, held, moved)
+        kind = "two outcomes" if two else "classes"
+        for name, values in moved.items():
+            whole = np.column_stack([1 - values, values]) if values.ndim == 1 else values
+            for score, lost in row_losses(label[unseen], whole).items():
+                pairs = found.setdefault(f"{kind}, {SCORES[score]}", {})
+                pairs.setdefault(path.stem, {})[name] = float(lost.mean())
+    for title, pairs in found.items():
+        yield from _regrets(title, pairs)
+
+
+def _regrets(title: str, pairs: dict[str, dict[str, float]]) -> Iterator[Line]:
+    """Mean regret to the best single map in hindsight, over data sets."""
+    names = [n for n in next(iter(pairs.values())) if all(n in rows for rows in pairs.values())]
+    ours = [n for n in names if n in MAPS or n in CLASS_MAPS]
+    by_set: dict[str, list[list[float]]] = {}
+    for pair, rows in pairs.items():
+        best = min(rows[name] for name in ours)
+        by_set.setdefault(pair.split(" -- ")[0], []).append([rows[name] - best for name in names])
+    regret = 1e4 * np.array([np.mean(rows, axis=0) for rows in by_set.values()])
+    beyond = regret - regret[:, [names.index("1 and 0.5 (the rule)")]]
+    yield (f"\n## {title}: {len(pairs)} pairs of {len(by_set)} data sets\n", True)
+    yield ("| rule or map alone | regret, 1e-4 | beyond the rule |", True)
+    yield ("|---|---|---|", True)
+    for j in np.argsort(regret.mean(axis=0)):
+        cells = (
+            f"{part[:, j].mean():{sign}.1f} ({part[:, j].std(ddof=1) / np.sqrt(len(part)):.1f})"
+            for part, sign in ((regret, ""), (beyond, "+"))
+        )
+        yield (f"| {names[j]} | {' | '.join(cells)} |", True)
+
+
 def main(argv: list[str] | None = None) -> None:
     """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--sizes", type=int, nargs="+", default=[300, 1000, 3000])
+    parser.add_argument("--arena", type=Path, help="folder that repair_arena.py filled")
     add_write(parser, PAGE)
     given: Any = parser.parse_args(argv)
 
     def lines() -> Iterator[Line]:
         yield from table("two outcomes", given.sizes, given.samples)
         yield from table("classes", given.sizes, max(given.samples // 2, 1))
+        if given.arena is not None:
+            yield from on_pairs(given.arena)
 
     leave(show("The rule by which a map is chosen", lines(), PAGE if given.write else None))
 

@@ -58,6 +58,20 @@ COMMANDS = (
         2.0,
         "month may",
     ),
+    Command(
+        "audit, 3x10^7 rows of Parquet in 10^6 clusters",
+        ("audit", "clusters.parquet", "--cluster", "patient"),
+        60.0,
+        4.0,
+        "Miscalibrated",
+    ),
+    Command(
+        "repair, 3x10^7 rows of Parquet, with the rows written",
+        ("repair", "clusters.parquet", "--out", "fixed.parquet", "--force"),
+        60.0,
+        4.0,
+        "map helps",
+    ),
 )
 
 
@@ -82,6 +96,9 @@ def make_files(folder: Path) -> None:
         )
         for name, count in sizes:
             connection.execute(f"copy ({rows.format(count)}) to '{folder / name}'")
+        clustered = f"select *, (random() * 1e6)::int as patient from ({rows.format(3 * 10**7)})"
+        clustered = f"select prediction, outcome, patient from ({clustered})"
+        connection.execute(f"copy ({clustered}) to '{folder / 'clusters.parquet'}'")
         more = ", ".join(f"random() as feature_{i}" for i in range(998))
         wide = f"select prediction, outcome, {more} from ({rows.format(2000)})"
         connection.execute(f"copy ({wide}) to '{folder / 'wide.csv'}'")

@@ -11,7 +11,7 @@ import numpy as np
 import calibrant as cal
 
 DRAWS = 1000
-TEST_BAR, BOTH_BAR = 0.7, 1.0
+TEST_BAR, BOTH_BAR, INTERVAL_BAR = 0.7, 1.0, 1.0
 MEASURES: dict[str, Callable[..., float]] = {
     "smooth": cal.smooth_calibration_error,
     "cutoff": cal.cutoff_calibration_error,
@@ -56,6 +56,27 @@ def check_verdict(joint: cal.Joint, verdict: object) -> None:
     assert 0.9 * least <= verdict.interval.half_width <= 3 * least
 
 
+INTERVALS: dict[str, Callable[..., float]] = {
+    "lower distance": cal.lower_distance_to_calibration,
+    "loss against monotone recalibration": partial(
+        cal.calibration_decision_loss, pooling="isotonic"
+    ),
+    "debiased binned, order 1": partial(cal.binned_calibration_error, debias=True),
+    "debiased binned, order 2": partial(cal.binned_calibration_error, order=2, debias=True),
+}
+
+
+def interval_of(measure: Callable[..., float], joint: cal.Joint) -> object:
+    return cal.confidence_interval(joint, measure=measure, rng=0)
+
+
+def check_interval(measure: Callable[..., float], joint: cal.Joint, found: object) -> None:
+    """Assert that the interval is around the value, and no wider than a few standard errors."""
+    assert isinstance(found, cal.ConfidenceInterval)
+    assert found.low <= float(measure(joint)) <= found.high
+    assert found.high - found.low <= 20 / np.sqrt(joint.row_count)
+
+
 INFERENCES = (
     *(
         Inference(
@@ -67,4 +88,13 @@ INFERENCES = (
         for name, measure in MEASURES.items()
     ),
     Inference("test and interval: smooth", BOTH_BAR, verdict_of, check_verdict),
+    *(
+        Inference(
+            f"interval: {name}",
+            INTERVAL_BAR,
+            partial(interval_of, measure),
+            partial(check_interval, measure),
+        )
+        for name, measure in INTERVALS.items()
+    ),
 )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import pty
 import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -123,6 +126,35 @@ def _stream(number, mode):
         return open(number, mode, encoding="utf-8", closefd=False)
     except OSError:
         return None
+
+
+def run_on_a_terminal(patience: float, *arguments: str) -> tuple[Ended, str]:
+    """Run `calibrant` with standard error on a terminal: how it ended, and what was seen there."""
+    here, there = pty.openpty()
+    shown: list[bytes] = []
+
+    def watch() -> None:
+        with contextlib.suppress(OSError):  # nobody holds the other end any longer
+            while part := os.read(here, 1 << 16):
+                shown.append(part)
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        done = run_forked(*arguments, fault=partial(show_bar_on, os.ttyname(there), patience))
+    finally:
+        os.close(there)
+        watching.join()
+        os.close(here)
+    return done, b"".join(shown).decode()
+
+
+def show_bar_on(terminal: str, patience: float) -> None:
+    """Write errors on a terminal, with a bar after some seconds."""
+    import calibrant.cli.progress as bar
+
+    bar.PATIENCE = patience
+    os.dup2(os.open(terminal, os.O_RDWR | os.O_NOCTTY), 2)
 
 
 def close_stdin() -> None:

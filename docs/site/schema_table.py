@@ -23,7 +23,7 @@ MEANINGS = {
     "segments": "groups that nobody named; null if they were not looked for",
     "time": "windows of time and the monitor; null without times",
     "repair": "the map that helps on rows it has not seen, or why there is none",
-    "certified": "the forecast from which on errors are rare enough; null unless asked for, or a log",
+    "certified": "the forecast from which on errors are rare enough; null unless asked for",
     "costs": "what acting on the forecasts promises, brings and loses",
     "distance": "the chain of distances to calibration",
     "classical": "slope, intercepts, ICI, scores and other numbers that are often quoted",

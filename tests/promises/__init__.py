@@ -19,6 +19,7 @@ from promises import (
     generators,
     grades,
     groups,
+    intervals,
     judges,
     models,
     monitors,
@@ -58,5 +59,6 @@ SUBJECTS = {
     "models": list(models.promises()),
     "real_repairs": list(real_repairs.promises()),
     "distributions": list(distributions.promises()),
+    "intervals": list(intervals.promises()),
 }
 PROMISES = [promise for subject in SUBJECTS.values() for promise in subject]

@@ -40,12 +40,17 @@ def half_of_the_gain_is_forgone(fault, n, rng):
     return gain(truth, chosen(fault, n, rng).map.transform(EVEN)) < gain(truth, truth) / 2
 
 
-def gain_is_missed(fault, n, rng):
+def brier_gain(truth, moved):
+    return float(((EVEN - truth) ** 2 - (moved - truth) ** 2).mean())
+
+
+def gain_is_missed(fault, n, score, rng):
     choice = chosen(fault, n, rng)
     while choice.leave_alone:
         choice = chosen(fault, n, rng)
-    true = gain(FAULTS[fault](EVEN), choice.map.transform(EVEN))
-    return not choice.gain.low <= true <= choice.gain.high
+    saved = {"log": gain, "brier": brier_gain}[score]
+    true = saved(FAULTS[fault](EVEN), choice.map.transform(EVEN))
+    return not choice.gains[score].low <= true <= choice.gains[score].high
 
 
 def promises():
@@ -96,6 +101,14 @@ def promises():
             yield Promise(
                 "interval of the gain of the map chosen, where one was",
                 f"{fault}, {n} rows",
-                partial(gain_is_missed, fault, n),
+                partial(gain_is_missed, fault, n, "log"),
+                60,
+            )
+    for fault in ("slope 0.6", "slope 0.8", "odds times 1.65"):
+        for n in (100, 300, 1000):
+            yield Promise(
+                "interval of its gain in Brier score, where log loss chose",
+                f"{fault}, {n} rows",
+                partial(gain_is_missed, fault, n, "brier"),
                 60,
             )

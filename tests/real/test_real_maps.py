@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from calibrant.errors import InferenceRefusedError, InvalidOptionError, InvalidStateError
-from calibrant.real import RealForecasts, load, repair
+from calibrant.real import Expectile, RealForecasts, load, repair
 from calibrant.real.fits import fit_conformal, rows_for_conformal
 from calibrant.real.isotonic import isotonic_fit
 from calibrant.real.maps import fitted_map, methods_for
@@ -61,6 +61,20 @@ def test_the_line_of_a_quantile_solves_the_linear_program(level):
     best = linprog(cost, A_eq=design, b_eq=y)
     loss = loss_of(f"quantile={level}", found.predict(z), y, weight)
     assert loss == pytest.approx(best.fun, rel=1e-6)
+
+
+@pytest.mark.parametrize("level", [1e-6, 0.01, 0.99, 1 - 1e-6])
+@pytest.mark.parametrize("method", ["line", "curve"])
+def test_extreme_expectiles_settle(level, method):
+    y, z, _ = made(100, seed=3)
+    kind = Expectile(level)
+    found = fitted_map(RealForecasts.read(y, z, kind), method)
+    # Where a sum of squares is smooth and convex, no residual may be left along any direction.
+    residual = kind.residuals(found.predict(z), y)
+    size = np.abs(residual).sum()
+    assert abs(residual.sum()) < 1e-5 * size
+    if method == "line":
+        assert abs(residual @ (z - z.mean())) < 1e-5 * size * np.ptp(z)
 
 
 def test_lines_never_decrease():

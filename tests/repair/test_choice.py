@@ -14,7 +14,15 @@ from calibrant.decisions import as_score
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from calibrant.inference.cases import Cases
 from calibrant.repair import Isotonic, Platt, VennAbers, choose, folds
-from calibrant.repair.folds import Split, gathered, split_counts, split_rows, units_of
+from calibrant.repair.choice_rule import Gain
+from calibrant.repair.folds import (
+    Split,
+    gathered,
+    read_units,
+    split_counts,
+    split_rows,
+    units_of,
+)
 from calibrant.repair.nested_choice import cross_fitted, nested
 from calibrant.repair.registry import candidates_of
 from calibrant.repair.report_text import choice_text
@@ -303,9 +311,7 @@ def test_certain_forecasts_that_failed_have_one_score_everywhere(forecast):
     assert f"the log loss is no longer infinite, because {failed} forecasts of exactly" in str(
         choice
     )
-    assert f"Brier score goes from {choice.before.brier:.3g} to {choice.after.brier:.3g}" in str(
-        choice
-    )
+    assert f"; the Brier score falls by {choice.gains['brier'].value:.2g} (" in str(choice)
     assert "e+" not in str(choice)
     told = choice_text(choice)
     assert f"infinite ({failed} forecasts of 0 or 1 failed)" in told
@@ -317,8 +323,6 @@ def test_certain_forecasts_that_failed_have_one_score_everywhere(forecast):
 
 
 def test_a_score_that_stays_infinite_gains_nothing_to_tell():
-    from calibrant.repair.choice_rule import Gain
-
     gain = Gain(1.0, 0.5, 1.5, 0.1)
     assert gain.told(2.0, 1.0) is gain
     assert np.isnan(gain.told(np.inf, np.inf).value)
@@ -489,3 +493,79 @@ def test_very_many_rows_choose_as_all_of_them_do(monkeypatch):
     turned = rng.permutation(20_000)
     again = choose(outcome[turned], prediction[turned], rng=0)
     assert again.gain.value == pytest.approx(rounded.gain.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("score", ["log", "brier", "spherical"])
+def test_gains_stand_side_by_side_whatever_score_chooses(score):
+    rng = np.random.default_rng(5)
+    chance = rng.random(1500)
+    y = (rng.random(1500) < chance).astype(int)
+    choice = choose(y, chance**2, score=score, rng=0, draws=99)
+    assert set(choice.gains) == {"log", "brier"}
+    if score != "spherical":
+        assert choice.gains[score] == choice.gain
+    for name, value in (("log", "log_loss"), ("brier", "brier")):
+        before, after = getattr(choice.before, value), getattr(choice.after, value)
+        assert choice.gains[name].value == pytest.approx(before - after, abs=1e-12)
+        assert choice.gains[name].low < choice.gains[name].value < choice.gains[name].high
+    stored = choice.as_dict()
+    assert stored["gains"]["brier"]["value"] == pytest.approx(choice.gains["brier"].value)
+    for name in ("log", "brier"):
+        lost = choice.table[f"{name}_gain"]
+        assert lost[0] == 0
+        assert len(choice.table[f"{name}_gain_low"]) == len(choice.table["map"])
+    if score != "spherical":
+        assert choice.table[f"{score}_gain"] == choice.table["gain"]
+    told = choice_text(choice)
+    assert "gain in log loss" in told
+    assert "gain in Brier score" in told
+    assert "log loss falls" in str(choice)
+    assert "Brier score falls" in str(choice)
+
+
+def test_words_of_a_gain_beside():
+    assert Gain(0.01, 0.002, 0.018, 0.004).beside("brier") == (
+        "; the Brier score falls by 0.01 (0.002 to 0.018)"
+    )
+    assert Gain(-0.01, -0.02, 0.001, 0.004).beside("brier") == (
+        "; the Brier score falls by -0.02 to 0.001"
+    )
+    assert Gain(-0.01, -0.02, -0.001, 0.004).beside("log") == (
+        "; but the log loss rises by 0.01 (0.001 to 0.02)"
+    )
+    assert Gain(np.inf, np.inf, np.inf, np.nan).beside("log") == (
+        "; the log loss is no longer infinite"
+    )
+    assert Gain(np.nan, np.nan, np.nan, np.nan).beside("log") == "; the log loss stays infinite"
+    # An interval that touches zero.
+    assert Gain(0.01, 0.0, 0.02, 0.005).promise == "probably helps a little"
+    assert Gain(0.01, 1e-9, 0.02, 0.005).promise == "helps"
+
+
+def test_many_rows_learn_in_cells_and_choose_what_all_of_them_would(monkeypatch):
+    from calibrant.repair import nested_choice  # its number of cells
+
+    rng = np.random.default_rng(2)
+    chance = rng.random(20000)
+    y = (rng.random(20000) < chance).astype(int)
+    exact = choose(y, chance**2, rng=0, draws=99)
+    monkeypatch.setattr(nested_choice, "MOST_LEARNED", 2**11)
+    rough = choose(y, chance**2, rng=0, draws=99)
+    assert rough.map.name == exact.map.name
+    assert rough.table["gain"] == pytest.approx(exact.table["gain"], abs=2e-4)
+    at = np.linspace(0.01, 0.99, 50)
+    assert rough.map.transform(at) == pytest.approx(exact.map.transform(at), abs=1e-12)
+
+
+def test_cells_keep_the_order_of_time():
+    rng = np.random.default_rng(2)
+    chance = rng.random(3000)
+    y = (rng.random(3000) < chance).astype(int)
+    units, _ = read_units((y, chance, None, None), Split(5, time=np.arange(3000)), rng)
+    rough = units.in_cells(100)
+    assert rough.forward
+    assert np.unique(rough.prediction).size <= 100
+    for fold in (-1, *units.folds):
+        ours, theirs = units.where(units.fold == fold), rough.where(rough.fold == fold)
+        assert theirs.count.sum() == ours.count.sum()
+        assert (theirs.count @ theirs.outcome) == ours.outcome.sum()

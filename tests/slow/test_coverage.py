@@ -100,7 +100,7 @@ def bundles(monkeypatch):
     for name, value in (("MANY_ROWS", 100), ("MANY_CLUSTERS", 100), ("FEW_LEVELS", 10)):
         monkeypatch.setattr(cluster_charges, name, value)
     for name in ("BUNDLES", "FEWEST_BUNDLES"):
-        monkeypatch.setattr(cluster_charges, name, 100)
+        monkeypatch.setattr(cluster_charges, name, 200)
 
 
 @pytest.mark.usefixtures("bundles")

@@ -173,7 +173,7 @@ MEASURES_OF_A_JOINT = (
         alone=_worst_alone,
         floor=lambda bias: bias**2,  # the expected error of order 2, squared
         # Not audited: its default is meaningless on forecasts that hardly ever repeat.
-        multiclass="multiclass.decision_calibration_error",
+        multiclass="multiclass.calibration_decision_loss",
     ),
     Measure(
         "u_calibration_error",

@@ -84,7 +84,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "Groups that differ get patches; the map as SQL.",
         ),
         (
-            "calibrant repair cells.csv --count n --positives clicks --map map.json",
+            "calibrant repair cells.csv --count n --positives clicks --prediction-sum expected",
             "Aggregates: a line for many rows.",
         ),
     ),

@@ -161,12 +161,15 @@ def repair_by_group(
     patched = clear and bool(fitted.patches.patches)
     scores = [mean_loss(seen, rule, p) for p in (seen.prediction, first, repaired)]
     gain, over = gain.told(*scores[1:]), over.told(scores[0], scores[2])
+    repaired_by = repaired
     if not patched:
         fitted, repaired = GroupMap(fitted.base, Patches()), first
     return GroupRepair(
         map=fitted,
         plain=plain,
-        table=_table(plain, over, gain, scores[2], patched),
+        table=_table(
+            plain, {"gain": over, **_sides(seen, repaired_by, confidence)}, gain, scores[2], patched
+        ),
         gain=gain,
         fit=fit,
         _units=seen,
@@ -248,9 +251,20 @@ def _fitted(
     return GroupMap(base, patches, 0.5 / (rows_behind(joint) + 1)), fit
 
 
+def _sides(seen: Units, repaired: Floats, confidence: float) -> dict[str, Gain]:
+    """Gains over no map in log loss and in Brier score."""
+    found = {}
+    for name in ("log", "brier"):
+        score = as_score(name)
+        saved = losses(score, seen, seen.prediction) - losses(score, seen, repaired)
+        means = (mean_loss(seen, score, values) for values in (seen.prediction, repaired))
+        found[f"{name}_gain"] = gain_of(seen, saved, confidence).told(*means)
+    return found
+
+
 def _table(
     plain: Choice,
-    over: Gain,
+    over: dict[str, Gain],
     gain: Gain,
     score: float,
     patched: bool,  # noqa: FBT001
@@ -259,9 +273,9 @@ def _table(
     last: dict[str, Any] = {
         "map": f"{plain.map.name} + patches",
         "score": score,
-        "gain": over.value,
-        "gain_low": over.low,
-        "gain_high": over.high,
+        **{name: one.value for name, one in over.items()},
+        **{f"{name}_low": one.low for name, one in over.items()},
+        **{f"{name}_high": one.high for name, one in over.items()},
         "behind": -gain.value / gain.standard_error if gain.standard_error > 0 else 0.0,
         "chosen": patched,
     }

@@ -27,7 +27,7 @@ class Clusters:
 
     Very many clusters are put together in bundles, by number: clusters are independent, so bundles
     are, and sums over them have the same variance. It is only known a little less well, as from
-    4096 clusters. From bundles their part of the mean is taken away, which would grow with their
+    512 to 4096 clusters. Bundles are without their part of the mean, which would grow with their
     size if forecasts are off.
     """
 

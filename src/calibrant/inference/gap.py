@@ -45,6 +45,12 @@ class Ranges:
             count = int(np.clip(1 / (evidence.unit * ROWS_IN_A_RANGE), 1, MOST_RANGES))
         pooling = quantile_bins(joint, count)
         first = np.flatnonzero(np.diff(pooling.pool_of(joint.prediction), prepend=-1))
+        return cls.at(evidence, pooling, first)
+
+    @classmethod
+    def at(cls, evidence: Evidence, pooling: Pooling, first: npt.NDArray[np.intp]) -> Ranges:
+        """Take ranges that are given, with the first level of each."""
+        joint = evidence.joint
         mass = np.add.reduceat(joint.mass, first)
         charge = np.add.reduceat(charges_of(joint), first)
         chance = evidence.squared_charges(first)

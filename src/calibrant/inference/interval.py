@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.decisions import DecisionTask, Score
+from calibrant.decisions import DecisionTask, Score, calibration_decision_loss
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.cases import Cases, plain_cases
 from calibrant.inference.evidence import FEW_CLUSTERS, Evidence
@@ -41,8 +42,8 @@ class ConfidenceInterval:
     half_width: float
     """How far the sample's error may lie from the population's."""
     method: str
-    """"multiplier", "normal" for scores, "smooth error" for the lower distance, or "worst-case"
-    for the distribution-free bound."""
+    """"multiplier", "normal" for scores, "cross-validated" for the expected error without bins, or
+    "worst-case" for the distribution-free bound."""
     cautions: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -86,8 +87,10 @@ def confidence_interval(
         A weighted calibration error: smooth, earth mover, kernel, low-degree, cutoff, binned with
         fixed bins, or a family of tests; options through `functools.partial`. Or a proper score:
         "brier", "log", "spherical", a `Score`, or a `DecisionTask` (minus its payoff), by a normal
-        interval with the cluster-robust variance. Or the lower distance to calibration, through
-        the smooth error: from half of its lower end to twice its upper end. Others are refused.
+        interval with the cluster-robust variance. Or the lower distance to calibration; the
+        decision loss against monotone recalibration, `calibration_decision_loss` with
+        pooling="isotonic"; of order 1 and 2 the binned error with `debias`, and the expected error
+        of levels that hold ten rows and more. Others are refused.
     confidence : float, default=0.95
         Chance that the interval holds the population's error.
     clusters : array-like of shape (n,), optional
@@ -142,28 +145,23 @@ def confidence_interval(
     statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
     if method == "worst-case":
         return _worst_case(evidence, statistic, confidence)
+    return _by_kind(statistic)(evidence, statistic, settings)
+
+
+def _by_kind(
+    statistic: Statistic,
+) -> Callable[[Evidence, Statistic, Settings], ConfidenceInterval]:
+    """Find the way to an interval: most errors depend on biases alone, some on more."""
+    # These stand on the intervals of this file.
+    from calibrant.inference.mean_gaps import is_mean_gap, mean_gap_interval
+    from calibrant.inference.whole_noise import distance_interval, loss_interval
+
     if statistic.function is lower_distance_to_calibration:
-        return _of_lower_distance(evidence, statistic, settings)
-    return find_interval(evidence, statistic, settings)
-
-
-def _of_lower_distance(
-    evidence: Evidence, statistic: Statistic, settings: Settings
-) -> ConfidenceInterval:
-    """Interval through the smooth error: the distance lies between its half and its double."""
-    smooth = find_interval(evidence, Statistic.of(smooth_calibration_error), settings)
-    value = statistic.value(evidence.given)
-    low, high = smooth.low / 2, min(1.0, 2 * smooth.high)
-    return ConfidenceInterval(
-        statistic.name,
-        value,
-        low,
-        high,
-        settings.confidence,
-        high - value,
-        "smooth error",
-        smooth.cautions,
-    )
+        return distance_interval
+    monotone = statistic.options.get("pooling") == "isotonic"
+    if statistic.function is calibration_decision_loss and monotone:
+        return loss_interval
+    return mean_gap_interval if is_mean_gap(statistic) else find_interval
 
 
 def _of_score(

@@ -166,6 +166,16 @@ def binned_batch(
     return expected_batch(pooling.joint, np.add.reduceat(charges, first, axis=1), order=order)
 
 
+def pools_of(
+    joint: Joint,
+    n_bins: int = 15,
+    strategy: str | npt.ArrayLike = "uniform",
+    closed: str = "left",
+) -> Pooling:
+    """Pool a Joint into the bins of the error."""
+    return _pool(joint, n_bins, strategy, closed)[0]
+
+
 def _pool(
     source: Joint | AnyRows, n_bins: int, strategy: str | npt.ArrayLike, closed: str
 ) -> tuple[Pooling, dict[str, Any]]:

@@ -108,7 +108,7 @@ def decision_calibration_error(
         value,
         "decision_calibration_error",
         {"task": repr(task)},
-        partial(_action_witness, forecasts, task, payoffs),
+        partial(action_witness, forecasts, task, payoffs),
     )
 
 
@@ -191,7 +191,7 @@ def fixed_decision_loss(
         value,
         "fixed_decision_loss",
         {"recalibration": recalibration, "task": repr(task), "ties": ties, "normalised": share},
-        partial(_action_witness, forecasts, task, payoffs),
+        partial(action_witness, forecasts, task, payoffs),
     )
 
 
@@ -247,7 +247,7 @@ def _received(forecasts: ClassForecasts, payoffs: Floats, ties: str) -> float:
     paid = payoffs.T[forecasts.label]
     if ties in {"worst", "best"}:
         # A decision maker cannot tell rows with equal probabilities apart.
-        first, level = _levels(forecasts.probability)
+        first, level = levels_of(forecasts.probability)
         sums = np.zeros((first.size, payoffs.shape[0]))
         np.add.at(sums, level, forecasts.mass[:, np.newaxis] * paid)
         if ties == "worst":
@@ -262,7 +262,7 @@ def _received(forecasts: ClassForecasts, payoffs: Floats, ties: str) -> float:
     return float(forecasts.mass @ paid[np.arange(len(forecasts)), index])
 
 
-def _levels(probability: Floats) -> tuple[Indices, Indices]:
+def levels_of(probability: Floats) -> tuple[Indices, Indices]:
     """First row of each distinct row of probabilities, and the number of each row's."""
     table = np.ascontiguousarray(probability + 0.0)
     whole = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1])))[:, 0]
@@ -271,7 +271,7 @@ def _levels(probability: Floats) -> tuple[Indices, Indices]:
 
 
 def _canonical(forecasts: ClassForecasts) -> Floats:
-    _, level = _levels(forecasts.probability)
+    _, level = levels_of(forecasts.probability)
     sums = np.zeros((int(level.max()) + 1, len(forecasts.classes)))
     np.add.at(sums, (level, forecasts.label), forecasts.mass)
     return np.asarray((sums / sums.sum(axis=1, keepdims=True))[level])
@@ -322,9 +322,10 @@ def _bias_by_action(forecasts: ClassForecasts, payoffs: Floats) -> Floats:
     return bias
 
 
-def _action_witness(
+def action_witness(
     forecasts: ClassForecasts, task: MulticlassDecisionTask, payoffs: Floats
 ) -> ActionWitness:
+    """Say where an action is taken on biased forecasts."""
     bias = _bias_by_action(forecasts, payoffs)
     action = first_best(payoffs, forecasts.probability)
     worst = int(np.argmax(np.linalg.norm(bias, axis=1)))

@@ -133,27 +133,38 @@ def _extremes(pixel: Floats) -> npt.NDArray[np.intp]:
 
 
 def _bends(pixel: Floats) -> Floats:
-    """Say of each vertex how far the curve would leave its place without it and lesser ones."""
+    """Say of each vertex how far the curve would leave its place without it and lesser ones.
+
+    All segments of a round are split at once, each at the vertex that is farthest from it.
+    """
     size = np.zeros(len(pixel))
     size[[0, -1]] = np.inf
-    stack = [(0, len(pixel) - 1, np.inf)]
-    while stack:
-        start, end, most = stack.pop()
-        if end - start < 2:
-            continue
-        away = _distances(pixel[start + 1 : end], pixel[start], pixel[end])
-        farthest = int(np.argmax(away))
-        if away[farthest] > UNSEEN:
-            middle = start + 1 + farthest
-            size[middle] = most = min(most, float(away[farthest]))
-            stack += [(start, middle, most), (middle, end, most)]
-    return size
+    start, end, most = np.array([0]), np.array([len(pixel) - 1]), np.array([np.inf])
+    while True:
+        wide = end - start > 1
+        start, end, most = start[wide], end[wide], most[wide]
+        if not start.size:
+            return size
+        inside = end - start - 1
+        first = np.cumsum(inside) - inside
+        segment = np.repeat(np.arange(start.size), inside)
+        vertex = np.arange(segment.size) + (start + 1 - first)[segment]
+        away = _distances(pixel[vertex], pixel[start][segment], pixel[end][segment])
+        farthest = np.maximum.reduceat(away, first)
+        reached = np.flatnonzero(away == farthest[segment])
+        middle = vertex[reached[np.diff(segment[reached], prepend=-1) > 0]]
+        bent = farthest > UNSEEN
+        start, middle, end = start[bent], middle[bent], end[bent]
+        most = np.minimum(most, farthest)[bent]
+        size[middle] = most
+        start, end = np.append(start, middle), np.append(middle, end)
+        most = np.append(most, most)
 
 
 def _distances(points: Floats, start: Floats, end: Floats) -> Floats:
-    """Distances of points from the segment between two others."""
-    way = end - start
-    length = float(way @ way)
-    along = (points - start) @ way / length if length > 0 else np.zeros(len(points))
-    nearest = start + np.clip(along, 0, 1)[:, np.newaxis] * way
-    return np.asarray(np.hypot(*(points - nearest).T))
+    """Distances of points from the segments between two others, one for each."""
+    way, off = end - start, points - start
+    length = (way * way).sum(axis=1)
+    along = np.divide((off * way).sum(axis=1), length, out=np.zeros(len(way)), where=length > 0)
+    off -= np.clip(along, 0, 1)[:, np.newaxis] * way
+    return np.asarray(np.hypot(off[:, 0], off[:, 1]))

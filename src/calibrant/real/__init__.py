@@ -6,6 +6,7 @@ from calibrant.real.diagram import Dot as Dot
 from calibrant.real.distributions import PredictiveDistributions
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.groups import RealGroup, RealGroups
+from calibrant.real.losses import loss_name as loss_name
 from calibrant.real.maps import RealMap, load
 from calibrant.real.measures import MEASURES, calibration_error
 from calibrant.real.monitor import BettingTest, RealMonitor, betting_test

@@ -18,6 +18,8 @@ from calibrant.words import count_text, number_text
 # Pieces of a curve; between quantiles of the forecasts.
 PIECES = 5
 MOST_STEPS = 200
+# Steps of asymmetric least squares end when the loss falls by less than this share of itself.
+SAME_LOSS, SMALLEST_STEP = 1e-14, 1e-12
 # How close the slope of a quantile's line comes to the best one, as a share of the largest slope.
 SLOPE_TOLERANCE = 1e-7
 
@@ -171,27 +173,38 @@ def _quantile_slope(kind: Quantile, x: Floats, y: Floats, weight: Floats) -> flo
 def _least_squares(forecasts: RealForecasts, design: Floats) -> Floats:
     """Asymmetric least squares, all coefficients but the first at least 0.
 
-    Sides follow from the fit and the fit from the sides until they agree; for means at once.
+    Sides follow from the fit and the fit from the sides until they agree; for means at once. A step
+    that does not lower the loss, which is convex and smooth, is halved until it does.
     """
     from scipy.optimize import lsq_linear
 
-    kind, y = forecasts.kind, forecasts.outcome
-    level = kind.level if isinstance(kind, Expectile) else 0.5
+    kind = forecasts.kind
     assert isinstance(kind, Mean | Expectile)  # noqa: S101  # quantiles have no squares
-    middle = float(np.average(y, weights=forecasts.weights))
+    level = kind.level if isinstance(kind, Expectile) else 0.5
+    middle = float(np.average(forecasts.outcome, weights=forecasts.weights))
+    y = forecasts.outcome - middle
     least = np.append(-np.inf, np.zeros(design.shape[1] - 1))
-    side, found = np.full(y.size, 0.5), np.zeros(design.shape[1])
+
+    def sides(found: Floats) -> Floats:
+        return np.where(y > design @ found, level, 1 - level)
+
+    def loss(found: Floats) -> float:
+        return float((forecasts.weights * sides(found)) @ np.square(y - design @ found))
+
+    found = np.zeros(design.shape[1])
     for _ in range(MOST_STEPS):
-        root = np.sqrt(forecasts.weights * side)
+        side = sides(found)
+        weighted = np.column_stack([design, y]) * np.sqrt(forecasts.weights * side)[:, np.newaxis]
         # The triangle of the rows has the same squares, and few of them.
-        weighted = np.column_stack([design, y - middle]) * root[:, np.newaxis]
         triangle: Floats = np.asarray(np.linalg.qr(weighted, "r"))
-        solved = lsq_linear(triangle[:, :-1], triangle[:, -1], (least, np.inf), method="bvls")
-        found = solved.x
-        new = np.where(y - middle > design @ found, level, 1 - level)
-        if (new == side).all() or level == 0.5:
+        solved = lsq_linear(triangle[:, :-1], triangle[:, -1], (least, np.inf), method="bvls").x
+        before, step = loss(found), 1.0
+        while loss(found + step * (solved - found)) > before and step > SMALLEST_STEP:
+            step /= 2
+        found = found + step * (solved - found)
+        settled = step == 1 and bool((sides(found) == side).all())
+        if settled or level == 0.5 or before - loss(found) <= SAME_LOSS * before:
             return np.append(found[0] + middle, found[1:])
-        side = new
     raise ConvergenceError(
         "the line of an expectile must settle", f"{MOST_STEPS} steps", "use 'isotonic'"
     )

@@ -217,14 +217,14 @@ def repair(
     content = (given.forecast, given.outcome, given.upper, given.weight, cluster)
     order = canonical_order(*content)  # sums in another order would differ in the last digit
     given, cluster = given.where(order), None if cluster is None else cluster[order]
-    rows = _Rows.dealt(given, cluster, as_generator(rng), conformal=method == "conformal")
+    rows = _InFolds.dealt(given, cluster, as_generator(rng), conformal=method == "conformal")
     asked = method != CHOOSE
     names = [LEAVE, method] if asked else [n for n in methods_for(given.kind) if n != "conformal"]
     return rows.repaired(list(dict.fromkeys(names)), confidence, asked=asked)
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _InFolds:
     """Rows in folds."""
 
     forecasts: RealForecasts
@@ -241,7 +241,7 @@ class _Rows:
         rng: np.random.Generator,
         *,
         conformal: bool,
-    ) -> _Rows:
+    ) -> _InFolds:
         units = len(forecasts) if cluster is None else int(cluster.max()) + 1
         needed = FEWEST
         if conformal and isinstance(forecasts.kind, Quantile | Coverage):

@@ -17,19 +17,24 @@ from calibrant.inference import (
 )
 from calibrant.measurement import Measurement
 from calibrant.notebook import brief
+from calibrant.real.decomposition import LossDecomposition, loss_decomposition
 from calibrant.real.diagram import Dot, dots
 from calibrant.real.evidence import RealEvidence
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.groups import RealGroups, judge_groups
+from calibrant.real.losses import losses
 from calibrant.real.means import mean_reach
 from calibrant.real.measures import MEASURES, measured
 from calibrant.real.reading import RealSource
 from calibrant.real.regions import RealRegion, clearest_region, observed, promised
+from calibrant.real.repair import RealRepair, repair
 from calibrant.real.verdicts import allowed, judge
 from calibrant.stages import Tell, silent
 
 # A noise floor is needed to a digit or two only.
 DRAWS_FOR_A_FLOOR = 199
+# Maps are fitted in passing to at most so many rows.
+MOST_REPAIRED = 2**16
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,12 @@ class RealSummary:
     observed: float
     bias: tuple[float, float, float]
     """Mean residual and its interval: positive where forecasts are too low."""
-    loss: float | None
-    """Mean loss; None for intervals, whose coverage has none."""
+    loss: float
+    """Mean loss; of intervals the interval score."""
+    decomposition: LossDecomposition | None
+    """What the loss is made of; None for intervals."""
+    repair: RealRepair | None
+    """The map that helps most on rows it has not seen; None for too many rows."""
     dots: tuple[Dot, ...]
     groups: RealGroups | None
     settings: dict[str, object]
@@ -108,10 +117,12 @@ def summarise_real(
     if source.by:
         tell("groups")
         groups = judge_groups(source, settings, limit)
+    tell("what to do")
     kind = forecasts.kind
-    loss = None
-    if forecasts.upper is None:
-        loss = forecasts.mean_of(kind.losses(forecasts.forecast, forecasts.outcome))  # type: ignore[union-attr]
+    few = len(forecasts) <= MOST_REPAIRED
+    found = None
+    if few:
+        found = repair(forecasts, clusters=source.clusters, confidence=settings.confidence, rng=0)
     return RealSummary(
         title=source.title,
         source=source,
@@ -123,7 +134,9 @@ def summarise_real(
         promised=promised(forecasts),
         observed=observed(forecasts),
         bias=_bias(forecasts, evidence, settings.confidence),
-        loss=loss,
+        loss=forecasts.mean_of(losses(forecasts)),
+        decomposition=None if forecasts.upper is not None else loss_decomposition(forecasts),
+        repair=found,
         dots=dots(forecasts, evidence, settings.confidence, source.clusters),
         groups=groups,
         settings={

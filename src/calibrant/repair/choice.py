@@ -14,7 +14,7 @@ from calibrant.arrays import Floats
 from calibrant.data.frames import column_names
 from calibrant.data.labels import Labels
 from calibrant.data.paths import are_paths
-from calibrant.decisions import AnyScore, DecisionTask, Score
+from calibrant.decisions import AnyScore, DecisionTask, Score, as_score
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference import Settings
 from calibrant.inputs import Roles, read
@@ -24,7 +24,7 @@ from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import card
 from calibrant.options import check_flag, shown
 from calibrant.repair.base import RecalibrationMap, refuse_pos_label
-from calibrant.repair.choice_rule import LEAVE, Gain, gain_after_choice
+from calibrant.repair.choice_rule import LEAVE, LOSSES, Gain, gain_after_choice, gain_of
 from calibrant.repair.folds import Split, Units, read_class_units, read_units
 from calibrant.repair.judgement import Judgement, failure_text, judge, plain_table
 from calibrant.repair.nested_choice import can_nest, chosen_by, cross_fitted, nested
@@ -41,13 +41,15 @@ class Choice:
     map: RecalibrationMap
     """Fitted to all rows; `Identity` means: leave it alone."""
     table: dict[str, list[Any]]
-    """One entry per map: its name, out-of-sample score, gain over no map with its interval, and
-    how far it is behind the best, in standard errors. Each is judged as if it alone had been tried:
-    the gain of the best is too large on average."""
+    """One entry per map: its name, out-of-sample score, gain over no map with its interval, the
+    same in log loss and in Brier score, and how far it is behind the best, in standard errors. Each
+    is judged as if it alone had been tried: the gain of the best is too large on average."""
     gain: Gain
     """Score that the map saves over leaving forecasts alone, on rows that neither taught it nor
     had a say in the choice: the choice was repeated without them. The interval is for the map that
     is returned. 0 if forecasts are left alone."""
+    gains: dict[str, Gain]
+    """The same in log loss ("log") and in Brier score ("brier"), whatever score has chosen."""
     score: str
     """Name of the score."""
     runner_up: str
@@ -111,17 +113,21 @@ class Choice:
             return self.map.sentence if self.asked else f"Leave it alone: {self._reason()}."
         if self.asked:
             effect = "harms" if self.gain.high < 0 else self.gain.promise
-            falls = self.gain.text(self.score, self.confidence)
+            falls = self._falls()
             return (
                 f"The {self.map.name} map was asked for and {effect}: on rows that did not teach "
                 f"it {falls}. {self.map.sentence}"
             )
         why = failure_text(self._units, self._units.prediction, self._repaired)
-        falls = self.gain.text(self.score, self.confidence)
         return (
             f"The {self.map.name} map {self.gain.promise}: on rows that took no part in the choice "
-            f"{falls}{why}. {self.map.sentence}{moves_text(self.map)}"
+            f"{self._falls(why)}. {self.map.sentence}{moves_text(self.map)}"
         )
+
+    def _falls(self, why: str = "") -> str:
+        """Say by how much the score falls, and the log loss and the Brier score beside it."""
+        beside = (gain.beside(name) for name, gain in self.gains.items() if name != self.score)
+        return self.gain.text(self.score, self.confidence) + why + "".join(beside)
 
     def _reason(self) -> str:
         """Say why forecasts are left alone."""
@@ -145,6 +151,7 @@ class Choice:
             "score": self.score,
             "confidence": self.confidence,
             "gain": self.gain.as_dict(),
+            "gains": {name: gain.as_dict() for name, gain in self.gains.items()},
             "untried": list(self.untried),
             "table": plain_table(self.table),
             "before": self.before.as_dict(),
@@ -320,34 +327,37 @@ def choose_among(
     chosen, gains = decision.name if can_nest(units) else LEAVE, decision.gains
     if always:
         chosen = list(candidates)[-1]
-    scores = {name: mean_loss(seen, rule, values[judged]) for name, values in held.items()}
-    told = {
-        name: gain if name == LEAVE else gain.told(scores[LEAVE], scores[name])
-        for name, gain in gains.items()
-    }
+    moved = {name: values[judged] for name, values in held.items()}
+    scores = {name: mean_loss(seen, rule, values) for name, values in moved.items()}
+    told = _told(gains, scores)
+    sides = {name: _Side.of(seen, as_score(name), moved, settings.confidence) for name in LOSSES}
     table: dict[str, list[Any]] = {
         "map": list(held),
         "score": list(scores.values()),
-        "gain": [gain.value for gain in told.values()],
-        "gain_low": [gain.low for gain in told.values()],
-        "gain_high": [gain.high for gain in told.values()],
+        **gain_columns("gain", told),
+        **gain_columns("log_gain", sides["log"].told),
+        **gain_columns("brier_gain", sides["brier"].told),
         "behind": [decision.behind[name] for name in held],
         "chosen": [name == chosen for name in held],
     }
     repaired, gain = seen.prediction, gains[LEAVE]
+    beside = {name: side.told[chosen] for name, side in sides.items()}
     if always:
-        repaired, gain = held[chosen][judged], told[chosen]
+        repaired, gain = moved[chosen], told[chosen]
     elif chosen != LEAVE:
         repaired = nested(units, candidates, rule, held)[judged]
-        saved = losses(rule, seen, seen.prediction) - losses(rule, seen, repaired)
-        gain = gain_after_choice(seen, saved, gains[chosen], settings.confidence)
-        gain = gain.told(scores[LEAVE], mean_loss(seen, rule, repaired))
+        gain = _after_choice(seen, rule, repaired, gains[chosen], settings)
+        beside = {
+            name: _after_choice(seen, as_score(name), repaired, side.gains[chosen], settings)
+            for name, side in sides.items()
+        }
     best = max(gains, key=lambda name: gains[name].value)
     fitted = candidates[chosen].fit(units.lesson())
     return Choice(
         map=fitted,
         table=table,
         gain=gain,
+        gains=beside,
         score=rule.name,
         runner_up=best if chosen == LEAVE and best != LEAVE else "",
         untried=untaught(units) if maps is None else (),
@@ -358,6 +368,52 @@ def choose_among(
         _task=task,
         _settings=settings.again(int(settings.rng.integers(2**32))),
     )
+
+
+def _told(gains: Mapping[str, Gain], scores: Mapping[str, float]) -> dict[str, Gain]:
+    """Gains as they are told: infinite where scores are."""
+    return {
+        name: gain if name == LEAVE else gain.told(scores[LEAVE], scores[name])
+        for name, gain in gains.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What all maps gain by one score, each as if it alone had been tried."""
+
+    gains: dict[str, Gain]
+    """By losses that are cut."""
+    told: dict[str, Gain]
+
+    @classmethod
+    def of(cls, seen: Units, score: Score, moved: dict[str, Floats], confidence: float) -> _Side:
+        lost = losses(score, seen, moved[LEAVE])
+        gains = {
+            name: gain_of(seen, lost - losses(score, seen, values), confidence)
+            for name, values in moved.items()
+        }
+        scores = {name: mean_loss(seen, score, values) for name, values in moved.items()}
+        return cls(gains, _told(gains, scores))
+
+
+def _after_choice(
+    seen: Units, score: Score, repaired: Floats, alone: Gain, settings: Settings
+) -> Gain:
+    """Gain of a choice by a score, on rows that had no say in it."""
+    saved = losses(score, seen, seen.prediction) - losses(score, seen, repaired)
+    gain = gain_after_choice(seen, saved, alone, settings.confidence)
+    scores = (mean_loss(seen, score, values) for values in (seen.prediction, repaired))
+    return gain.told(*scores)
+
+
+def gain_columns(name: str, gains: Mapping[str, Gain]) -> dict[str, list[float]]:
+    """Columns of a table: a gain of each map with the ends of its interval."""
+    return {
+        name: [gain.value for gain in gains.values()],
+        f"{name}_low": [gain.low for gain in gains.values()],
+        f"{name}_high": [gain.high for gain in gains.values()],
+    }
 
 
 def _named(by: object) -> dict[str, Any]:

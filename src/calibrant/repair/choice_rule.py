@@ -24,6 +24,8 @@ CLEARLY_PATCHED = 1.645
 # A simpler map is taken if it is behind by so many standard errors of the difference: with none the
 # noise of the folds picks flexible maps, with one real faults are left.
 SIMPLER = 0.5
+# Of these scores gains are told whatever score chooses; their names in sentences.
+LOSSES = {name: score_title(name) for name in ("log", "brier")}
 # Surprises mixed into either spread, as Wilson's interval does: a few rare events are skewed.
 HIDDEN = 1.96**2
 # Surprises per outcome that maps need which learn more than two numbers.
@@ -66,6 +68,19 @@ class Gain:
             return f"the {loss} falls by {ends} per row ({percent_text(confidence)} confidence)"
         sure = f"{ends} with {percent_text(confidence)} confidence"
         return f"the {loss} falls by {self.value:.2g} per row ({sure})"
+
+    def beside(self, score: str) -> str:
+        """Say by how much another score falls, after `text`."""
+        loss = score_title(score)
+        if not np.isfinite(self.value):
+            return f"; the {loss} {'is no longer' if self.value > 0 else 'stays'} infinite"
+        if self.high < 0:
+            ends = f"{-self.high:.2g} to {-self.low:.2g}"
+            return f"; but the {loss} rises by {-self.value:.2g} ({ends})"
+        ends = f"{self.low:.2g} to {self.high:.2g}"
+        if self.value <= 0:
+            return f"; the {loss} falls by {ends}"
+        return f"; the {loss} falls by {self.value:.2g} ({ends})"
 
     @property
     def promise(self) -> str:

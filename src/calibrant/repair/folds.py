@@ -162,14 +162,16 @@ class Units:
         if self.cluster is not None:
             return replace(self, prediction=levels[level])
         ones = self.outcome.astype(np.intp)
-        key = (level * (int(self.fold.max()) + 1) + self.fold) * 2 + ones
+        fold = self.fold - int(self.fold.min())
+        key = (level * (int(fold.max()) + 1) + fold) * 2 + ones
         first, index = np.unique(key, return_index=True, return_inverse=True)[1:]
         weight, square, count = (
             np.asarray(np.bincount(index, some), dtype=np.float64)
             for some in (self.weight, self.square, self.count)
         )
         fold, outcome = self.fold[first], self.outcome[first]
-        return Units(levels[level[first]], outcome, weight, square, count, fold)
+        prediction = levels[level[first]]
+        return Units(prediction, outcome, weight, square, count, fold, forward=self.forward)
 
     def cases(self, prediction: Floats) -> Cases:
         """Rows for means of functions of prediction and outcome."""

@@ -128,15 +128,11 @@ def judge(
 
 
 def failure_text(units: Units, before: Floats, after: Floats) -> str:
-    """Say how many forecasts of exactly 0 or 1 failed before, with Brier scores; or nothing."""
+    """Say how many forecasts of exactly 0 or 1 failed before, and none after; or nothing."""
     failed = failed_rows(units, before)
     if not failed or failed_rows(units, after):
         return ""
-    first, second = (mean_loss(units, as_score("brier"), values) for values in (before, after))
-    return (
-        f", because {count_text(failed, 'forecast')} of exactly 0 or 1 failed; the Brier score "
-        f"goes from {first:.3g} to {second:.3g}"
-    )
+    return f", because {count_text(failed, 'forecast')} of exactly 0 or 1 failed"
 
 
 def plain_table(table: dict[str, list[Any]]) -> dict[str, list[Any]]:

@@ -22,14 +22,18 @@ FITTED, NESTED = 0.5, 0.6
 MOST_BLOCKS = 5
 # To repeat the choice, predictions beyond so many are rounded to the means of so many cells.
 MOST_CELLS = 2**10
+# Maps that are compared learn from so many cells where there are more predictions; they are judged
+# on all, and the map that is returned learns from all.
+MOST_LEARNED = 2**14
 
 
 def cross_fitted(units: Units, candidates: Candidates) -> dict[str, Floats]:
     """Recalibrated predictions of every map, each row by a map that has not seen it."""
     held = {name: units.prediction.copy() for name in candidates}
+    rough = units.in_cells(MOST_LEARNED)
     for fold in units.folds:
         inside = np.flatnonzero(units.fold == fold)
-        lesson = units.lesson(units.teaching(fold))
+        lesson = rough.lesson(rough.teaching(fold))
         for name, candidate in candidates.items():
             if name != LEAVE:
                 held[name][inside] = candidate.learn(lesson).form_(units.prediction[inside])

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from calibrant.repair.choice_rule import LOSSES
 from calibrant.repair.judgement import Judgement
 from calibrant.words import count_text
 
@@ -50,11 +51,13 @@ def choice_text(choice: Chosen) -> str:
     width = max(map(len, before.values())) + 2
     lines = [choice.sentence, "", f"{'out of sample':20}{'before':{width}}after"]
     lines += [f"{name:20}{value:{width}}{after[name]}" for name, value in before.items()]
-    lines += ["", f"{'map':24}{choice.score + ' score':>12}  gain, each as if tried alone"]
+    head = "".join(f"{f'gain in {loss}':34}" for loss in LOSSES.values())
+    lines += ["", f"{'each as if tried alone':24}{choice.score + ' score':>12}  {head}".rstrip()]
     table = choice.table
     for i, name in enumerate(table["map"]):
-        gain = "" if name == "Identity" else _gain(table, i)
-        mark = "  <- chosen" if table["chosen"][i] else ""
+        gain = "".join(f"{_gain(table, f'{side}_gain', i):34}" for side in LOSSES)
+        gain = "" if name == "Identity" else gain
+        mark = "<- chosen" if table["chosen"][i] else ""
         lines.append(f"{name:24}{_score(table['score'][i]):>12}  {gain}{mark}".rstrip())
     if choice.untried:
         lines.append(f"not tried, because the rows are too few: {', '.join(choice.untried)}")
@@ -95,8 +98,8 @@ def _score(value: float) -> str:
     return f"{value:.5f}" if np.isfinite(value) else "infinite"
 
 
-def _gain(table: dict[str, list[float]], i: int) -> str:
-    if not np.isfinite(table["gain"][i]):
-        return "not defined" if np.isnan(table["gain"][i]) else f"{table['gain'][i]:+}inite"
-    low, high = table["gain_low"][i], table["gain_high"][i]
-    return f"{table['gain'][i]:+.5f} ({low:+.5f} to {high:+.5f})"
+def _gain(table: dict[str, list[float]], name: str, i: int) -> str:
+    value, low, high = (table[f"{name}{end}"][i] for end in ("", "_low", "_high"))
+    if not np.isfinite(value):
+        return "not defined" if np.isnan(value) else f"{value:+}inite"
+    return f"{value:+.5f} ({low:+.5f} to {high:+.5f})"

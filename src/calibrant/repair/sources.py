@@ -25,7 +25,7 @@ def repaired(source: Source, fitted: RecalibrationMap, name: str) -> Source:
         raise InvalidOptionError(
             "a map with patches for groups must be applied first",
             name,
-            "calibrant apply MAP FILE --out OUT, then audit OUT --prediction recalibrated",
+            "write the rows with `calibrant apply`, and audit their new column",
         )
     classes, own = source.classes, fitted.classes_
     if (classes is None) != (own is None):

@@ -150,6 +150,7 @@ def _text(summary: RealSummary) -> Iterator[str]:
     yield words.certainty(summary)
     if summary.worst is not None:
         yield f"Where: {summary.worst.sentence}."
+    yield from told_beside(summary)
     for note in _notes(summary):
         yield f"Note: {note}"
     yield ""
@@ -162,6 +163,14 @@ def _text(summary: RealSummary) -> Iterator[str]:
         yield ""
         yield summary.groups.count_sentence
         yield from words.group_table(summary.groups, summary).text()
+
+
+def told_beside(summary: RealSummary) -> Iterator[str]:
+    """Say what the loss is made of, and what a map would do."""
+    if summary.decomposition is not None:
+        yield summary.decomposition.sentence
+    if summary.repair is not None:
+        yield summary.repair.sentence
 
 
 def _markdown(summary: RealSummary) -> Iterator[str]:
@@ -199,7 +208,9 @@ def as_dict(summary: RealSummary) -> dict[str, Any]:
         "verdict": verdict_dict(summary.verdict),
         "where": None if worst is None else worst.sentence,
         "bias": dict(zip(("value", "low", "high"), summary.bias, strict=True)),
-        "loss": summary.loss,
+        "loss": {"name": words.loss_name(forecasts.kind), "value": summary.loss},
+        "decomposition": None if summary.decomposition is None else asdict(summary.decomposition),
+        "repair": None if summary.repair is None else summary.repair.as_dict(),
         "measures": {
             name: {"value": float(value), "noise_floor": summary.floors[name]}
             for name, value in summary.measures.items()

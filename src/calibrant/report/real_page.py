@@ -14,6 +14,7 @@ from calibrant.report.drawing import COLOURS, HARMLESS, SHAPES, Axis, Sheet
 from calibrant.report.json import plain
 from calibrant.report.page import page_environment, raw_file
 from calibrant.report.pictures import scale_picture
+from calibrant.report.real_audit import told_beside
 from calibrant.words import capital, count_text, number_text, percent_text
 
 # Groups that a page lists.
@@ -40,6 +41,7 @@ def render_real_page(summary: RealSummary) -> str:
         unit=unit,
         data=_script_data(summary),
         meaning=_meaning(summary),
+        beside=list(told_beside(summary)),
         about=_facts,
         most=MOST,
         settings={name: str(value) for name, value in summary.settings.items()},

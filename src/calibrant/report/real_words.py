@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED
-from calibrant.real import Coverage, Mean, Quantile, RealGroups, RealSummary
+from calibrant.real import (
+    Coverage,
+    Mean,
+    Quantile,
+    RealGroups,
+    RealSummary,
+    loss_name as loss_name,
+)
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.tables import PERFECT, ShownTable
 from calibrant.words import (
@@ -21,7 +28,6 @@ from calibrant.words import (
 )
 
 PROMISED, OBSERVED = "promised", "observed"
-LOSSES = {"mean": "mean squared error", "quantile": "pinball loss", "expectile": "expectile loss"}
 
 
 def conclusion(summary: RealSummary) -> str:
@@ -92,6 +98,15 @@ def _amount(summary: RealSummary, size: float) -> str:
 
 
 def _cure(summary: RealSummary) -> str:
+    found = summary.repair
+    if found is not None and found.leave_alone:
+        return "No map lowers the loss on rows it had not seen: change the model."
+    if found is not None and found.gain.low > 0:
+        before, after = comparable_texts(found.before, found.after)
+        return (
+            f"Recalibrate: the {found.map.method} map lowers the {found.loss} from {before} to "
+            f"{after} on rows it had not seen."
+        )
     if isinstance(summary.forecasts.kind, Coverage):
         wider = summary.observed < summary.promised
         return f"{'Widen' if wider else 'Narrow'} them on rows that the model was not fitted to."
@@ -166,9 +181,7 @@ def number_table(summary: RealSummary) -> ShownTable:
     if summary.forecasts.kind.in_outcome_units:
         what = "observed - forecast"
     rows.append((what, mean, f"{low} to {high}", "0"))
-    if summary.loss is not None:
-        name = LOSSES[summary.kind.partition("=")[0]]
-        rows.append((name, number_text(summary.loss), "", ""))
+    rows.append((loss_name(summary.forecasts.kind), number_text(summary.loss), "", ""))
     return ShownTable(("measure", "value", "interval", PERFECT), tuple(rows))
 
 
