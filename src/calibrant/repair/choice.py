@@ -330,7 +330,12 @@ def choose_among(
     moved = {name: values[judged] for name, values in held.items()}
     scores = {name: mean_loss(seen, rule, values) for name, values in moved.items()}
     told = _told(gains, scores)
-    sides = {name: _Side.of(seen, as_score(name), moved, settings.confidence) for name in LOSSES}
+    sides = {
+        name: _Side(gains, told)
+        if name == rule.name
+        else _Side.of(seen, as_score(name), moved, settings.confidence)
+        for name in LOSSES
+    }
     table: dict[str, list[Any]] = {
         "map": list(held),
         "score": list(scores.values()),
@@ -348,7 +353,9 @@ def choose_among(
         repaired = nested(units, candidates, rule, held)[judged]
         gain = _after_choice(seen, rule, repaired, gains[chosen], settings)
         beside = {
-            name: _after_choice(seen, as_score(name), repaired, side.gains[chosen], settings)
+            name: gain
+            if name == rule.name
+            else _after_choice(seen, as_score(name), repaired, side.gains[chosen], settings)
             for name, side in sides.items()
         }
     best = max(gains, key=lambda name: gains[name].value)
