@@ -51,8 +51,8 @@ CHOICE_BAR, APPLY_BAR, CLASS_BAR = 40, 2, 20
 PAGE = "REPAIR"
 PEER_SHAPE = "biased beta"
 BESIDE = """\
-This page is about time. How good maps are on real models, beside other libraries: ARENA.md; by which
-rule one of them is chosen: CHOICE_RULE.md."""
+This page is about time. How good maps are on real models, beside other libraries: ARENA.md; by
+which rule one of them is chosen: CHOICE_RULE.md."""
 
 
 def fit(kind: type[RecalibrationMap], y: Floats, p: Floats) -> RecalibrationMap:
