@@ -31,7 +31,7 @@ from calibrant.repair.nested_choice import can_nest, chosen_by, cross_fitted, ne
 from calibrant.repair.parametric import Identity
 from calibrant.repair.registry import candidates_of, untaught
 from calibrant.repair.row_losses import mean_loss, read_score
-from calibrant.repair.sides import Side, after_choice, gain_columns, told_gains
+from calibrant.repair.sides import GainsByScore, after_choice, gain_columns, told_gains
 from calibrant.repair.thresholds import moves_text
 
 
@@ -332,9 +332,9 @@ def choose_among(
     scores = {name: mean_loss(seen, rule, values) for name, values in moved.items()}
     told = told_gains(gains, scores)
     sides = {
-        name: Side(gains, told)
+        name: GainsByScore(gains, told)
         if name == rule.name
-        else Side.of(seen, as_score(name), moved, settings.confidence)
+        else GainsByScore.of(seen, as_score(name), moved, settings.confidence)
         for name in LOSSES
     }
     table: dict[str, list[Any]] = {

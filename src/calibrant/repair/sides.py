@@ -22,7 +22,7 @@ def told_gains(gains: Mapping[str, Gain], scores: Mapping[str, float]) -> dict[s
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class GainsByScore:
     """What all maps gain by one score, each as if it alone had been tried."""
 
     gains: dict[str, Gain]
@@ -30,7 +30,9 @@ class Side:
     told: dict[str, Gain]
 
     @classmethod
-    def of(cls, seen: Units, score: Score, moved: dict[str, Floats], confidence: float) -> Side:
+    def of(
+        cls, seen: Units, score: Score, moved: dict[str, Floats], confidence: float
+    ) -> GainsByScore:
         """Judge predictions of the rows by maps that had not seen them."""
         lost = losses(score, seen, moved[LEAVE])
         gains = {
