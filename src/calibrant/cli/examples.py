@@ -27,8 +27,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "Real outcomes: forecasts of a mean, a quantile, or intervals.",
         ),
         (
-            "calibrant audit patients.csv --kind survival --duration days --outcome died "
-            "--prediction risk --horizon 365",
+            "calibrant audit t.csv --kind survival --horizon 365 --duration days --outcome dead",
             "Risks by a horizon, where some rows were not followed for so long.",
         ),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,7 +78,7 @@ def ask_from(
     return Ask(kind, range_from(range_), level)
 
 
-def refuse_beside(kind: str, given: dict[str, object]) -> None:
+def refuse_beside(kind: str, given: Mapping[str, object]) -> None:
     """Refuse options that another kind has."""
     for name, value in given.items():
         if value is not None:

@@ -16,7 +16,7 @@ from calibrant.data.frames import column_names, masked_columns
 from calibrant.data.groupings import columns_of
 from calibrant.data.hints import require_columns
 from calibrant.data.input import as_array
-from calibrant.data.paths import are_paths, settled
+from calibrant.data.paths import Paths, are_paths, settled
 from calibrant.data.splits import canonical_order
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
@@ -142,7 +142,7 @@ def read_real(
 
 
 def read_survival(
-    paths: object,
+    paths: Paths,
     roles: Roles,
     ask: Survival,
     *,
