@@ -12,6 +12,7 @@ from calibrant.real.forecasts import RealForecasts
 from calibrant.real.groups import judge_groups
 from calibrant.real.measures import calibration_error
 from calibrant.real.reading import RealSource
+from calibrant.real.segments import search_real_segments
 from calibrant.real.summary import summarise_real
 from calibrant.real.verdicts import judge
 from promises.core import Promise
@@ -123,7 +124,22 @@ def bias_is_missed(kind, size, weighted, rng):
     return not low <= 2 <= high
 
 
+def a_segment_is_confirmed(kind, size, rng):
+    z = forecasts(size, rng)
+    held = RealForecasts.read(z + noise(kind, z, rng), z)
+    by = {name: rng.integers(0, 4, size) for name in "abc"}
+    found = search_real_segments(RealSource("", held, by), 0.05, rng)
+    return any(segment.confirmed for segment in found)
+
+
 def promises():
+    for kind, size in (("normal", 600), ("skewed", 2000), ("heavy tails", 1000)):
+        yield Promise(
+            "no segment of right means is confirmed",
+            f"{size} rows, {kind}",
+            partial(a_segment_is_confirmed, kind, size),
+            300,
+        )
     for kind, size in (
         ("normal", 50),
         ("normal", 300),

@@ -77,7 +77,6 @@ if TYPE_CHECKING:
 OF_PROBABILITIES = (
     "classes",
     "count",
-    "find_segments",
     "map_file",
     "na_label",
     "neg_label",
@@ -94,7 +93,7 @@ OF_PROBABILITIES = (
     "time",
 )
 # Of those, options that make sense for risks by a horizon.
-OF_RISKS = ("find_segments", "oe_tolerance", "task", "time")
+OF_RISKS = ("oe_tolerance", "task", "time")
 STAGES = ["reading", "verdict", "every measure", "what to do", "costs"]
 
 
@@ -226,7 +225,9 @@ def audit(
             result = audit_source(source, settings, asked, tell)
         else:
             chosen = Settings.read(confidence=confidence, rng=seed)
-            result = audit_real(source, chosen, tolerance, gap_tolerance, tell)
+            result = audit_real(
+                source, chosen, tolerance, gap_tolerance, tell, segments=find_segments
+            )
         if html is not None:
             tell("pictures")
             page = result.to_html()

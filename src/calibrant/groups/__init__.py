@@ -42,7 +42,10 @@ from calibrant.groups.segments import (
     SEGMENTS as SEGMENTS,
     WIDTH as WIDTH,
     Segment,
+    SegmentSearch as SegmentSearch,
+    chance_of_clusters as chance_of_clusters,
     find_segments,
+    members_of as members_of,
     search_segments as search_segments,
 )
 from calibrant.groups.witnesses import GroupWitness

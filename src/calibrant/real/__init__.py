@@ -24,6 +24,7 @@ from calibrant.real.reading import (
 from calibrant.real.regions import RealRegion, promised_and_observed as promised_and_observed
 from calibrant.real.repair import LossSaved, RealRepair, repair
 from calibrant.real.risk_bins import ObservedRisk, RiskBin, observed_risk
+from calibrant.real.segments import RealSegment
 from calibrant.real.summary import RealSummary, summarise_real as summarise_real
 from calibrant.real.survival import SurvivalForecasts
 
@@ -48,6 +49,7 @@ __all__ = [
     "RealMonitor",
     "RealRegion",
     "RealRepair",
+    "RealSegment",
     "RealSummary",
     "RiskBin",
     "SurvivalForecasts",
