@@ -323,7 +323,7 @@ def _giviti(evidence: Evidence) -> ScoreTest:
     try:
         fit = PolynomialFit.of(evidence.given, 1)
     except InferenceRefusedError as refusal:
-        return ScoreTest(np.nan, np.nan, refusal.what)
+        return ScoreTest(np.nan, np.nan, f"{refusal.what}, got {refusal.got}")
     return ScoreTest(fit.statistic, fit.pvalue)
 
 

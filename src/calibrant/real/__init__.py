@@ -15,7 +15,9 @@ from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.real.reading import (
     Ask as Ask,
     RealSource as RealSource,
+    Survival as Survival,
     read_real as read_real,
+    read_survival as read_survival,
     refuse_real_options as refuse_real_options,
     refuse_two_outcome_options as refuse_two_outcome_options,
 )

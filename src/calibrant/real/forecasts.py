@@ -54,13 +54,13 @@ class RealForecasts:
         sample_weight: object = None,
     ) -> RealForecasts:
         """Coerce and check what the caller holds."""
-        outcome = _numbers(y_true, "y_true")
-        forecast = _numbers(y_pred, "y_pred", outcome.size)
-        high = None if upper is None else _numbers(upper, "upper", outcome.size)
+        outcome = finite_numbers(y_true, "y_true")
+        forecast = finite_numbers(y_pred, "y_pred", outcome.size)
+        high = None if upper is None else finite_numbers(upper, "upper", outcome.size)
         weight = None
         if sample_weight is not None:
-            weight = _numbers(sample_weight, "sample_weight", outcome.size)
-            _check_weights(weight)
+            weight = finite_numbers(sample_weight, "sample_weight", outcome.size)
+            check_weights(weight)
         asked = _kind(kind, high, level)
         if high is not None:
             _refuse_crossed(forecast, high)
@@ -230,7 +230,8 @@ def _kind(kind: object, upper: Floats | None, level: float | None) -> AnyKind:
     return Coverage(float(level))
 
 
-def _numbers(values: object, name: str, size: int | None = None) -> Floats:
+def finite_numbers(values: object, name: str, size: int | None = None) -> Floats:
+    """Read a column of numbers, none of them missing or infinite."""
     column = one_column(as_array(values, name), name)
     if column.dtype.kind in "UTS":
         raise InvalidForecastsError(f"{name} must hold numbers", f"text such as {column[0]!r}")
@@ -253,7 +254,8 @@ def _numbers(values: object, name: str, size: int | None = None) -> Floats:
     return numbers
 
 
-def _check_weights(weight: Floats) -> None:
+def check_weights(weight: Floats) -> None:
+    """Refuse weights that are negative, or all zero."""
     if (weight < 0).any() or not weight.any():
         raise InvalidForecastsError(
             "sample_weight must not be negative, nor all zero", f"a least one of {weight.min():g}"
