@@ -215,6 +215,8 @@ def rounded_down(value: float) -> str:
 def _rounded(value: float, direction: np.ufunc) -> str:
     if value <= 0:
         return "0"
+    if value == np.inf:
+        return "infinity"
     unit = 10.0 ** (np.floor(np.log10(value)) - 2)
     return number_text(float(direction(value / unit) * unit))
 

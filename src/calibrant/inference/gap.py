@@ -165,7 +165,7 @@ def gap_interval(
     """Interval of the typical gap, from noise of the gaps drawn before (one row a draw)."""
     level = 1 - confidence
     wide = evidence.widening(level)
-    low, high = 0.0, 1.0
+    low, high = 0.0, 1.0 if evidence.bounded else np.inf
     if np.isfinite(wide):
         shown = SquaredGaps.of(noise * wide)
 
@@ -174,7 +174,7 @@ def gap_interval(
 
         low, _ = _smallest_root(lambda gap: less(gap, ranges.squared) <= 1 - level / 2)
         seen = max(ranges.squared, shown.least)
-        _, high = _smallest_root(lambda gap: less(gap, seen) <= level / 2)
+        _, high = _smallest_root(lambda gap: less(gap, seen) <= level / 2, high)
     value = ranges.value
     return ConfidenceInterval(
         NAME,
@@ -188,11 +188,13 @@ def gap_interval(
     )
 
 
-def _smallest_root(holds: Callable[[float], bool]) -> tuple[float, float]:
-    """Bounds of the smallest gap in [0, 1] from which on a condition holds."""
+def _smallest_root(holds: Callable[[float], bool], most: float = 1.0) -> tuple[float, float]:
+    """Bounds of the smallest gap, up to the most it can be, from which on a condition holds."""
     if holds(0.0):
         return 0.0, 0.0
     low, high = 0.0, 1.0
+    while high < most and not holds(high):
+        low, high = high, 2 * high
     for _ in range(STEPS):
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)

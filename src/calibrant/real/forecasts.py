@@ -91,7 +91,9 @@ class RealForecasts:
         if not self.kind.in_outcome_units:
             return OutcomeScale.of_forecasts(self.place, 1.0)
         largest = max(float(self.residual.max()), -float(self.residual.min()))
-        return OutcomeScale.of_forecasts(self.place, largest if largest > 0 else 1.0)
+        if largest == 0:  # No row shows what residuals could be: as much as forecasts differ.
+            largest = float(np.ptp(self.place)) or 1.0
+        return OutcomeScale.of_forecasts(self.place, largest)
 
     def __len__(self) -> int:
         return self.outcome.size
