@@ -25,6 +25,8 @@ from calibrant.words import count_text, number_text, percent_text
 
 # Ends of intervals are exact to this share of the largest of them.
 ROUNDING = 2.0**-40
+# Outcomes and forecasts in such units have losses that are squares, and sums of them.
+LEAST_SIZE, MOST_SIZE = 1e-100, 1e100
 AnyKind = Mean | Quantile | Expectile | Coverage
 
 
@@ -54,9 +56,9 @@ class RealForecasts:
         sample_weight: object = None,
     ) -> RealForecasts:
         """Coerce and check what the caller holds."""
-        outcome = _numbers(y_true, "y_true")
-        forecast = _numbers(y_pred, "y_pred", outcome.size)
-        high = None if upper is None else _numbers(upper, "upper", outcome.size)
+        outcome = _quantity(y_true, "y_true")
+        forecast = _quantity(y_pred, "y_pred", outcome.size)
+        high = None if upper is None else _quantity(upper, "upper", outcome.size)
         weight = None
         if sample_weight is not None:
             weight = _numbers(sample_weight, "sample_weight", outcome.size)
@@ -65,7 +67,7 @@ class RealForecasts:
         if high is not None:
             _refuse_crossed(forecast, high)
         found = cls(asked, outcome, forecast, high, weight, OutcomeScale(0, 1, 1, bounded=True))
-        scaled = replace(found, scale=found._scale(range_))
+        scaled = replace(found, scale=found.weighing._scale(range_))
         # What was found on the way to the scale does not depend on it.
         scaled.__dict__.update(residual=found.residual)
         return scaled
@@ -104,7 +106,8 @@ class RealForecasts:
         if self.upper is None:
             return self.forecast
         # Intervals of one width differ by the rounding errors of their ends, which are no width.
-        largest = max(float(np.abs(self.forecast).max()), float(np.abs(self.upper).max()))
+        ends = self.weighing.forecast, self.weighing.upper
+        largest = max(float(np.abs(end).max()) for end in ends if end is not None)
         grain = 2.0 ** np.ceil(np.log2(largest * ROUNDING)) if largest > 0 else 1.0
         return np.asarray(np.round((self.upper - self.forecast) / grain) * grain)
 
@@ -139,6 +142,8 @@ class RealForecasts:
         Kernels need places and charges only, so `positives` are what makes the charges right.
         For means of outcomes in a known range it is the Joint of both, scaled to [0, 1].
         """
+        if self.weighing is not self:
+            return self.weighing.joint
         if isinstance(self.kind, Mean) and self.scale.bounded:
             outcome = self.scale.positions(self.outcome)
             return Joint(levels_of_numbers(self.position, outcome, self.weight))
@@ -150,6 +155,13 @@ class RealForecasts:
         charges = (sums.positives * spread + sums.weight * least) / self.scale.unit
         positives = sums.weight * sums.prediction + charges
         return Joint(replace(sums, positives=positives, binary=False))
+
+    @property
+    def weighing(self) -> RealForecasts:
+        """The rows that have weight: others are no rows, however far outside they lie."""
+        if self.weight is None or self.weight.all():
+            return self
+        return self.where(self.weight > 0)
 
     @property
     def weights(self) -> Floats:
@@ -232,11 +244,24 @@ def _kind(kind: object, upper: Floats | None, level: float | None) -> AnyKind:
     return Coverage(float(level))
 
 
+def _quantity(values: object, name: str, size: int | None = None) -> Floats:
+    """Read numbers in units whose squares are numbers as well."""
+    numbers = _numbers(values, name, size)
+    largest = max(float(numbers.max()), -float(numbers.min()))
+    if largest > MOST_SIZE or 0 < largest < LEAST_SIZE:
+        raise InvalidForecastsError(
+            f"{name} must have squares that are numbers",
+            f"{largest:.3g} as the largest in size",
+            f"use {'larger' if largest > 1 else 'smaller'} units",
+        )
+    return numbers
+
+
 def _numbers(values: object, name: str, size: int | None = None) -> Floats:
     column = one_column(as_array(values, name), name)
     if column.dtype.kind in "UTS":
-        raise InvalidForecastsError(f"{name} must hold numbers", f"text such as {column[0]!r}")
-    numbers = as_floats(column)
+        raise InvalidForecastsError(f"{name} must hold numbers", f"text such as {str(column[0])!r}")
+    numbers = as_floats(column, name)
     if numbers.size == 0:
         raise InvalidForecastsError("there must be at least one row", "none")
     if size is not None and numbers.size != size:
