@@ -22,6 +22,7 @@ from calibrant.regions import Region, region_between
 NAME = "typical_gap"
 # Ranges of forecasts: at most so many, of at least so many rows (in effect) on average.
 MOST_RANGES, ROWS_IN_A_RANGE = 15, 20
+ROUNDING = 1e-9
 # Steps of bisection: an end of the interval is wider by at most 2**-30.
 STEPS = 30
 
@@ -42,7 +43,9 @@ class Ranges:
         """Cut the forecasts; by default into as many ranges as the rows can fill."""
         joint = evidence.joint
         if count is None:
-            count = int(np.clip(1 / (evidence.unit * ROWS_IN_A_RANGE), 1, MOST_RANGES))
+            # A rounding error of the weights' sums must not cost a range.
+            full = (1 + ROUNDING) / (evidence.unit * ROWS_IN_A_RANGE)
+            count = int(np.clip(full, 1, MOST_RANGES))
         pooling = quantile_bins(joint, count)
         first = np.flatnonzero(np.diff(pooling.pool_of(joint.prediction), prepend=-1))
         return cls.at(evidence, pooling, first)
