@@ -15,7 +15,7 @@ _ACTIVE_IN_LINES = re.compile(_ACTIVE.pattern.replace("\\x00-\\x1f", "\\x00-\\x0
 RARE = 0.001
 # Digits after the point of a number that is next to nothing.
 MOST_DECIMALS = 12
-# Numbers that are all smaller or larger are written as powers of ten, or their digits would be lost.
+# Numbers smaller or larger than these are written as powers of ten, to keep their digits.
 LEAST_WRITTEN_OUT, MOST_WRITTEN_OUT = 1e-10, 1e15
 # The narrow no-break space.
 THIN = "\u202f"

@@ -192,3 +192,18 @@ def test_text_and_dates_are_refused_by_their_name():
         calibration_error(["a"] * y.size, z)
     with pytest.raises(InvalidForecastsError, match="y_true must be numbers, got type datetime64"):
         calibration_error(np.full(y.size, "2026-01-01", "M8[D]"), z)
+
+
+def test_a_level_without_intervals_is_refused():
+    y, z = made()
+    with pytest.raises(InvalidOptionError, match="level is for intervals"):
+        calibration_error(y, z, level=0.9)
+    with pytest.raises(InvalidOptionError, match="level is for intervals"):
+        cal.audit(y, z, kind="quantile=0.9", level=0.8)
+
+
+@pytest.mark.parametrize("kind", [0.9, ("mean",), b"mean"])
+def test_a_kind_that_is_no_name_is_refused(kind):
+    y, z = made()
+    with pytest.raises(InvalidOptionError, match="kind must be a name"):
+        cal.audit(y, z, kind=kind)

@@ -12,6 +12,7 @@ from calibrant.data.input import as_array, as_floats, first_rows, one_column, re
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.sums import levels_of_numbers
+from calibrant.options import shown
 from calibrant.real.properties import (
     Coverage,
     Expectile,
@@ -67,12 +68,13 @@ class RealForecasts:
         if high is not None:
             _refuse_crossed(forecast, high)
         found = cls(asked, outcome, forecast, high, weight, OutcomeScale(0, 1, 1, bounded=True))
-        scaled = replace(found, scale=found.weighing._scale(range_))
+        scaled = replace(found, scale=found.weighing.scale_within(range_))
         # What was found on the way to the scale does not depend on it.
         scaled.__dict__.update(residual=found.residual)
         return scaled
 
-    def _scale(self, range_: object) -> OutcomeScale:
+    def scale_within(self, range_: object) -> OutcomeScale:
+        """Find the scale of these rows, within the range of outcomes if it is known."""
         if isinstance(self.kind, Coverage):
             if range_ is not None:
                 raise InvalidOptionError(
@@ -230,6 +232,8 @@ def _kind(kind: object, upper: Floats | None, level: float | None) -> AnyKind:
             raise InvalidOptionError(
                 "intervals need both ends", "one column", "pass y_pred=low, upper=high"
             )
+        if level is not None:
+            raise InvalidOptionError("level is for intervals", shown(level), "kind='quantile=0.9'")
         return property_of(kind)
     if kind not in ("interval", "mean"):
         raise InvalidOptionError("upper ends are for intervals", repr(kind))
