@@ -81,3 +81,16 @@ def test_a_terminal_gets_thin_spaces_and_a_pipe_plain_ones():
 )  # fmt: skip
 def test_p_values_are_told_as_samples(pvalue, text):
     assert words.samples_text(pvalue) == text
+
+
+def test_numbers_far_from_one_keep_their_digits():
+    assert words.number_text(2.887e-16) == "2.89e-16"
+    assert words.number_text(-9.2300721e30) == "-9.23e+30"
+    assert words.number_text(3.63e14) == "363000000000000"
+    assert words.rounded_up(1.2601e-15) == "1.27e-15"
+    assert words.comparable_texts(9.23e-30, 8.1e-30) == ("9.23e-30", "8.1e-30")
+    assert words.comparable_texts(0.0, 8.1e20) == ("0", "8.1e+20")
+    assert words.interval_texts(2.5e-14, 1.5e-14, 3e-14) == ("2.5e-14", "1.5e-14", "3e-14")
+    assert words.interval_texts(2.5e20, 1.5e20, 3e20) == ("2.5e+20", "1.5e+20", "3e+20")
+    # Next to others a rounding error is nothing.
+    assert words.comparable_texts(0.3, -1e-17) == ("0.300", "0")

@@ -15,6 +15,8 @@ _ACTIVE_IN_LINES = re.compile(_ACTIVE.pattern.replace("\\x00-\\x1f", "\\x00-\\x0
 RARE = 0.001
 # Digits after the point of a number that is next to nothing.
 MOST_DECIMALS = 12
+# Numbers smaller or larger than these are written as powers of ten, to keep their digits.
+LEAST_WRITTEN_OUT, MOST_WRITTEN_OUT = 1e-10, 1e15
 # The narrow no-break space.
 THIN = "\u202f"
 _SPACED = re.compile(r"(?<![\d.])\d{1,3}(?: \d{3})+(?!\d)(?: %)?|(?<=\d) %")
@@ -159,6 +161,8 @@ def comparable_texts(first: float, *others: float) -> tuple[str, ...]:
     (('0.0258', '0.0009'), ('0.01238', '0.01241'))
     """
     values = (first, *others)
+    if _far_from_one(*values):
+        return tuple(_number(value, None) for value in values)
     shown = next((abs(v) for v in values if np.isfinite(v) and v != 0), 1.0)
     least = min(_decimals(shown, 3), MOST_DECIMALS)
     for decimals in range(least, least + 4):
@@ -178,6 +182,8 @@ def interval_texts(value: float, low: float, high: float) -> tuple[str, str, str
     (('1.0049', '1.0012', '1.0088'), ('0.901', '0.894', '0.909'))
     """
     decimals, width = 2, high - low
+    if _far_from_one(value, low, high):
+        return _number(value, None), _number(low, None), _number(high, None)
     if 0 < width < np.inf:
         least = 2 if high < 10 else 0
         decimals = int(min(max(1 - np.floor(np.log10(width)), least), MOST_DECIMALS))
@@ -185,15 +191,24 @@ def interval_texts(value: float, low: float, high: float) -> tuple[str, str, str
     return ends[0], ends[1], ends[2]
 
 
-def _number(value: float, decimals: int) -> str:
+def _far_from_one(*values: float) -> bool:
+    """Whether the largest number of some needs a power of ten."""
+    largest = max((abs(value) for value in values if np.isfinite(value)), default=0.0)
+    return 0 < largest < LEAST_WRITTEN_OUT or largest >= MOST_WRITTEN_OUT
+
+
+def _number(value: float, decimals: int | None) -> str:
+    """Write a number with so many decimals; None for three digits and a power of ten."""
     if not np.isfinite(value):
         return "not defined" if np.isnan(value) else "infinite"
     if value == 0:
         return "0"
+    if decimals is None:
+        return f"{value:.3g}"
     text = f"{value:.{decimals}f}"
     if float(text) == 0:  # next to the others it is nothing, but not 0
         text = f"{value:.{min(_decimals(abs(value), 1), MOST_DECIMALS)}f}"
-    return text
+    return text if float(text) else "0"  # a rounding error
 
 
 def rounded_up(value: float) -> str:
@@ -215,12 +230,14 @@ def rounded_down(value: float) -> str:
 def _rounded(value: float, direction: np.ufunc) -> str:
     if value <= 0:
         return "0"
+    if value == np.inf:
+        return "infinity"
     unit = 10.0 ** (np.floor(np.log10(value)) - 2)
     return number_text(float(direction(value / unit) * unit))
 
 
 def number_text(value: float) -> str:
-    """Write a number with three digits, never as a power of ten.
+    """Write a number with three digits; as a power of ten only if it is far from one.
 
     Examples
     --------
@@ -229,6 +246,8 @@ def number_text(value: float) -> str:
     """
     if value == 0:
         return "0"
+    if _far_from_one(value):
+        return f"{value:.3g}"
     text = f"{value:.{min(_decimals(abs(value), 3), MOST_DECIMALS)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 

@@ -130,3 +130,17 @@ def test_forecasts_of_next_to_nothing(chance):
     assert none.pvalue == 1
     assert one.pvalue == pytest.approx(0.001)
     assert one.gap.worst.outcome == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("rows", [42, 200, 300])
+@pytest.mark.parametrize("weight", [1 / 3, 1e-12, 0.7])
+def test_weights_that_are_equal_change_nothing(rows, weight):
+    rng = np.random.default_rng(0)
+    p = rng.random(rows)
+    y = (rng.random(rows) < p).astype(int)
+    for n_bins in (None, 14):
+        one = cal.typical_gap(y, p, rng=0, draws=99, n_bins=n_bins)
+        same = cal.typical_gap(
+            y, p, rng=0, draws=99, n_bins=n_bins, sample_weight=np.full(rows, weight)
+        )
+        assert [same.value, same.low, same.high] == pytest.approx([one.value, one.low, one.high])

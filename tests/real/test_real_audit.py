@@ -200,3 +200,41 @@ def test_constant_forecasts_are_one_place():
     y, _ = rows(500)
     found = audited(y, np.full(500, 20.0))
     assert found.measures["smooth_calibration_error"] == pytest.approx(abs(y.mean() - 20))
+
+
+def test_few_rows_without_bounds_do_not_prove_forecasts_right():
+    # The largest residual seen bounds no residual to come, unless the range of outcomes is known.
+    one = audited([2.5], [2.0], tolerance=1).verdict
+    assert (one.state, one.interval.high, one.gap.interval.high) == ("undecided", np.inf, np.inf)
+    assert "between 0 and infinity" in str(one)
+    two = audited([2.5, 100.0], [2.0, 100.5]).verdict
+    assert two.state == "undecided"
+    assert min(two.interval.high, two.gap.interval.high) > 2
+    assert audited([2.5], [2.0], range=(0, 4), tolerance=0.2).verdict.interval.high == 4
+
+
+def test_an_interval_is_not_cut_at_the_largest_residual():
+    # All residuals are close to one: the truth may lie above the largest of them.
+    z = np.linspace(10, 30, 200)
+    y = z + 1 + np.random.default_rng(0).normal(0, 0.01, 200)
+    verdict = audited(y, z).verdict
+    assert verdict.interval.high == pytest.approx(verdict.value + verdict.interval.half_width)
+    assert verdict.gap.interval.high > verdict.gap.interval.value
+
+
+def test_groups_of_one_row_or_one_cluster_stay_undecided():
+    y, z = np.arange(40.0) + 0.001, np.arange(40.0)
+    by = {"one": np.repeat(["alone", "all"], [1, 39])}
+    alone = {group.name: group for group in audited(y, z, by=by).groups}["alone"]
+    assert (alone.state, alone.high) == ("undecided", np.inf)
+    audit = audited(y, z, by=by, clusters=np.repeat([0, 1, 2, 3], [1, 13, 13, 13]))
+    assert {group.name: group.state for group in audit.groups}["alone"] == "undecided"
+    json.loads(audit.to_json())
+    assert "infinity" in str(audit.to_html()) or "infinite" in str(audit.to_html())
+
+
+def test_outcomes_equal_to_their_forecasts_are_judged_in_every_unit():
+    z = RNG.normal(20, 5, 300)
+    minutes, seconds = audited(z, z).verdict, audited(60 * z, 60 * z).verdict
+    assert seconds.interval.high == pytest.approx(60 * minutes.interval.high, rel=1e-6)
+    assert seconds.state == minutes.state

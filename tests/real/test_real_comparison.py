@@ -94,3 +94,10 @@ def test_bad_input_is_refused_with_a_reason():
         compare(Y, TRUE, TRUE, kind="interval", level=0.9)
     with pytest.raises(InvalidOptionError, match="needs a margin"):
         _ = compare(Y, TRUE, TRUE).equivalent
+
+
+def test_a_row_with_all_the_weight_tells_nothing_about_chance():
+    y, z = Y[:50], TRUE[:50]
+    weight = np.append(1e12, np.ones(49))
+    with pytest.raises(InferenceRefusedError, match="at least two rows or clusters with weight"):
+        compare(y, z, z + 1, sample_weight=weight)

@@ -151,3 +151,59 @@ def test_rows_without_weight_do_not_count():
 
 def test_the_room_is_seen_from_the_front_door():
     assert cal.real.calibration_error is calibration_error
+
+
+@pytest.mark.parametrize("kind", ["mean", "median", "quantile=0.9", "expectile=0.8", "interval"])
+def test_rows_without_weight_are_no_rows(kind):
+    rng = np.random.default_rng(5)
+    z = rng.normal(20, 5, 200)
+    y, weight = z + rng.normal(0, 3, 200), np.repeat([1.0, 0.0], [150, 50])
+    z[199], y[198] = 1e6, -1e6  # far outside, and of no weight
+    ends = {"upper": z + 2 + rng.random(200), "level": 0.8} if kind == "interval" else {}
+    seen = {name: end[:150] for name, end in ends.items() if name == "upper"}
+    for measure in MEASURES:
+        asked = {"kind": kind, "measure": measure}
+        held = calibration_error(y, z, sample_weight=weight, **asked, **ends)
+        alone = calibration_error(y[:150], z[:150], **asked, **ends | seen)
+        assert held == pytest.approx(float(alone), rel=1e-9), measure
+    with_all, kept = (
+        cal.audit(y[:size], np.column_stack([z, ends["upper"]])[:size] if ends else z[:size],
+                  kind=kind, level=ends.get("level"), sample_weight=weight[:size], draws=99).verdict
+        for size in (200, 150)
+    )  # fmt: skip
+    assert with_all.interval.high == pytest.approx(kept.interval.high, rel=1e-9)
+    assert str(with_all) == str(kept)
+
+
+@pytest.mark.parametrize("size", [1e160, 1e-160])
+def test_numbers_whose_squares_are_no_numbers_are_refused(size):
+    y, z = made()
+    with pytest.raises(InvalidForecastsError, match=r"y_true.*squares.*units"):
+        calibration_error(size * y, z)
+    with pytest.raises(InvalidForecastsError, match=r"y_pred.*squares.*units"):
+        calibration_error(y, size * z)
+
+
+def test_text_and_dates_are_refused_by_their_name():
+    y, z = made()
+    with pytest.raises(
+        InvalidForecastsError, match=r"y_true must hold numbers, got text such as 'a'"
+    ):
+        calibration_error(["a"] * y.size, z)
+    with pytest.raises(InvalidForecastsError, match="y_true must be numbers, got type datetime64"):
+        calibration_error(np.full(y.size, "2026-01-01", "M8[D]"), z)
+
+
+def test_a_level_without_intervals_is_refused():
+    y, z = made()
+    with pytest.raises(InvalidOptionError, match="level is for intervals"):
+        calibration_error(y, z, level=0.9)
+    with pytest.raises(InvalidOptionError, match="level is for intervals"):
+        cal.audit(y, z, kind="quantile=0.9", level=0.8)
+
+
+@pytest.mark.parametrize("kind", [0.9, ("mean",), b"mean"])
+def test_a_kind_that_is_no_name_is_refused(kind):
+    y, z = made()
+    with pytest.raises(InvalidOptionError, match="kind must be a name"):
+        cal.audit(y, z, kind=kind)

@@ -166,26 +166,22 @@ def one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     return values
 
 
-def as_floats(values: npt.NDArray[Any]) -> Floats:
+def as_floats(values: npt.NDArray[Any], name: str = "predictions and weights") -> Floats:
     """Contiguous native float64; None becomes NaN."""
     # numpy would drop the imaginary part, or count the days
     if values.dtype.kind == "c" or _holds_complex(values):
         raise InvalidForecastsError(
-            "predictions and weights must be numbers",
+            f"{name} must be numbers",
             f"type {values.dtype}",
             "Complex data not supported",
         )
     if values.dtype.kind in "mMV":
-        raise InvalidForecastsError(
-            "predictions and weights must be numbers", f"type {values.dtype}"
-        )
+        raise InvalidForecastsError(f"{name} must be numbers", f"type {values.dtype}")
     try:
         return np.ascontiguousarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError) as error:
         kind = InvalidTypeError if isinstance(error, TypeError) else InvalidForecastsError
-        raise kind(
-            "predictions and weights must be numbers", examples(values), str(error)
-        ) from error
+        raise kind(f"{name} must be numbers", examples(values), str(error)) from error
 
 
 def _holds_complex(values: npt.NDArray[Any]) -> bool:

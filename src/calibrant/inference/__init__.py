@@ -10,7 +10,11 @@ from calibrant.inference.bands import (
 )
 from calibrant.inference.belt import CalibrationBelt, calibration_belt
 from calibrant.inference.calibration_index import CalibrationIndex, calibration_index
-from calibrant.inference.cases import LEAST_FREEDOM as LEAST_FREEDOM, Cases as Cases
+from calibrant.inference.cases import (
+    LEAST_FREEDOM as LEAST_FREEDOM,
+    Cases as Cases,
+    widening as widening,
+)
 from calibrant.inference.certified import (
     CertifiedThreshold,
     certified_threshold,

@@ -182,6 +182,11 @@ class Evidence:
         """Whether all rows are one cluster: nothing is then known about chance."""
         return self.clusters is not None and len(self.clusters) < 2
 
+    @property
+    def bounded(self) -> bool:
+        """Whether no error can be larger than 1, as none of probabilities can."""
+        return True
+
     def widening(self, level: float) -> float:
         """Factor by which few clusters make noise drawn from them too narrow; 1 without any."""
         return 1.0 if self.clusters is None else widening(self.clusters.share, level)

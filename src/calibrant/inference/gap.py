@@ -22,6 +22,7 @@ from calibrant.regions import Region, region_between
 NAME = "typical_gap"
 # Ranges of forecasts: at most so many, of at least so many rows (in effect) on average.
 MOST_RANGES, ROWS_IN_A_RANGE = 15, 20
+ROUNDING = 1e-9
 # Steps of bisection: an end of the interval is wider by at most 2**-30.
 STEPS = 30
 
@@ -42,7 +43,9 @@ class Ranges:
         """Cut the forecasts; by default into as many ranges as the rows can fill."""
         joint = evidence.joint
         if count is None:
-            count = int(np.clip(1 / (evidence.unit * ROWS_IN_A_RANGE), 1, MOST_RANGES))
+            # A rounding error of the weights' sums must not cost a range.
+            full = (1 + ROUNDING) / (evidence.unit * ROWS_IN_A_RANGE)
+            count = int(np.clip(full, 1, MOST_RANGES))
         pooling = quantile_bins(joint, count)
         first = np.flatnonzero(np.diff(pooling.pool_of(joint.prediction), prepend=-1))
         return cls.at(evidence, pooling, first)
@@ -165,7 +168,7 @@ def gap_interval(
     """Interval of the typical gap, from noise of the gaps drawn before (one row a draw)."""
     level = 1 - confidence
     wide = evidence.widening(level)
-    low, high = 0.0, 1.0
+    low, high = 0.0, 1.0 if evidence.bounded else np.inf
     if np.isfinite(wide):
         shown = SquaredGaps.of(noise * wide)
 
@@ -174,7 +177,7 @@ def gap_interval(
 
         low, _ = _smallest_root(lambda gap: less(gap, ranges.squared) <= 1 - level / 2)
         seen = max(ranges.squared, shown.least)
-        _, high = _smallest_root(lambda gap: less(gap, seen) <= level / 2)
+        _, high = _smallest_root(lambda gap: less(gap, seen) <= level / 2, high)
     value = ranges.value
     return ConfidenceInterval(
         NAME,
@@ -188,11 +191,13 @@ def gap_interval(
     )
 
 
-def _smallest_root(holds: Callable[[float], bool]) -> tuple[float, float]:
-    """Bounds of the smallest gap in [0, 1] from which on a condition holds."""
+def _smallest_root(holds: Callable[[float], bool], most: float = 1.0) -> tuple[float, float]:
+    """Bounds of the smallest gap, up to the most it can be, from which on a condition holds."""
     if holds(0.0):
         return 0.0, 0.0
     low, high = 0.0, 1.0
+    while high < most and not holds(high):
+        low, high = high, 2 * high
     for _ in range(STEPS):
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)

@@ -204,7 +204,7 @@ def _powered(
     power, value = statistic.power, statistic.value(evidence.given)
     root = value ** (1 / power)
     low, high = max(0.0, root - reach) ** power, (root + reach) ** power
-    highest = statistic.entry.range[1] if statistic.entry else np.inf
+    highest = _highest(evidence, statistic)
     return ConfidenceInterval(
         statistic.name,
         value,
@@ -251,17 +251,20 @@ def _around(
     evidence: Evidence, statistic: Statistic, confidence: float, half_width: float, method: str
 ) -> ConfidenceInterval:
     value = statistic.value(evidence.given)
-    highest = statistic.entry.range[1] if statistic.entry else np.inf
     return ConfidenceInterval(
         statistic.name,
         value,
         max(0.0, value - half_width),
-        min(highest, value + half_width),
+        min(_highest(evidence, statistic), value + half_width),
         confidence,
         half_width,
         method,
         tuple(cautions_of(evidence)),
     )
+
+
+def _highest(evidence: Evidence, statistic: Statistic) -> float:
+    return statistic.entry.range[1] if statistic.entry and evidence.bounded else np.inf
 
 
 def cautions_of(evidence: Evidence) -> list[str]:

@@ -13,7 +13,7 @@ from calibrant.inference.evidence import Evidence, level_of
 from calibrant.inference.interval import ConfidenceInterval
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint
-from calibrant.options import as_generator, check_share
+from calibrant.options import as_generator, check_positive, check_share
 
 MOST_ROWS = 10**10
 # An error this close to the tolerance (as a share of it) is not settled by any number of rows.
@@ -89,7 +89,7 @@ def rows_to_settle(
     >>> 2000 < low < high < 60_000
     True
     """
-    check_share("tolerance", tolerance)
+    (check_share if evidence.bounded else check_positive)("tolerance", tolerance)
     if evidence.lone or not 0 < interval.half_width < np.inf:
         return None
     outlook = _Outlook.of(evidence, statistic, interval, tolerance, as_generator(rng))

@@ -194,6 +194,8 @@ class Verdict:
         """Say how many rows would settle what these leave open; nothing if they leave nothing."""
         if self.state != UNDECIDED:
             return ""
+        if self.rows_needed is None and self.interval.high == np.inf:
+            return "What would settle it cannot be told either."
         if self.rows_needed is None:
             return f"Not even {count_text(MOST_ROWS, 'row')} like these would surely settle it."
         return f"{capital(range_text(self.rows_needed))} would probably settle it."

@@ -151,6 +151,10 @@ def compare(
         pair = _in_one_range(pair)
     difference = losses(pair[1]) - losses(pair[0])
     value, reach = mean_with_reach(pair[0], difference, labels, confidence)
+    if not np.isfinite(reach):
+        raise InferenceRefusedError(
+            "an interval needs at least two rows or clusters with weight", "one with nearly all"
+        )
     before = pair[0].mean_of(losses(pair[0]))
     one, other = (float(calibration_error(forecasts)) for forecasts in pair)
     return RealComparison(

@@ -11,7 +11,14 @@ import numpy.typing as npt
 from calibrant.arrays import Floats, Indices, in_parts
 from calibrant.data.input import read_labels
 from calibrant.errors import InferenceRefusedError
-from calibrant.inference import MOST_COINS_DRAWN, RESOLUTION, Clusters, Evidence, level_of
+from calibrant.inference import (
+    MOST_COINS_DRAWN,
+    RESOLUTION,
+    Clusters,
+    Evidence,
+    level_of,
+    widening,
+)
 from calibrant.joint import Joint
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.properties import Coverage, Quantile
@@ -32,6 +39,8 @@ class RealEvidence(Evidence):
     """Share of the weight that each row has."""
     chance: float | None = None
     """Chance of an outcome below a right quantile, or inside a right interval; None for others."""
+    bounded: bool = True
+    """Whether residuals are known to be at most 1: those of means need a range of outcomes."""
 
     @classmethod
     def of(cls, forecasts: RealForecasts, clusters: object = None) -> RealEvidence:
@@ -74,7 +83,8 @@ class RealEvidence(Evidence):
         chance = None
         if isinstance(forecasts.kind, Quantile | Coverage):
             chance = forecasts.kind.level
-        return cls(given, joint, None, clustered, None, level, charge, share, chance)
+        bounded = chance is not None or forecasts.scale.bounded
+        return cls(given, joint, None, clustered, None, level, charge, share, chance, bounded)
 
     def on_cells(self, cells: int) -> RealEvidence:
         """Draw the same rows on fewer levels; clusters stay on theirs."""
@@ -84,6 +94,17 @@ class RealEvidence(Evidence):
         coarse = self.joint.rounded(cells)
         level = level_of(self.joint.prediction, coarse)[self.level]
         return replace(self, joint=coarse, level=level)
+
+    def widening(self, level: float) -> float:
+        """Factor by which noise drawn from few clusters, or few rows without bounds, is too narrow.
+
+        Where nothing bounds residuals, few rows say little about their spread and a single one
+        nothing: Student's quantile stands for the normal one, as it does for clusters.
+        """
+        if self.clusters is not None or self.bounded:
+            return Evidence.widening(self, level)
+        assert self.share is not None  # noqa: S101
+        return widening(self.share, level)
 
     @property
     def approximate(self) -> bool:

@@ -12,6 +12,7 @@ from calibrant.data.input import as_array, as_floats, first_rows, one_column, re
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.sums import levels_of_numbers
+from calibrant.options import shown
 from calibrant.real.properties import (
     Coverage,
     Expectile,
@@ -25,6 +26,8 @@ from calibrant.words import count_text, number_text, percent_text
 
 # Ends of intervals are exact to this share of the largest of them.
 ROUNDING = 2.0**-40
+# Outcomes and forecasts in such units have losses that are squares, and sums of them.
+LEAST_SIZE, MOST_SIZE = 1e-100, 1e100
 AnyKind = Mean | Quantile | Expectile | Coverage
 
 
@@ -54,9 +57,9 @@ class RealForecasts:
         sample_weight: object = None,
     ) -> RealForecasts:
         """Coerce and check what the caller holds."""
-        outcome = finite_numbers(y_true, "y_true")
-        forecast = finite_numbers(y_pred, "y_pred", outcome.size)
-        high = None if upper is None else finite_numbers(upper, "upper", outcome.size)
+        outcome = _quantity(y_true, "y_true")
+        forecast = _quantity(y_pred, "y_pred", outcome.size)
+        high = None if upper is None else _quantity(upper, "upper", outcome.size)
         weight = None
         if sample_weight is not None:
             weight = finite_numbers(sample_weight, "sample_weight", outcome.size)
@@ -65,12 +68,13 @@ class RealForecasts:
         if high is not None:
             _refuse_crossed(forecast, high)
         found = cls(asked, outcome, forecast, high, weight, OutcomeScale(0, 1, 1, bounded=True))
-        scaled = replace(found, scale=found._scale(range_))
+        scaled = replace(found, scale=found.weighing.scale_within(range_))
         # What was found on the way to the scale does not depend on it.
         scaled.__dict__.update(residual=found.residual)
         return scaled
 
-    def _scale(self, range_: object) -> OutcomeScale:
+    def scale_within(self, range_: object) -> OutcomeScale:
+        """Find the scale of these rows, within the range of outcomes if it is known."""
         if isinstance(self.kind, Coverage):
             if range_ is not None:
                 raise InvalidOptionError(
@@ -91,7 +95,9 @@ class RealForecasts:
         if not self.kind.in_outcome_units:
             return OutcomeScale.of_forecasts(self.place, 1.0)
         largest = max(float(self.residual.max()), -float(self.residual.min()))
-        return OutcomeScale.of_forecasts(self.place, largest if largest > 0 else 1.0)
+        if largest == 0:  # No row shows what residuals could be: as much as forecasts differ.
+            largest = float(np.ptp(self.place)) or 1.0
+        return OutcomeScale.of_forecasts(self.place, largest)
 
     def __len__(self) -> int:
         return self.outcome.size
@@ -102,7 +108,8 @@ class RealForecasts:
         if self.upper is None:
             return self.forecast
         # Intervals of one width differ by the rounding errors of their ends, which are no width.
-        largest = max(float(np.abs(self.forecast).max()), float(np.abs(self.upper).max()))
+        ends = self.weighing.forecast, self.weighing.upper
+        largest = max(float(np.abs(end).max()) for end in ends if end is not None)
         grain = 2.0 ** np.ceil(np.log2(largest * ROUNDING)) if largest > 0 else 1.0
         return np.asarray(np.round((self.upper - self.forecast) / grain) * grain)
 
@@ -137,6 +144,8 @@ class RealForecasts:
         Kernels need places and charges only, so `positives` are what makes the charges right.
         For means of outcomes in a known range it is the Joint of both, scaled to [0, 1].
         """
+        if self.weighing is not self:
+            return self.weighing.joint
         if isinstance(self.kind, Mean) and self.scale.bounded:
             outcome = self.scale.positions(self.outcome)
             return Joint(levels_of_numbers(self.position, outcome, self.weight))
@@ -148,6 +157,13 @@ class RealForecasts:
         charges = (sums.positives * spread + sums.weight * least) / self.scale.unit
         positives = sums.weight * sums.prediction + charges
         return Joint(replace(sums, positives=positives, binary=False))
+
+    @property
+    def weighing(self) -> RealForecasts:
+        """The rows that have weight: others are no rows, however far outside they lie."""
+        if self.weight is None or self.weight.all():
+            return self
+        return self.where(self.weight > 0)
 
     @property
     def weights(self) -> Floats:
@@ -216,6 +232,8 @@ def _kind(kind: object, upper: Floats | None, level: float | None) -> AnyKind:
             raise InvalidOptionError(
                 "intervals need both ends", "one column", "pass y_pred=low, upper=high"
             )
+        if level is not None:
+            raise InvalidOptionError("level is for intervals", shown(level), "kind='quantile=0.9'")
         return property_of(kind)
     if kind not in ("interval", "mean"):
         raise InvalidOptionError("upper ends are for intervals", repr(kind))
@@ -230,12 +248,25 @@ def _kind(kind: object, upper: Floats | None, level: float | None) -> AnyKind:
     return Coverage(float(level))
 
 
+def _quantity(values: object, name: str, size: int | None = None) -> Floats:
+    """Read numbers in units whose squares are numbers as well."""
+    numbers = finite_numbers(values, name, size)
+    largest = max(float(numbers.max()), -float(numbers.min()))
+    if largest > MOST_SIZE or 0 < largest < LEAST_SIZE:
+        raise InvalidForecastsError(
+            f"{name} must have squares that are numbers",
+            f"{largest:.3g} as the largest in size",
+            f"use {'larger' if largest > 1 else 'smaller'} units",
+        )
+    return numbers
+
+
 def finite_numbers(values: object, name: str, size: int | None = None) -> Floats:
     """Read a column of numbers, none of them missing or infinite."""
     column = one_column(as_array(values, name), name)
     if column.dtype.kind in "UTS":
-        raise InvalidForecastsError(f"{name} must hold numbers", f"text such as {column[0]!r}")
-    numbers = as_floats(column)
+        raise InvalidForecastsError(f"{name} must hold numbers", f"text such as {str(column[0])!r}")
+    numbers = as_floats(column, name)
     if numbers.size == 0:
         raise InvalidForecastsError("there must be at least one row", "none")
     if size is not None and numbers.size != size:

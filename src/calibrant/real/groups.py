@@ -104,7 +104,9 @@ def judge_groups(source: RealSource, settings: Settings, tolerance: float) -> Re
     for (by, name, part, _), evidence, value, half_width, floor in zip(
         named, evidences, values, reach, noise.floor, strict=True
     ):
-        low, high = max(0.0, value - half_width), min(1.0, value + half_width)
+        low, high = max(0.0, value - half_width), value + half_width
+        if evidence.bounded:
+            high = min(1.0, high)
         judged.append(
             RealGroup(
                 by=by,

@@ -17,7 +17,7 @@ from calibrant.errors import InvalidOptionError
 from calibrant.options import check_within, shown
 from calibrant.words import number_text, percent_text
 
-KINDS = ("mean", "quantile=0.9", "expectile=0.8")
+KINDS = ("mean", "median", "quantile=0.9", "expectile=0.8")
 
 
 @runtime_checkable
@@ -180,15 +180,16 @@ def property_of(kind: object) -> Mean | Quantile | Expectile:
 
 def level_from(text: str, name: str) -> float:
     """Read the level of a quantile, strictly between 0 and 1."""
+    article = "an" if name.startswith("e") else "a"
     try:
         level = float(text)
     except ValueError as error:
         raise InvalidOptionError(
-            f"a {name} needs its level", repr(text), f"write {name}=0.9"
+            f"{article} {name} needs its level", repr(text), f"write {name}=0.9"
         ) from error
     hint = f"{percent_text(level / 100)} is {level / 100:g}" if 1 < level < 100 else ""
     if not 0 < level < 1:
-        raise InvalidOptionError(f"the level of a {name} lies between 0 and 1", text, hint)
+        raise InvalidOptionError(f"the level of {article} {name} lies between 0 and 1", text, hint)
     return check_within("level", level)
 
 

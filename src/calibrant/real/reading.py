@@ -21,6 +21,7 @@ from calibrant.data.splits import canonical_order
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inputs import Roles, Source, reading_notes
+from calibrant.options import shown
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.survival import SurvivalForecasts
 from calibrant.words import count_text
@@ -35,6 +36,10 @@ class Ask:
     kind: str = "mean"
     range: object = None
     level: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kind, str):
+            raise InvalidOptionError("kind must be a name such as 'mean'", shown(self.kind))
 
     @property
     def columns(self) -> tuple[str, str] | None:

@@ -50,7 +50,7 @@ class OutcomeScale:
         width = self.end - self.start
         if width == 0:
             return np.zeros(place.size)
-        if self.start == 0 and width == 1:
+        if self.start == 0 and width == 1 and place.min() >= 0 and place.max() <= 1:
             return place
         position = place - self.start
         position /= width
