@@ -183,8 +183,11 @@ class Evidence:
         return self.clusters is not None and len(self.clusters) < 2
 
     def widening(self, level: float) -> float:
-        """Factor by which few clusters make noise drawn from them too narrow; 1 without any."""
-        return 1.0 if self.clusters is None else widening(self.clusters.share, level)
+        """Factor by which few clusters make noise drawn from them too narrow; 1 without any.
+
+        Clusters drawn in bundles count as the bundles: more is not known of their spread.
+        """
+        return 1.0 if self.clusters is None else widening(self.clusters.drawn_share, level)
 
     @property
     def unit(self) -> float:
