@@ -19,7 +19,7 @@ from promises.core import Promise
 
 DRAWS = 199
 # Rows that stand for the population.
-MANY = 40_000
+MANY = 10_000
 
 
 def noise(kind, z, rng):
@@ -138,7 +138,7 @@ def promises():
             "no segment of right means is confirmed",
             f"{size} rows, {kind}",
             partial(a_segment_is_confirmed, kind, size),
-            300,
+            200,
         )
     for kind, size in (
         ("normal", 50),
@@ -166,6 +166,7 @@ def promises():
             "interval of the smooth error of means",
             f"{wrong}, {size} rows, {kind}",
             partial(error_is_missed, kind, wrong, size),
+            200,
         )
     for kind, shift, size in (
         ("normal", 0.0, 100),
@@ -177,29 +178,34 @@ def promises():
             "interval of the typical gap of means",
             f"too low by {shift:g}, {size} rows, {kind}",
             partial(shift_is_missed_by_the_gap, kind, shift, size),
+            200,
         )
     for level, size in ((0.9, 50), (0.5, 300), (0.99, 300)):
         yield Promise(
             "test of quantiles at level 0.05",
             f"right, level {level:g}, {size} rows",
             partial(right_quantiles_are_rejected, level, size),
+            200,
         )
     for level, truth, size in ((0.9, 0.9, 100), (0.9, 0.8, 300), (0.99, 0.95, 300)):
         yield Promise(
             "interval of the smooth error of quantiles",
             f"level {level:g}, {truth:g} of outcomes below, {size} rows",
             partial(coverage_is_missed, level, truth, size),
+            200,
         )
     for clusters, size, shift in ((30, 10, 0.0), (100, 5, 2.0)):
         yield Promise(
             "interval of the smooth error of means, clusters",
             f"too low by {shift:g}, {clusters} clusters of {size} rows",
             partial(clustered_error_is_missed, clusters, size, shift),
+            200,
         )
     yield Promise(
         "test of means at level 0.05, clusters",
         "right, 60 clusters of 10 rows",
         partial(clustered_right_forecasts_are_rejected, 60, 10),
+        200,
     )
     for kind, groups, size in (("normal", 10, 60), ("skewed", 20, 50)):
         yield Promise(
