@@ -178,6 +178,11 @@ class Evidence:
         return self.coins is None
 
     @property
+    def clustered(self) -> bool:
+        """Whether rows depend on each other: clusters of one row each say that they do not."""
+        return self.clusters is not None and len(self.clusters) < self.given.row_count
+
+    @property
     def lone(self) -> bool:
         """Whether all rows are one cluster: nothing is then known about chance."""
         return self.clusters is not None and len(self.clusters) < 2
