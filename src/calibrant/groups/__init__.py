@@ -43,7 +43,6 @@ from calibrant.groups.segments import (
     WIDTH as WIDTH,
     Segment,
     SegmentSearch as SegmentSearch,
-    chance_of_clusters as chance_of_clusters,
     find_segments,
     members_of as members_of,
     search_segments as search_segments,

@@ -294,7 +294,7 @@ def _chance(w: Floats, p: Floats, y: Floats, cluster: npt.NDArray[np.intp] | Non
     variance = float(w**2 @ (p * (1 - p)))
     value = float(w @ (y - p))
     if cluster is not None:
-        return chance_of_clusters(w, value, variance, w * (y - p), cluster)
+        return _chance_of_clusters(w, value, variance, w * (y - p), cluster)
     if variance == 0:
         return 1.0 if abs(value) < 1e-12 * w.sum() else 0.0
     if variance < MOST_EXACT and np.all(w == 1):
@@ -306,7 +306,7 @@ def _chance(w: Floats, p: Floats, y: Floats, cluster: npt.NDArray[np.intp] | Non
     return min(1.0, 2 * max(min(at_most, at_least), LEAST_CHANCE))
 
 
-def chance_of_clusters(
+def _chance_of_clusters(
     w: Floats, value: float, coins: float, charge: Floats, cluster: npt.NDArray[np.intp]
 ) -> float:
     """Two-sided chance by Student's t, with one degree less than equal clusters would be."""
