@@ -286,8 +286,8 @@ class PredictiveDistributions:
 
         Notes
         -----
-        :math:`\int (F(x) - 1(y \le x))^2 dx`, which for members is the mean of |x - y| less half
-        the mean of |x - x'| (Gneiting and Raftery 2007). Fair: Ferro (2014).
+        :math:`\int (F(x) - 1(y \le x))^2 dx`, which for members is the mean of `|x - y|` less half
+        the mean of `|x - x'|` (Gneiting and Raftery 2007). Fair: Ferro (2014).
 
         Examples
         --------
