@@ -64,7 +64,8 @@ def search_real_segments(
 
     The search is that of `groups.find_segments`, by the sum of residuals in units of the root of
     the sum of their squares. On the other half the sum is compared with Student's t, by row or by
-    cluster, corrected for skewness; the p-value is two-sided and multiplied by the number of segments tested.
+    cluster, corrected for skewness; the p-value is two-sided and multiplied by the number of
+    segments tested.
     """
     if not source.by:
         raise InvalidOptionError(
