@@ -200,7 +200,7 @@ def _far_from_one(*values: float) -> bool:
 def _number(value: float, decimals: int | None) -> str:
     """Write a number with so many decimals; None for three digits and a power of ten."""
     if not np.isfinite(value):
-        return "not defined" if np.isnan(value) else "infinite"
+        return "not defined" if np.isnan(value) else "infinite" if value > 0 else "-infinite"
     if value == 0:
         return "0"
     if decimals is None:

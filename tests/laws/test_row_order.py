@@ -35,6 +35,8 @@ ROOMS = (
     "calibrant.multiclass",
     "calibrant.repair",
 )
+REAL = "calibrant.real"
+KINDS = ("mean", "median", "quantile=0.9", "expectile=0.8", "interval")
 SIZE = 600
 # What is not asked, and why.
 NO_ROWS = {
@@ -52,6 +54,7 @@ NO_ROWS = {
     "as_score": "takes a score",
     "asymmetric_loss": "makes a loss",
     "quantile_loss": "makes a loss",
+    "observed_risk": "takes risks by a horizon, see tests/real/test_survival.py",
 }
 ROW_BY_ROW = {
     "omnipredict": "one answer for each row, in their order",
@@ -61,6 +64,7 @@ ROW_BY_ROW = {
     "hardcore_measure": "one weight for each row, in their order",
     "dense_model": "one weight for each row, in their order",
     "CalibrationMonitor": "a stream: its rows come one after the other",
+    "RealMonitor": "a stream: its rows come one after the other",
 }
 # Functions that take two outcomes and classes, told by the shape.
 BOTH_KINDS = {"choose"}
@@ -85,7 +89,13 @@ def _rows():
     table = rng.dirichlet(np.ones(3), SIZE).round(3)
     table[:, 2] = 1 - table[:, 0] - table[:, 1]
     table = np.abs(table)
+    other = np.random.default_rng(8)
+    z = np.round(other.gamma(4, 5, SIZE), 1)
     return {
+        "real": z + other.gumbel(0, 4, SIZE).round(2),
+        "z": z,
+        "upper": z + 6 + other.integers(0, 5, SIZE),
+        "second": z + other.normal(0, 1, SIZE).round(1),
         "y": y,
         "p": p,
         "q": np.clip(p + 0.1 * rng.standard_normal(SIZE), 0, 1),
@@ -251,6 +261,55 @@ def test_permuted_rows_give_the_same_answer(room, name, beside, classes):
     same(first, facts(called(room, name, beside, permuted(1), classes)), name)
 
 
+def real_functions(besides=BESIDE):
+    module = import_module(REAL)
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if inspect.isfunction(thing) and name not in NO_ROWS | ROW_BY_ROW:
+            known = inspect.signature(thing).parameters
+            for kind, beside in product(KINDS, besides):
+                if all(option in known for option in beside):
+                    yield pytest.param(name, kind, beside, id=".".join((name, kind, *beside)))
+
+
+def called_real(name, kind, beside, rows):
+    function = getattr(import_module(REAL), name)
+    z, second = rows["z"], rows["second"]
+    pairs = kind == "interval"
+    known = {
+        "y_true": rows["real"],
+        "y_pred": z,
+        "first": (z, rows["upper"]) if pairs else z,
+        "second": (second, rows["upper"]) if pairs else second,
+        "kind": kind,
+        "upper": rows["upper"] if pairs else None,
+        "level": 0.8 if pairs else None,
+        "range": (-100, 500) if name == "betting_test" and not pairs else None,
+        "rng": 5,
+    }
+    sources = {"sample_weight": "weight", "clusters": "cluster", "time": "time"}
+    known |= {option: rows[sources[option]] for option in beside}
+    asked = set(inspect.signature(function).parameters) & set(known)
+    try:
+        return function(**{option: known[option] for option in asked})
+    except cal.errors.CalibrantError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(("name", "kind", "beside"), list(real_functions()))
+def test_permuted_rows_of_real_outcomes_give_the_same_answer(name, kind, beside):
+    first = facts(called_real(name, kind, beside, ROWS))
+    same(first, facts(called_real(name, kind, beside, permuted(1))), name)
+
+
+@pytest.mark.parametrize(("name", "kind", "beside"), list(real_functions([()])))
+def test_the_container_of_real_outcomes_changes_nothing(name, kind, beside):
+    first = facts(called_real(name, kind, beside, ROWS))
+    for container in CONTAINERS.values():
+        held = {key: container(ROWS[key]) for key in ("real", "z", "upper", "second")}
+        same(first, facts(called_real(name, kind, beside, ROWS | held)), name)
+
+
 def estimators():
     for room in ROOMS:
         module = import_module(room)
@@ -372,5 +431,5 @@ def test_an_audit_of_classes_with_everything_is_the_same(beside):
 
 
 def test_what_is_left_out_is_there():
-    public = {name for room in ROOMS for name in import_module(room).__all__}
+    public = {name for room in (*ROOMS, REAL) for name in import_module(room).__all__}
     assert set(NO_ROWS | ROW_BY_ROW) <= public

@@ -238,3 +238,28 @@ def test_outcomes_equal_to_their_forecasts_are_judged_in_every_unit():
     minutes, seconds = audited(z, z).verdict, audited(60 * z, 60 * z).verdict
     assert seconds.interval.high == pytest.approx(60 * minutes.interval.high, rel=1e-6)
     assert seconds.state == minutes.state
+
+
+def test_a_row_without_bounds_has_a_page_and_words():
+    audit = audited([2.5], [2.0], tolerance=1)
+    page = audit.to_html()
+    assert 'data-high="inf"' not in page
+    assert "nan" not in page.replace("nance", "")
+    assert "-infinite to infinite" in str(audit)
+    json.loads(audit.to_json())
+
+
+@pytest.mark.parametrize("kind", ["quantile=0.9", "interval"])
+def test_shares_that_are_all_or_nothing_leave_room_for_chance(kind):
+    y, z = np.arange(20.0), np.arange(20.0) + 1
+    ends = np.column_stack([z - 5, z]) if kind == "interval" else z
+    level = 0.9 if kind == "interval" else None
+    mean, low, high = audited(y, ends, kind=kind, level=level).summary.bias
+    # Clopper and Pearson: of 20 rows, all below, at least 0.025 ** (1 / 20) in truth.
+    assert [mean, low, high] == pytest.approx([-0.1, -0.1, 0.9 - 0.025 ** (1 / 20)])
+
+
+def test_a_row_with_nearly_all_the_weight_is_nearly_one_row():
+    y, z = rows(200)
+    weight = np.append(1e9, np.ones(199))
+    assert audited(y, z, sample_weight=weight).summary.bias[1:] == (-np.inf, np.inf)

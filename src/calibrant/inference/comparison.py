@@ -94,7 +94,7 @@ class Comparison:
 
 def _signed(text: str, value: float) -> str:
     """Write a difference with its sign; what is infinite has one as well."""
-    return f"+{text}" if value > 0 else f"-{text}" if value == -np.inf else text
+    return f"+{text}" if value > 0 else text
 
 
 def compare(

@@ -18,6 +18,7 @@ from calibrant.real.regions import RealRegion, observed, promised
 
 # Ranges of about equal weight, with at least so many rows each.
 DOTS, ROWS_IN_A_DOT = 12, 20
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,9 @@ def dots(
     forecasts: RealForecasts, evidence: RealEvidence, confidence: float, clusters: object = None
 ) -> tuple[Dot, ...]:
     """Cut the forecasts into ranges of about equal weight."""
-    count = int(np.clip(1 / (evidence.unit * ROWS_IN_A_DOT), 1, DOTS))
+    # A rounding error of the weights' sums must not cost a range.
+    full = (1 + ROUNDING) / (evidence.unit * ROWS_IN_A_DOT)
+    count = int(np.clip(full, 1, DOTS))
     pools = quantile_bins(evidence.given, count).pool_of(forecasts.position)
     labels = None if clusters is None else read_labels(clusters, "clusters", len(forecasts))
     weighing = forecasts.weights > 0
@@ -53,12 +56,12 @@ def dots(
             part.kind,
         )
         code = None if labels is None else np.unique(labels[rows], return_inverse=True)[1]
-        low, high = _interval(part, region.outcome, confidence, code)
+        low, high = observed_interval(part, region.outcome, confidence, code)
         found.append(Dot(region, part.mean_of(part.place), low, high))
     return tuple(found)
 
 
-def _interval(
+def observed_interval(
     part: RealForecasts, seen: float, confidence: float, cluster: Indices | None
 ) -> tuple[float, float]:
     """Interval of what was observed: Clopper and Pearson's for shares, Student's for the others.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
+from calibrant.inference import widening
 
 
 def mean_variance(share: Floats, influence: Floats, cluster: Indices | None) -> tuple[float, int]:
@@ -25,10 +26,15 @@ def mean_variance(share: Floats, influence: Floats, cluster: Indices | None) -> 
 def mean_reach(
     share: Floats, influence: Floats, cluster: Indices | None, confidence: float
 ) -> float:
-    """Half-width of Student's interval of a weighted mean."""
-    from scipy.special import stdtrit
+    """Half-width of Student's interval of a weighted mean.
+
+    Parts of unequal weight count as many as equal ones with the same sum of squared shares.
+    """
+    from scipy.special import ndtri
 
     variance, count = mean_variance(share, influence, cluster)
-    if not np.isfinite(variance):
+    parts = share if cluster is None else np.asarray(np.bincount(cluster, share), np.float64)
+    wide = widening(parts, 1 - confidence)
+    if count < 2 or not np.isfinite(wide):
         return np.inf
-    return float(stdtrit(count - 1, (1 + confidence) / 2) * np.sqrt(variance))
+    return float(wide * ndtri((1 + confidence) / 2) * np.sqrt(variance))

@@ -18,13 +18,14 @@ from calibrant.inference import (
 from calibrant.measurement import Measurement
 from calibrant.notebook import brief
 from calibrant.real.decomposition import LossDecomposition, loss_decomposition
-from calibrant.real.diagram import Dot, dots
+from calibrant.real.diagram import Dot, dots, observed_interval
 from calibrant.real.evidence import RealEvidence
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.groups import RealGroups, judge_groups
 from calibrant.real.losses import losses
 from calibrant.real.means import mean_reach
 from calibrant.real.measures import MEASURES, measured
+from calibrant.real.properties import Coverage, Quantile
 from calibrant.real.reading import RealSource
 from calibrant.real.regions import RealRegion, clearest_region, observed, promised
 from calibrant.real.repair import RealRepair, repair
@@ -179,5 +180,8 @@ def _bias(
     share = kept.weights / kept.weights.sum()
     mean = float(share @ kept.residual)
     code = None if evidence.clusters is None else evidence.clusters.code
+    if isinstance(kept.kind, Quantile | Coverage):  # a share, which may be 0 or 1
+        low, high = observed_interval(kept, kept.kind.level - mean, confidence, code)
+        return mean, kept.kind.level - high, kept.kind.level - low
     reach = mean_reach(share, kept.residual - mean, code, confidence)
     return mean, mean - reach, mean + reach

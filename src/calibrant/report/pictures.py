@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -178,7 +179,10 @@ def scale_picture(verdict: Verdict, unit: ErrorUnit) -> Sheet:
         gap = verdict.gap
         tracks.append(("typical gap", gap.interval, gap.tolerance, gap.state, 0.0))
     left, right = 14.0, HALF - 14.0
-    most = max(max(interval.high, allowed, noise) for _, interval, allowed, _, noise in tracks)
+    ends = [
+        end for _, at, allowed, _, noise in tracks for end in (at.value, at.high, allowed, noise)
+    ]
+    most = max(end for end in ends if np.isfinite(end))
     axis = Axis.linear(0, 1.12 * most, left, right)
     sheet = Sheet("scale", HALF, 64.0 * len(tracks) + 46, verdict.sentence)
     for place, (name, interval, allowed, state, noise) in enumerate(tracks):
@@ -195,12 +199,13 @@ def scale_picture(verdict: Verdict, unit: ErrorUnit) -> Sheet:
         sheet.line([left, right], [line, line])
         factor = allowed / verdict.tolerance
         sheet.tolerance(axis, allowed, line - 15, line + 15, factor=factor)
-        sheet.line(axis([interval.low, interval.high]), [line, line], COLOURS[state], 6)
+        seen = [interval.low, min(interval.high, axis.span.high)]
+        sheet.line(axis(seen), [line, line], COLOURS[state], 6)
         words = f"{capital(name)} {found}, between {low} and {high}"
         sheet.dot(
             float(axis(interval.value)), line, f"{words}; {limit}: {state}",
             state, COLOURS[state], kind=f"judged {state}",
-            data=_judged(interval.low, interval.high, factor),
+            data=judged_by(interval.low, interval.high, factor),
         )  # fmt: skip
     foot = 64.0 * len(tracks) + 2
     for number in round_numbers(0, axis.span.high / unit.size):
@@ -216,9 +221,11 @@ def scale_picture(verdict: Verdict, unit: ErrorUnit) -> Sheet:
     return sheet
 
 
-def _judged(low: float, high: float, factor: float) -> dict[str, object]:
+def judged_by(low: float, high: float, factor: float = 1.0) -> dict[str, object]:
     """Give the slider of the page what it needs to judge by another tolerance."""
-    return {"low": f"{low:.8g}", "high": f"{high:.8g}", "factor": f"{factor:.6g}"}
+    # Scripts read no infinity from text.
+    most = min(high, sys.float_info.max)
+    return {"low": f"{low:.8g}", "high": f"{most:.8g}", "factor": f"{factor:.6g}"}
 
 
 def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
@@ -267,7 +274,7 @@ def _dumbbell(sheet: Sheet, axis: Axis, y: float, group: Group, label: str, fact
         shape = "right" if happened > axis.span.high else "left"
     sheet.dot(
         float(axis(happened)), y, words, shape, COLOURS[group.state],
-        kind=f"judged {group.state}", data=_judged(group.low, group.high, factor),
+        kind=f"judged {group.state}", data=judged_by(group.low, group.high, factor),
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from calibrant.report import real_words as words
 from calibrant.report.drawing import COLOURS, HARMLESS, SHAPES, Axis, Sheet
 from calibrant.report.json import plain
 from calibrant.report.page import page_environment, raw_file
-from calibrant.report.pictures import scale_picture
+from calibrant.report.pictures import judged_by, scale_picture
 from calibrant.report.real_audit import told_beside
 from calibrant.words import capital, count_text, number_text, percent_text
 
@@ -63,11 +63,9 @@ def _script_data(summary: RealSummary) -> Any:
     return Markup(json.dumps(data, allow_nan=False).translate(HARMLESS))  # noqa: S704
 
 
-def _facts(groups: Groups) -> list[dict[str, str]]:
+def _facts(groups: Groups) -> list[dict[str, object]]:
     """Give a script what it needs to judge the rows of a table by another tolerance."""
-    return [
-        {"low": f"{group.low:.8g}", "high": f"{group.high:.8g}", "factor": "1"} for group in groups
-    ]
+    return [judged_by(group.low, group.high) for group in groups]
 
 
 def _meaning(summary: RealSummary) -> str:
