@@ -36,7 +36,7 @@ Terms = Sequence[Floats | None] | Floats
 """Terms of log-odds, one array for each, or all as the rows of one."""
 
 
-class Block(NamedTuple):
+class Portion(NamedTuple):
     """Some rows of a regression: weights, the part of them with outcome 1, terms, a given part."""
 
     weight: Floats
@@ -86,9 +86,9 @@ class Targets:
         weight, ones, moment = sums[:, sums[0] > 0]
         return Targets(moment / weight, weight, ones, 1.0, (0.0, 1.0))
 
-    def parts(self, terms_of: Callable[[Floats], tuple[Terms, Floats | None]]) -> Iterable[Block]:
+    def parts(self, terms_of: Callable[[Floats], tuple[Terms, Floats | None]]) -> Iterable[Portion]:
         """Blocks of levels, with what a model makes of their predictions."""
-        parts = _Blocks(self, terms_of)
+        parts = _Portions(self, terms_of)
         return list(parts) if self.prediction.size <= BLOCK else parts
 
     def solved(self, model: Model, start: Floats) -> Floats:
@@ -98,15 +98,15 @@ class Targets:
 
 
 @dataclass(frozen=True, slots=True)
-class _Blocks:
+class _Portions:
     """Blocks of levels, made anew each time they are walked over."""
 
     data: Targets
     terms_of: Callable[[Floats], tuple[Terms, Floats | None]]
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[Portion]:
         for block in blocks(self.data.prediction.size):
-            yield Block(*self.data.shares(block), *self.terms_of(self.data.prediction[block]))
+            yield Portion(*self.data.shares(block), *self.terms_of(self.data.prediction[block]))
 
 
 def log_odds(prediction: Floats, least: float = LEAST) -> Floats:
@@ -221,11 +221,11 @@ def fit_logistic(
         The coefficients: the problem is convex. Newton's steps go downhill; a coefficient at a
         bound stays while it presses against it.
     """
-    return fit_parts([Block(weight, ones, terms, offset)], bounds, start, penalty)
+    return fit_parts([Portion(weight, ones, terms, offset)], bounds, start, penalty)
 
 
 def fit_parts(
-    parts: Iterable[Block],
+    parts: Iterable[Portion],
     bounds: tuple[Floats, Floats],
     start: Floats,
     penalty: Floats | None = None,
@@ -283,7 +283,7 @@ def _step(
         settled = False
 
 
-def _loss(parts: Iterable[Block], at: Floats) -> float:
+def _loss(parts: Iterable[Portion], at: Floats) -> float:
     total = 0.0
     for part in parts:
         score = _score(part.terms, part.offset, at)
@@ -301,7 +301,7 @@ def _score(terms: Terms, offset: Floats | None, at: Floats) -> Floats:
     return np.asarray(total)
 
 
-def _moments(parts: Iterable[Block], at: Floats) -> tuple[Floats, Floats]:
+def _moments(parts: Iterable[Portion], at: Floats) -> tuple[Floats, Floats]:
     """Slope and curvature of the loss."""
     slope, curvature = np.zeros(at.size), np.zeros((at.size, at.size))
     for part in parts:
@@ -311,7 +311,7 @@ def _moments(parts: Iterable[Block], at: Floats) -> tuple[Floats, Floats]:
     return slope, curvature
 
 
-def _moments_of(part: Block, score: Floats) -> tuple[Floats, Floats]:
+def _moments_of(part: Portion, score: Floats) -> tuple[Floats, Floats]:
     """Slope and curvature of the loss of some rows; a few terms are compiled."""
     weight, ones, terms, _ = part
     if len(terms) <= MOST_COMPILED:

@@ -16,7 +16,7 @@ from calibrant.joint import Joint
 from calibrant.regression.binary import (
     COARSE,
     MOST_SLOPE,
-    Block,
+    Portion,
     Targets,
     curvature_of,
     fit_parts,
@@ -150,7 +150,7 @@ class _CurveProblem:
         self, knot: Floats, start: Floats, penalty: float = 0.0, *, straight: bool = False
     ) -> Floats:
         """Fit levels or cells."""
-        part = Block(self.weight, self.ones, _terms(self.score, knot, straight=straight))
+        part = Portion(self.weight, self.ones, _terms(self.score, knot, straight=straight))
         return _fitted([part], knot, start, penalty)
 
     def refined(
@@ -204,7 +204,7 @@ def _terms(score: Floats, knot: Floats, *, straight: bool) -> Floats:
     return np.stack([np.ones_like(score), score - knot[0]]) if straight else terms_of(score, knot)
 
 
-def _fitted(parts: Iterable[Block], knot: Floats, start: Floats, penalty: float) -> Floats:
+def _fitted(parts: Iterable[Portion], knot: Floats, start: Floats, penalty: float) -> Floats:
     low, high = np.zeros(start.size), np.full(start.size, MOST_SLOPE)
     low[0], high[0] = -np.inf, np.inf
     pull = roughness(knot) * penalty if penalty else None
