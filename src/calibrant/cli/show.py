@@ -96,7 +96,8 @@ def next_command(context: typer.Context, result: Audit) -> str:
         left_out |= OF_GROUPS
     if summary.classes is not None:
         left_out |= OF_TWO_OUTCOMES
-    return _like(context, "repair", left_out, ["--out", "fixed.parquet", "--map", "map.json"])
+    ending = "csv" if context.params["files"][0].lower().endswith(".csv") else "parquet"
+    return _like(context, "repair", left_out, ["--out", f"fixed.{ending}", "--map", "map.json"])
 
 
 def _like(context: typer.Context, name: str, left_out: set[str], more: list[str]) -> str:

@@ -156,7 +156,7 @@ def _fine(summary: Summary) -> str:
     begin, but = "Calibrated", "They are"
     if verdict.pvalue <= DETECTABLE:
         begin, but = "Good enough", "They are not perfect, but"
-    return f"{begin}: {trust}. {but} off by at most {most}; {limit} {_is(limit)} tolerated."
+    return f"{begin}: {trust}. {but} off by at most {most}; {limit} {is_or_are(limit)} tolerated."
 
 
 def _open(summary: Summary) -> str:
@@ -166,7 +166,7 @@ def _open(summary: Summary) -> str:
         interval, tolerance, what = verdict.gap.interval, verdict.gap.tolerance, "typical gap"
     unit = ErrorUnit.of(summary)
     high, limit = unit.text(interval.high, rounded_up), unit.text(tolerance)
-    up_to = f"the {what} may be anything up to {high}, and {limit} {_is(limit)} tolerated"
+    up_to = f"the {what} may be anything up to {high}, and {limit} {is_or_are(limit)} tolerated"
     if verdict.pvalue <= DETECTABLE:
         begin = "Not perfect, but too few rows to say whether it matters"
     else:
@@ -174,5 +174,6 @@ def _open(summary: Summary) -> str:
     return f"{begin}: {up_to}. {verdict.outlook}"
 
 
-def _is(amount: str) -> str:
+def is_or_are(amount: str) -> str:
+    """Choose the verb of an amount."""
     return "are" if amount.endswith("points") else "is"

@@ -11,6 +11,7 @@ from calibrant.real import (
     RealSummary,
     loss_name,
 )
+from calibrant.report.conclusion import is_or_are
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.tables import PERFECT, ShownTable
 from calibrant.words import (
@@ -119,10 +120,10 @@ def _fine(summary: RealSummary) -> str:
     if verdict.pvalue <= DETECTABLE:
         begin, but = "Good enough", "They are not perfect, but"
     several = "intervals" if isinstance(summary.forecasts.kind, Coverage) else "forecasts"
-    most, limit = unit.text(verdict.interval.high, rounded_up), unit.number(verdict.tolerance)
+    most, limit = unit.text(verdict.interval.high, rounded_up), unit.text(verdict.tolerance)
     return (
-        f"{begin}: use the {several} as they are. {but} off by at most {most}; {limit} is "
-        "tolerated."
+        f"{begin}: use the {several} as they are. {but} off by at most {most}; {limit} "
+        f"{is_or_are(limit)} tolerated."
     )
 
 
@@ -131,12 +132,13 @@ def _open(summary: RealSummary) -> str:
     interval, tolerance, what = verdict.interval, verdict.tolerance, "error"
     if verdict.error_state == CALIBRATED and verdict.gap is not None:
         interval, tolerance, what = verdict.gap.interval, verdict.gap.tolerance, "typical gap"
+    limit = unit.text(tolerance)
     begin = "Too few rows to say"
     if verdict.pvalue <= DETECTABLE:
         begin = "Not perfect, but too few rows to say whether it matters"
     return (
         f"{begin}: the {what} may be anything up to {unit.text(interval.high, rounded_up)}, and "
-        f"{unit.number(tolerance)} is tolerated. {verdict.outlook}"
+        f"{limit} {is_or_are(limit)} tolerated. {verdict.outlook}"
     )
 
 
