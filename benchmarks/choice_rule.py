@@ -255,10 +255,9 @@ def on_pairs(cache: Path) -> Iterator[Line]:
 def _regrets(title: str, pairs: dict[str, dict[str, float]]) -> Iterator[Line]:
     """Mean regret to the best single map in hindsight, over data sets."""
     names = [n for n in next(iter(pairs.values())) if all(n in rows for rows in pairs.values())]
-    ours = [n for n in names if n in MAPS or n in CLASS_MAPS]
     by_set: dict[str, list[list[float]]] = {}
     for pair, rows in pairs.items():
-        best = min(rows[name] for name in ours)
+        best = min(value for name, value in rows.items() if name in {**MAPS, **CLASS_MAPS})
         by_set.setdefault(pair.split(" -- ")[0], []).append([rows[name] - best for name in names])
     regret = 1e4 * np.array([np.mean(rows, axis=0) for rows in by_set.values()])
     beyond = regret - regret[:, [names.index("1 and 0.5 (the rule)")]]

@@ -50,6 +50,9 @@ from works import Work
 CHOICE_BAR, APPLY_BAR, CLASS_BAR = 40, 2, 20
 PAGE = "REPAIR"
 PEER_SHAPE = "biased beta"
+BESIDE = """\
+This page is about time. How good maps are on real models, beside other libraries: ARENA.md; by
+which rule one of them is chosen: CHOICE_RULE.md."""
 
 
 def fit(kind: type[RecalibrationMap], y: Floats, p: Floats) -> RecalibrationMap:
@@ -319,7 +322,8 @@ def main() -> None:
         "classes": partial(class_table, 10**5, 100),
         "apply": partial(apply_table, int(options.apply_rows)),
     }
-    chosen = [table() for name, table in tables.items() if options.only in {None, name}]
+    chosen = [iter([(BESIDE, True)])]
+    chosen += [table() for name, table in tables.items() if options.only in {None, name}]
     page = PAGE if options.write else None
     leave(show("Recalibration maps", chain.from_iterable(chosen), page))
 

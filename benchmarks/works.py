@@ -45,6 +45,32 @@ def smooth_in_cells(y: Floats, p: Floats) -> float:
     return cal.smooth_calibration_error(cal.Joint.from_samples(y, p, resolution=2**16))
 
 
+def in_a_range(y: Floats, p: Floats) -> cal.Measurement:
+    return cal.real.calibration_error(y, p, range=(0, 1))
+
+
+def without_a_range(y: Floats, p: Floats) -> cal.Measurement:
+    return cal.real.calibration_error(y, p)
+
+
+def of_quantiles(y: Floats, p: Floats) -> cal.Measurement:
+    return cal.real.calibration_error(y, p, kind="quantile=0.9")
+
+
+def check_in_a_range(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    assert value == cal.smooth_calibration_error(y, p)
+
+
+def check_without_a_range(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    gain = float(np.mean(value.witness(p) * (y - p)))
+    assert abs(gain - value) <= 1e-10, (gain, float(value))
+
+
+def check_of_quantiles(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    gain = float(np.mean(value.witness(p) * (0.9 - (y <= p))))
+    assert abs(gain - value) <= 1e-10, (gain, float(value))
+
+
 def two_bins_in_cells(y: Floats, p: Floats) -> cal.Measurement:
     return cal.averaged_two_bin_error(cal.Joint.from_samples(y, p, resolution=2**16))
 
@@ -271,6 +297,9 @@ def check_interval(y: Floats, p: Floats, value: cal.Measurement) -> None:
 WORKS = (
     Work("smooth error, exact", 1.2, cal.smooth_calibration_error, check_smooth),
     Work("earth mover distance, exact", 1.2, cal.earth_mover_distance, check_earth_mover),
+    Work("smooth error of means in a range", 1.44, in_a_range, check_in_a_range),
+    Work("smooth error of means without one", 1.44, without_a_range, check_without_a_range, 9.0),
+    Work("smooth error of quantiles", 1.44, of_quantiles, check_of_quantiles, 9.0),
     Work("smooth error, 2^16 cells", 0.1, smooth_in_cells, check_cells),
     Work("binned error, 15 bins", 0.04, cal.binned_calibration_error, check_binned),
     Work("smECE, certified", 0.1, cal.kernel_smoothed_calibration_error, check_smoothed),

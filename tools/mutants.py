@@ -16,6 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "build" / "mutants"
+# A broken loop may never end; sound tests of one kernel take a minute or two.
+MOST_SECONDS = 900
 BUILT_FROM = ("cpp", "src", "CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE")
 
 
@@ -86,15 +88,19 @@ def install(source: Path) -> None:
 
 
 def tests_pass(tests: tuple[str, ...]) -> bool:
-    """Run tests against the package that was built last."""
+    """Run tests against the package that was built last; tests that never end are noticed, too."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
-    done = subprocess.run(  # noqa: S603  # our own
-        [*command, *tests],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(PLACE / "package")},
-        capture_output=True,
-        check=False,
-    )
+    try:
+        done = subprocess.run(  # noqa: S603  # our own
+            [*command, *tests],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(PLACE / "package")},
+            capture_output=True,
+            check=False,
+            timeout=MOST_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return False
     return done.returncode == 0
 
 

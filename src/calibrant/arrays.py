@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,16 @@ Flags = npt.NDArray[np.bool_]
 # Work on many numbers is done in parts of about this many; in parts of so many fewer, what is found
 # on the way stays in the cache of the processor.
 NUMBERS_AT_ONCE, NUMBERS_IN_CACHE = 2**22, 2**17
+# Columns of many rows are worked on in blocks of so many: a handful of them stay in the cache.
+BLOCK = NUMBERS_IN_CACHE // 8
 # BLAS starts threads for a product of tables beyond so many multiplications, and for a product with
 # a column beyond so many numbers: waiting for them takes far longer than the work.
 PRODUCTS_OF_TABLES, PRODUCTS_WITH_A_COLUMN = 2**15, 2**12
+
+
+def blocks(size: int) -> Iterator[slice]:
+    """Cut rows into blocks that stay in the cache of the processor."""
+    return (slice(start, start + BLOCK) for start in range(0, size, BLOCK))
 
 
 def in_parts(draws: int, numbers: int, at_once: int = NUMBERS_AT_ONCE) -> list[int]:

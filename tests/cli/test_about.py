@@ -61,7 +61,7 @@ def completed(words):
 def test_commands_and_options_are_completed():
     assert completed("calibrant com") == ["compare", "completion"]
     assert completed("calibrant watch --st") == ["--state"]
-    assert completed("calibrant audit --scale ") == ["unit", "percent"]
+    assert completed("calibrant audit --scale ") == ["unit", "percent", "logit", "mixed"]
 
 
 def test_bash_completes_with_the_script(tmp_path):

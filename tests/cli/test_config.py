@@ -115,3 +115,7 @@ def test_names_may_be_written_with_dashes(folder):
     assert done.returncode == 0, done.stderr
     assert "--gap-tolerance 1" in done.stderr
     assert "--pos-label 1" in done.stderr
+
+
+def test_the_help_names_the_table_that_is_ignored():
+    assert "Ignore [tool.calibrant]" in run("--help").stdout

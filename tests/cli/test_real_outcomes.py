@@ -77,6 +77,51 @@ def test_bad_questions_get_a_clear_answer(delays, options, told):
     assert told in done.stderr
 
 
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory):
+    risk = RNG.beta(2, 3, 600)
+    event = RNG.exponential(-1 / np.log1p(-risk))  # the risk by time 1
+    censored = RNG.exponential(2.0, 600)
+    frame = pd.DataFrame(
+        {
+            "days": np.minimum(event, censored) * 365,
+            "died": (event <= censored).astype(int),
+            "prediction": risk,
+            "site": RNG.choice(["A", "B"], 600),
+        }
+    )
+    path = tmp_path_factory.mktemp("trial") / "trial.csv"
+    frame.to_csv(path, index=False)
+    return str(path)
+
+
+def test_risks_by_a_horizon_are_audited(trial, tmp_path):
+    page = tmp_path / "r.html"
+    given = ["audit", trial, "--kind", "survival", "--duration", "days", "--outcome", "died"]
+    done = run(*given, "--horizon", "365", "--by", "site", "--html", str(page), "--full")
+    assert done.returncode == 0, done.stderr
+    assert "censored" in done.stdout
+    assert page.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--kind", "survival", "--duration", "days"], "--kind survival needs --horizon"),
+        (["--kind", "survival", "--horizon", "365"], "--kind survival needs --duration"),
+        (["--kind", "survival", "--duration", "days", "--horizon", "-1"], "horizon"),
+        (["--kind", "survival", "--duration", "days", "--horizon", "1e9"], "largest usable"),
+        (["--kind", "survival", "--duration", "no", "--horizon", "9"], "column 'no'"),
+        (["--horizon", "365"], "--horizon is for real outcomes"),
+        (["--kind", "mean", "--horizon", "365"], "--horizon is not for --kind mean"),
+    ],
+)
+def test_bad_questions_about_survival_get_a_clear_answer(trial, options, told):
+    done = run("audit", trial, "--outcome", "died", *options)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
 def test_probabilities_are_never_taken_for_means(tmp_path):
     path = tmp_path / "p.csv"
     pd.DataFrame({"prediction": [0.2, 0.4] * 20, "outcome": range(40)}).to_csv(path, index=False)

@@ -71,8 +71,9 @@ CASES = [("good", 0, 0), ("bad", 1, 1), ("few", 3, 0), ("broken", 2, 2)]
 @pytest.mark.parametrize(("name", "code", "ends"), CASES)
 def test_the_step_of_the_docs_ends_with_the_code_of_the_gate(folder, name, code, ends):
     text = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
-    steps = yaml.safe_load(re.search("```yaml\n(- run: pip.*?)```", text, re.DOTALL)[1])
-    script = steps[1]["run"].replace("forecasts.parquet", f"{name}.csv").replace("0.02", "0.05")
+    workflow = yaml.safe_load(re.search("```yaml\n(on: .*?)```", text, re.DOTALL)[1])
+    *_, step = workflow["jobs"]["calibration"]["steps"]
+    script = step["run"].replace("forecasts.parquet", f"{name}.csv").replace("0.02", "0.05")
     found, printed, summary, _ = stepped(folder, script, "default")
     assert found == ends, printed
     assert ("Calibration gate" in summary) == (code != 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from scipy.stats import norm, t
 
 import calibrant as cal
 from calibrant.inference import cluster_charges, evidence
@@ -41,6 +42,11 @@ def clustered():
     return outcome, prediction, cluster
 
 
+def student(freedom):
+    """Student's quantile over the normal one, at the level 0.05."""
+    return t.ppf(0.975, freedom) / norm.ppf(0.975)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_bundles_of_clusters_vary_as_the_clusters_do(clustered, weighted, monkeypatch):
     outcome, prediction, cluster = clustered
@@ -66,6 +72,9 @@ def test_bundles_of_clusters_vary_as_the_clusters_do(clustered, weighted, monkey
     assert not clusters.clusters.bundled
     assert bundles.clusters.drawn == 512
     assert len(bundles.clusters) == len(clusters.clusters)
+    assert bundles.clusters.drawn_share.sum() == pytest.approx(1)
+    assert bundles.widening(0.05) >= student(511)
+    assert clusters.widening(0.05) < student(2000 if weighted else 3000)
     assert bundles.unit == pytest.approx(clusters.unit, rel=0.15)
     for one, other in zip(one_by_one[:2], bundled[:2], strict=True):
         for weights in (np.ones(999), np.linspace(-1, 1, 999)):
@@ -76,6 +85,15 @@ def test_bundles_of_clusters_vary_as_the_clusters_do(clustered, weighted, monkey
     _, *turned = found(np.random.default_rng(3).permutation(outcome.size))
     for part, other in zip(turned, bundled, strict=True):
         assert part == pytest.approx(other, abs=1e-12)
+
+
+def test_levels_beyond_the_rows_of_a_bundle_leave_512_bundles(clustered, monkeypatch):
+    for name in ("MANY_ROWS", "MANY_CLUSTERS"):
+        monkeypatch.setattr(cluster_charges, name, 1000)
+    outcome, prediction, cluster = clustered
+    bundles = evidence.Evidence.read(outcome, prediction, clusters=cluster).clusters
+    assert outcome.size // np.unique(prediction).size < 512
+    assert bundles.drawn == 512
 
 
 @given(st.lists(st.integers(-40, 40), min_size=1, max_size=50), st.sampled_from([1, 2**40]))

@@ -19,8 +19,8 @@ from calibrant.options import ShareOfRarer
 from commands import run
 
 rng = np.random.default_rng(0)
-P = rng.beta(1, 12, 4000)
-Y = (rng.random(4000) < P).astype(int)
+P = rng.beta(1, 12, 1500)
+Y = (rng.random(1500) < P).astype(int)
 RATE = Y.mean()
 
 

@@ -178,3 +178,11 @@ def random_joint(rng: np.random.Generator, n: int) -> cal.Joint:
     """Forecasts all over, in one corner, or in two heaps with nothing between."""
     p = (rng.random(n), rng.random(n) * 0.01, rng.choice([0.0, 0.1, 1.0], n))[rng.integers(3)]
     return cal.Joint.from_samples((rng.random(n) < p).astype(int), p)
+
+
+def test_a_curve_of_any_width_is_drawn():
+    """Of the widest only the mean bias is left, here 1/4 everywhere."""
+    wide = cal.smoothed_curve([1, 1, 1, 0], [0.0, 1.0, 1.0, 0.0], bandwidth=1e308)
+    inside = wide["prediction"] <= 0.75
+    bias = (wide["outcome"] - wide["prediction"])[inside]
+    assert bias == pytest.approx(np.full(bias.size, 0.25))

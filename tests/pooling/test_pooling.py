@@ -6,6 +6,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy.optimize import isotonic_regression
 
 import calibrant as cal
 from calibrant.joint import Rows
@@ -109,3 +110,14 @@ def test_sums_do_not_drift_with_the_number_of_rows():
     y = np.arange(p.size) % 10 == 0
     for pooled in (uniform_bins(Rows.read(y, p), 15), uniform_bins(Rows.read(y, p, p), 15)):
         assert pooled.joint.prediction[0] == pytest.approx(0.1, rel=1e-12)
+
+
+@given(st.lists(st.integers(49_990, 50_010), min_size=1, max_size=12))
+def test_isotonic_pools_frequencies_that_differ_by_next_to_nothing(events):
+    """Equal frequencies are one pool, and so are all that decrease, however little."""
+    level = np.arange(1, len(events) + 1) / 20
+    rows = np.full(level.size, 100_000.0)
+    pooled = isotonic(cal.Joint.from_counts(level, rows, events)).joint
+    fitted = isotonic_regression(np.array(events) / rows).x
+    assert pooled.outcome == pytest.approx(np.unique(fitted.round(12)), abs=1e-12)
+    assert (np.diff(pooled.outcome) > 0).all()

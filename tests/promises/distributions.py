@@ -76,13 +76,13 @@ def promises():
             "test of uniform transforms at level 0.05",
             words,
             partial(uniform_transforms_are_rejected, n, form, weighted),
-            1000 if n < 2000 else 400,
+            400 if n < 2000 else 200,
         )
         yield Promise(
             "band of the histogram of transforms",
             words,
             partial(a_bin_leaves_the_band, n, form, weighted),
-            1000 if n < 2000 else 400,
+            400 if n < 2000 else 200,
         )
     for n, form, weighted in (
         (200, "a normal cdf", False),
@@ -93,5 +93,5 @@ def promises():
             "no right threshold of five is accused",
             f"{n} rows, {form}{', weights' if weighted else ''}",
             partial(a_right_threshold_is_accused, n, form, weighted),
-            200,
+            100,
         )

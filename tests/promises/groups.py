@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
+from unittest.mock import patch
 
 import numpy as np
 
 import calibrant as cal
 from calibrant.groups import audit_groups, find_segments, judge_groups
+from calibrant.inference import cluster_charges
 from calibrant.inference.clusters import clustered_noise_floors
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.ratio import find_ratio
@@ -31,6 +34,30 @@ def few_clusters_miss(count, shift, rng):
     y = together(rng, cluster, 0.3) < p + shift
     found = cal.confidence_interval(y, p, clusters=cluster, draws=199, rng=rng)
     return not found.low <= shift <= found.high
+
+
+@contextmanager
+def in_bundles(bundles):
+    """Draw clusters in so many bundles, as is done for millions of rows in 512 at least."""
+    most = dict.fromkeys(("MANY_ROWS", "MANY_CLUSTERS", "FEW_LEVELS"), 1)
+    each = dict.fromkeys(("BUNDLES", "FEWEST_BUNDLES"), bundles)
+    with patch.multiple(cluster_charges, **most, **each):
+        yield
+
+
+def bundles_miss(bundles, shift, rng):
+    cluster = np.arange(4000) // 10
+    p = rng.choice(np.arange(1, 46) / 50, cluster.size)
+    y = together(rng, cluster, 0.3) < p + shift
+    with in_bundles(bundles):
+        found = cal.confidence_interval(y, p, clusters=cluster, draws=199, rng=rng)
+    return not found.low <= shift <= found.high
+
+
+def bundled_test_rejects(bundles, rng):
+    drawn = sample(rng, rng.integers(1, 50, 4000) / 50, "clusters")
+    with in_bundles(bundles):
+        return cal.calibration_test(**drawn.rows, draws=199, rng=rng).pvalue <= 0.05
 
 
 def sums_of_groups(rng, groups, events):
@@ -84,6 +111,18 @@ def promises():
                 f"{count} clusters, rho 0.3, error {shift:g}",
                 partial(few_clusters_miss, count, shift),
             )
+    for bundles in (20, 200):
+        for shift in (0.0, 0.1):
+            yield Promise(
+                "interval of the smooth error",
+                f"400 clusters in {bundles} bundles, rho 0.3, error {shift:g}",
+                partial(bundles_miss, bundles, shift),
+            )
+    yield Promise(
+        "default test at level 0.05",
+        "400 clusters in 200 bundles, rho 0.3",
+        partial(bundled_test_rejects, 200),
+    )
     for groups, events, runs in ((250, 10, 200), (250, 40, 200), (1000, 10, 60)):
         yield Promise(
             "smooth errors of all groups at once",

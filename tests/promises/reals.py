@@ -12,13 +12,14 @@ from calibrant.real.forecasts import RealForecasts
 from calibrant.real.groups import judge_groups
 from calibrant.real.measures import calibration_error
 from calibrant.real.reading import RealSource
+from calibrant.real.segments import search_real_segments
 from calibrant.real.summary import summarise_real
 from calibrant.real.verdicts import judge
 from promises.core import Promise
 
 DRAWS = 199
 # Rows that stand for the population.
-MANY = 40_000
+MANY = 10_000
 
 
 def noise(kind, z, rng):
@@ -123,7 +124,22 @@ def bias_is_missed(kind, size, weighted, rng):
     return not low <= 2 <= high
 
 
+def a_segment_is_confirmed(kind, size, rng):
+    z = forecasts(size, rng)
+    held = RealForecasts.read(z + noise(kind, z, rng), z)
+    by = {name: rng.integers(0, 4, size) for name in "abc"}
+    found = search_real_segments(RealSource("", held, by), 0.05, rng)
+    return any(segment.confirmed for segment in found)
+
+
 def promises():
+    for kind, size in (("normal", 600), ("skewed", 2000), ("heavy tails", 1000)):
+        yield Promise(
+            "no segment of right means is confirmed",
+            f"{size} rows, {kind}",
+            partial(a_segment_is_confirmed, kind, size),
+            200,
+        )
     for kind, size in (
         ("normal", 50),
         ("normal", 300),
@@ -150,6 +166,7 @@ def promises():
             "interval of the smooth error of means",
             f"{wrong}, {size} rows, {kind}",
             partial(error_is_missed, kind, wrong, size),
+            200,
         )
     for kind, shift, size in (
         ("normal", 0.0, 100),
@@ -161,29 +178,34 @@ def promises():
             "interval of the typical gap of means",
             f"too low by {shift:g}, {size} rows, {kind}",
             partial(shift_is_missed_by_the_gap, kind, shift, size),
+            200,
         )
     for level, size in ((0.9, 50), (0.5, 300), (0.99, 300)):
         yield Promise(
             "test of quantiles at level 0.05",
             f"right, level {level:g}, {size} rows",
             partial(right_quantiles_are_rejected, level, size),
+            200,
         )
     for level, truth, size in ((0.9, 0.9, 100), (0.9, 0.8, 300), (0.99, 0.95, 300)):
         yield Promise(
             "interval of the smooth error of quantiles",
             f"level {level:g}, {truth:g} of outcomes below, {size} rows",
             partial(coverage_is_missed, level, truth, size),
+            200,
         )
     for clusters, size, shift in ((30, 10, 0.0), (100, 5, 2.0)):
         yield Promise(
             "interval of the smooth error of means, clusters",
             f"too low by {shift:g}, {clusters} clusters of {size} rows",
             partial(clustered_error_is_missed, clusters, size, shift),
+            200,
         )
     yield Promise(
         "test of means at level 0.05, clusters",
         "right, 60 clusters of 10 rows",
         partial(clustered_right_forecasts_are_rejected, 60, 10),
+        200,
     )
     for kind, groups, size in (("normal", 10, 60), ("skewed", 20, 50)):
         yield Promise(

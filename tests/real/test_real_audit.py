@@ -158,6 +158,21 @@ def test_a_screen_is_a_screen():
         assert max(map(len, lines)) <= 100
 
 
+def test_segments_that_nobody_named_are_found_and_judged_on_other_rows():
+    rng = np.random.default_rng(8)
+    y, z = rows(4000, rng=rng)
+    by = {"site": rng.choice(["A", "B", "C"], 4000), "night": rng.random(4000) < 0.4}
+    bad = (by["site"] == "B") & by["night"]
+    found = audited(y + 5 * bad, z, by=by, find_segments=True).segments
+    first = dict(found[0].conditions)
+    assert found[0].confirmed
+    assert first["site"] == "B"
+    assert first["night"] == "yes"
+    assert "observed mean" in found[0].sentence
+    with pytest.raises(InvalidOptionError, match="combinations of columns"):
+        audited(y, z, find_segments=True)
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

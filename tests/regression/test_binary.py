@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 from scipy.special import expit
 
+from calibrant.arrays import BLOCK
 from calibrant.errors import ConvergenceError
-from calibrant.regression import binary, fit_logistic
+from calibrant.joint import Joint
+from calibrant.regression import binary, curves, fit_logistic, log_odds
 
 FREE = (np.full(2, -np.inf), np.full(2, np.inf))
 
@@ -46,3 +49,59 @@ def test_a_fit_that_does_not_end_says_so(monkeypatch):
     monkeypatch.setattr(binary, "MOST_STEPS", 1)
     with pytest.raises(ConvergenceError, match="a logistic regression must converge"):
         fit_logistic(weight, ones, [None, x], FREE, np.zeros(2))
+
+
+MODELS = {
+    "line": binary.Model(("one", "log_odds"), (0.0, 1.0), (-np.inf,) * 2, (np.inf,) * 2),
+    "shift": binary.Model(("one",), (0.0,), (-np.inf,), (np.inf,), "log_odds"),
+    "beta": binary.Model(
+        ("one", "log_low", "log_high"), (0.0, 1.0, 1.0), (-np.inf, 0.0, 0.0), (np.inf,) * 3
+    ),
+}
+
+
+@pytest.mark.parametrize("smoothing", [(0.0, 1.0), (0.01, 0.98)])
+@pytest.mark.parametrize("name", MODELS)
+def test_many_levels_are_fitted_in_blocks_as_if_they_were_one(name, smoothing):
+    rng = np.random.default_rng(1)
+    p = rng.random(3 * BLOCK + 7)
+    weight = rng.lognormal(0, 1, p.size)
+    joint = Joint.from_samples(rng.random(p.size) < p**1.3, p, sample_weight=weight)
+    model = MODELS[name]
+    share = joint.weight / joint.total
+    ones = smoothing[1] * joint.positives + smoothing[0] * (joint.weight - joint.positives)
+    terms, offset = model.of(joint.prediction)
+    bounds = np.array(model.low), np.array(model.high)
+    whole = fit_logistic(share, ones / joint.total, terms, bounds, np.array(model.start), offset)
+    assert binary.solve(joint, model, smoothing) == pytest.approx(whole, abs=1e-9)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.1])
+def test_a_curve_of_many_levels_is_the_same_in_blocks(penalty):
+    rng = np.random.default_rng(2)
+    p = rng.random(2 * BLOCK + 5)
+    joint = Joint.from_samples(rng.random(p.size) < p**1.3, p)
+    knot = curves.knots_of(joint, 5)
+    problem = curves._CurveProblem.of(joint, (0.0, 1.0))
+    assert problem.score.size < len(joint)
+    start = problem.solved(knot, np.append(knot[0], np.ones(5)), penalty)
+    found = problem.refined(knot, start, penalty)
+    terms = curves.terms_of(log_odds(joint.prediction), knot)
+    score = found @ terms
+    excess = joint.weight / joint.total * (expit(score) - joint.outcome)
+    pull = penalty * curves.roughness(knot) @ found
+    assert terms @ excess + pull == pytest.approx(np.zeros(6), abs=1e-9)
+    assert problem.weight.sum() == pytest.approx(1)
+    assert problem.ones.sum() == pytest.approx(joint.base_rate)
+
+
+@given(st.lists(st.floats(-800, 800), min_size=1, max_size=20))
+def test_log_losses_and_chances_are_those_of_the_definition(scores):
+    score = np.array(scores)
+    assert binary.softplus(score) == pytest.approx(np.logaddexp(0, score), rel=1e-14, abs=0)
+    assert binary.chance_of(score) == pytest.approx(expit(score), rel=1e-13, abs=1e-300)
+
+
+def test_log_odds_of_many_predictions_are_those_of_each():
+    p = np.append(np.random.default_rng(3).random(BLOCK + 3), [0.0, 1.0])
+    assert np.array_equal(log_odds(p)[BLOCK - 3 :], log_odds(p[BLOCK - 3 :]))

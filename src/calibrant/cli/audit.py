@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -51,6 +51,8 @@ from calibrant.cli.options import (
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.real import (
+    DurationOption,
+    HorizonOption,
     KindOption,
     LevelOption,
     RangeOption,
@@ -59,15 +61,15 @@ from calibrant.cli.real import (
 )
 from calibrant.cli.show import next_command, show_screen
 from calibrant.cli.write import check_files, say, write_text
-from calibrant.data.labels import Labels
 from calibrant.errors import InvalidForecastsError
-from calibrant.inputs import Roles, Source
 from calibrant.options import share_from
 
 if TYPE_CHECKING:
+    from calibrant.data.labels import Labels
     from calibrant.decisions import DecisionTask
+    from calibrant.inputs import Roles, Source
     from calibrant.multiclass import MulticlassDecisionTask
-    from calibrant.real import Ask, RealSource
+    from calibrant.real import Ask, RealSource, Survival
     from calibrant.repair import RecalibrationMap
     from calibrant.report import Audit
 
@@ -75,7 +77,6 @@ if TYPE_CHECKING:
 OF_PROBABILITIES = (
     "classes",
     "count",
-    "find_segments",
     "map_file",
     "na_label",
     "neg_label",
@@ -91,6 +92,8 @@ OF_PROBABILITIES = (
     "task",
     "time",
 )
+# Of those, options that make sense for risks by a horizon.
+OF_RISKS = ("oe_tolerance", "task", "time")
 STAGES = ["reading", "verdict", "every measure", "what to do", "costs"]
 
 
@@ -143,6 +146,8 @@ def audit(
     kind: KindOption = None,
     range_: RangeOption = None,
     level: LevelOption = None,
+    horizon: HorizonOption = None,
+    duration: DurationOption = None,
     origin: OriginOption = None,
     scorer: ScorerOption = None,
     pass_mark: PassMarkOption = None,
@@ -159,8 +164,9 @@ def audit(
     check_files(
         {"--html": html, "--json": json, "--markdown": markdown}, [*files, task, words, map_file]
     )
+    from calibrant.data.labels import Labels
     from calibrant.inference import Settings
-    from calibrant.repair import load
+    from calibrant.inputs import Roles, Source
     from calibrant.report import Asked, audit_real, audit_source
 
     all_numbers = full or html is not None or json is not None
@@ -190,7 +196,7 @@ def audit(
             classes=names_of(classes, "--classes"),
             prediction_sum=prediction_sum,
         )
-        fitted = None if map_file is None else load(map_file)
+        fitted = None if map_file is None else _loaded(map_file)
         scale = _scale_of(context, scale, fitted)
         reader = _Reader(
             roles,
@@ -200,7 +206,7 @@ def audit(
             None if fitted is None else (fitted, Path(str(map_file)).name),
             drop_missing=na is Missing.DROP,
         )
-        ask = ask_from(kind, range_, level)
+        ask = ask_from(kind, range_, level, horizon, duration)
         source, decided = reader.read(files, ask, given_of(context, OF_PROBABILITIES))
         told = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
         source = replace(source, described=source.described | told)
@@ -219,7 +225,9 @@ def audit(
             result = audit_source(source, settings, asked, tell)
         else:
             chosen = Settings.read(confidence=confidence, rng=seed)
-            result = audit_real(source, chosen, tolerance, gap_tolerance, tell)
+            result = audit_real(
+                source, chosen, tolerance, gap_tolerance, tell, segments=find_segments
+            )
         if html is not None:
             tell("pictures")
             page = result.to_html()
@@ -254,9 +262,11 @@ class _Reader:
     drop_missing: bool
 
     def read(
-        self, files: list[str], ask: Ask | None, of_probabilities: Mapping[str, object]
+        self, files: list[str], ask: Ask | Survival | None, of_probabilities: Mapping[str, object]
     ) -> tuple[Source | RealSource, tuple[str, ...]]:
         """Return the forecasts, and what was decided about a log."""
+        if ask is not None and ask.kind == "survival":
+            return self._read_survival(files, ask, of_probabilities), ()
         if ask is not None:
             return self._read_real(files, ask, of_probabilities), ()
         try:
@@ -283,8 +293,19 @@ class _Reader:
             source = repaired(source, *self.map)
         return source, decided
 
+    def _read_survival(
+        self, files: list[str], ask: Any, of_probabilities: Mapping[str, object]
+    ) -> Source:
+        from calibrant.real import read_survival, refuse_two_outcome_options
+
+        kept = {name: value for name, value in of_probabilities.items() if name not in OF_RISKS}
+        refuse_two_outcome_options(kept, ask.kind)
+        return read_survival(
+            files, self.roles, ask, drop_missing=self.drop_missing, title=self.title
+        )
+
     def _read_real(
-        self, files: list[str], ask: Ask, of_probabilities: Mapping[str, object]
+        self, files: list[str], ask: Any, of_probabilities: Mapping[str, object]
     ) -> RealSource:
         from calibrant.real import read_real, refuse_two_outcome_options
 
@@ -292,6 +313,12 @@ class _Reader:
         return read_real(
             files, None, self.roles, ask, drop_missing=self.drop_missing, title=self.title
         )
+
+
+def _loaded(map_file: str) -> RecalibrationMap:
+    from calibrant.repair import load
+
+    return load(map_file)
 
 
 def _scale_of(context: typer.Context, scale: Scale, fitted: RecalibrationMap | None) -> Scale:

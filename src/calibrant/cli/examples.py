@@ -27,6 +27,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "Real outcomes: forecasts of a mean, a quantile, or intervals.",
         ),
         (
+            "calibrant audit t.csv --kind survival --horizon 365 --duration days --outcome dead",
+            "Risks by a horizon, where some rows were not followed for so long.",
+        ),
+        (
             "calibrant audit run.jsonl --by model,difficulty",
             "Logs of language models, by model and by how hard questions are.",
         ),

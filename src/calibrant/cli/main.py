@@ -99,7 +99,7 @@ def settings(
         typer.Option(
             "--no-config",
             envvar="CALIBRANT_NO_CONFIG",
-            help="Ignore [tool.calibrant] of the nearest pyproject.toml.",
+            help="Ignore \\[tool.calibrant] of the nearest pyproject.toml.",
         ),
     ] = False,
     debug: Annotated[  # noqa: FBT002

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ from calibrant.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from calibrant.inputs import Roles
-    from calibrant.real import Ask, RealSource
+    from calibrant.real import Ask, RealSource, Survival
 
 KindOption = Annotated[
     str | None,
@@ -26,6 +27,17 @@ RangeOption = Annotated[
 ]
 LevelOption = Annotated[
     float | None, typer.Option(help="Share of outcomes that intervals promise to hold, as 0.9.")
+]
+HorizonOption = Annotated[
+    float | None,
+    typer.Option(help="Time by which risks are for, with --kind survival, in units of --duration."),
+]
+DurationOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of times until the event, or until a row was last seen, with --kind survival; "
+        "the column of outcomes then says what ended them: 0 censored, 1 the event, 2 others."
+    ),
 ]
 # So many different outcomes are numbers rather than labels.
 MANY_OUTCOMES = 10
@@ -42,14 +54,35 @@ def range_from(text: str | None) -> tuple[float, float] | None:
     return low, high
 
 
-def ask_from(kind: str | None, range_: str | None, level: float | None) -> Ask | None:
+def ask_from(
+    kind: str | None,
+    range_: str | None,
+    level: float | None,
+    horizon: float | None,
+    duration: str | None,
+) -> Ask | Survival | None:
     """Read what the forecasts are forecasts of; None for probabilities."""
-    from calibrant.real import Ask, refuse_real_options
+    from calibrant.real import Ask, Survival, refuse_real_options
 
+    of_survival = {"horizon": horizon, "duration": duration}
     if kind is None:
-        refuse_real_options({"range": range_, "level": level})
+        refuse_real_options({"range": range_, "level": level, **of_survival})
         return None
+    if kind == "survival":
+        refuse_beside("survival", {"range": range_, "level": level})
+        for name, value in of_survival.items():
+            if value is None:
+                raise InvalidOptionError(f"--kind survival needs --{name}", "none")
+        return Survival(float(horizon or 0), str(duration))
+    refuse_beside(kind, of_survival)
     return Ask(kind, range_from(range_), level)
+
+
+def refuse_beside(kind: str, given: Mapping[str, object]) -> None:
+    """Refuse options that another kind has."""
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidOptionError(f"--{name} is not for --kind {kind}", str(value))
 
 
 def assumed_mean(

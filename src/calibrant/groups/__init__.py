@@ -42,7 +42,9 @@ from calibrant.groups.segments import (
     SEGMENTS as SEGMENTS,
     WIDTH as WIDTH,
     Segment,
+    SegmentSearch as SegmentSearch,
     find_segments,
+    members_of as members_of,
     search_segments as search_segments,
 )
 from calibrant.groups.witnesses import GroupWitness

@@ -167,7 +167,13 @@ def search_segments(
     divided = [*singles, grouped(rows.prediction, "prediction", size, parts=CELLS)]
     known = (part.codes for part in divided)
     search = hold_out(0.5, rng, rows.prediction, rows.outcome, rows.weight, *known, cluster=cluster)
-    beam = _SegmentSearch(rows.where(search), [part.codes[search] for part in divided], divided)
+    weight = np.ones(size) if rows.weight is None else rows.weight
+    beam = SegmentSearch(
+        (weight * (rows.outcome - rows.prediction))[search],
+        (weight**2 * rows.prediction * (1 - rows.prediction))[search],
+        [part.codes[search] for part in divided],
+        [part.size for part in divided],
+    )
     chosen = beam.best(depth, width, count)
     judges = rows.where(~search)
     theirs = None if cluster is None else cluster[~search]
@@ -182,17 +188,18 @@ Conditions = tuple[tuple[int, int], ...]
 """Column and level, by number, in the order of the columns."""
 
 
-class _SegmentSearch:
+@dataclass(frozen=True, slots=True)
+class SegmentSearch:
     """Beam search for the conjunction with the largest bias in standard errors."""
 
-    def __init__(
-        self, rows: Rows, codes: list[npt.NDArray[np.int64]], parts: Sequence[Partition]
-    ) -> None:
-        weight = np.ones(rows.prediction.size) if rows.weight is None else rows.weight
-        self.charge = weight * (rows.outcome - rows.prediction)
-        self.variance = weight**2 * rows.prediction * (1 - rows.prediction)
-        self.codes = codes
-        self.sizes = [part.size for part in parts]
+    charge: Floats
+    """Residual of each row, times its weight."""
+    variance: Floats
+    """Variance of that if forecasts are right."""
+    codes: Sequence[npt.NDArray[np.int64]]
+    """Level of each row in each column, by number."""
+    sizes: Sequence[int]
+    """How many levels each column has."""
 
     def best(self, depth: int, width: int, count: int) -> list[Conditions]:
         """Return the strongest segments that do not overlap much."""
@@ -227,7 +234,7 @@ class _SegmentSearch:
 
     def members(self, conditions: Conditions) -> Members:
         """Rows of a segment."""
-        return _members(self.codes, conditions, self.charge.size)
+        return members_of(self.codes, conditions, self.charge.size)
 
     def apart(self, ordered: list[Conditions], count: int) -> list[Conditions]:
         """Skip segments that mostly repeat an earlier one."""
@@ -243,7 +250,10 @@ class _SegmentSearch:
         return chosen
 
 
-def _members(codes: Sequence[npt.NDArray[np.int64]], conditions: Conditions, size: int) -> Members:
+def members_of(
+    codes: Sequence[npt.NDArray[np.int64]], conditions: Conditions, size: int
+) -> Members:
+    """Rows that meet all conditions."""
     inside = np.ones(size, dtype=bool)
     for column, level in conditions:
         inside &= codes[column] == level
@@ -259,7 +269,7 @@ def _tested(
     level: float,
     cluster: npt.NDArray[np.intp] | None,
 ) -> Segment:
-    inside = _members(codes, conditions, rows.prediction.size)
+    inside = members_of(codes, conditions, rows.prediction.size)
     mine = rows.where(inside)
     p, y = mine.prediction, np.asarray(mine.outcome, dtype=np.float64)
     w = np.ones(p.size) if mine.weight is None else mine.weight

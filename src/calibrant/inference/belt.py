@@ -279,7 +279,7 @@ class PolynomialFit:
 
 
 def _refuse(joint: Joint) -> None:
-    if not np.allclose(joint.weight, joint.rows):
+    if not (joint.unweighted or np.allclose(joint.weight, joint.rows)):
         raise InferenceRefusedError("a calibration belt needs rows of weight one", "weights")
     certain = int(joint.rows[(joint.prediction <= 0) | (joint.prediction >= 1)].sum())
     if certain:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import NUMBERS_IN_CACHE, Floats
+from calibrant.arrays import Floats, Indices, blocks
 from calibrant.errors import ConvergenceError, InferenceRefusedError
 from calibrant.inference.belt import PolynomialFit
 from calibrant.inference.calibration_index import CalibrationIndex, find_index
@@ -26,7 +26,15 @@ from calibrant.measures.kernel_smoothed import (
 from calibrant.notebook import brief
 from calibrant.parallel import in_threads
 from calibrant.pooling import quantile_bins
-from calibrant.regression import Model, Solver, log_odds, one_class, separated
+from calibrant.regression import (
+    Model,
+    Solver,
+    chance_of,
+    log_odds,
+    one_class,
+    separated,
+    softplus,
+)
 
 GROUPS = 10
 # Bins of values among which a quantile is looked for.
@@ -187,10 +195,11 @@ def find_classical(evidence: Evidence, settings: Settings) -> ClassicalNumbers:
     slope, intercept, in_the_large = _regressions(joint, cases, confidence)
     width = max(float(kernel_smoothed_calibration_error(joint)), NARROWEST_CURVE)
     ici, e50, e90 = _distances_from_curve(joint, width)
-    total = float(cases.weight.sum())
-    brier = float(cases.total((cases.outcome - cases.prediction) ** 2)) / total
+    brier = _brier(cases)
     chance = joint.base_rate * (1 - joint.base_rate)
-    inside = (joint.prediction > 0) & (joint.prediction < 1)
+    # Levels are in order: only the first and the last may be certain.
+    ends = np.unique([0, len(joint) - 1])
+    certain = np.isin(joint.prediction[ends], [0.0, 1.0])
     return ClassicalNumbers(
         ratio=find_ratio(evidence, confidence, cases=cases),
         slope=slope,
@@ -206,7 +215,7 @@ def find_classical(evidence: Evidence, settings: Settings) -> ClassicalNumbers:
         e90=e90,
         brier=brier,
         brier_skill=1 - brier / chance if chance > 0 else np.nan,
-        certain=int(joint.rows[~inside].sum()),
+        certain=int(joint.rows[ends[certain]].sum()),
     )
 
 
@@ -214,31 +223,29 @@ def _regressions(
     joint: Joint, cases: Cases, confidence: float
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Slope and intercept together, and the intercept alone; certain forecasts have no log-odds."""
-    inside = (joint.prediction > 0) & (joint.prediction < 1)
-    if not inside.any():
-        return (Estimate.undefined("every forecast is 0 or 1"),) * 3
-    if not inside.all():
+    if not 0 < joint.prediction[0] <= joint.prediction[-1] < 1:
+        inside = (joint.prediction > 0) & (joint.prediction < 1)
+        if not inside.any():
+            return (Estimate.undefined("every forecast is 0 or 1"),) * 3
         joint = Joint(joint.sums().where(inside))
         cases = cases.where((cases.prediction > 0) & (cases.prediction < 1))
     if one_class(joint):
         return (Estimate.undefined("only one outcome was seen"),) * 3
     if cases.cluster is not None and cases.clusters < 2:
         return (Estimate.undefined("only one cluster has forecasts between 0 and 1"),) * 3
-    solver, odds = Solver.of(joint), log_odds(cases.prediction)
-    (in_the_large,) = _fit(solver, odds, cases, SHIFT, confidence)
+    solver = Solver.of(joint)
+    (in_the_large,) = _fit(solver, cases, SHIFT, confidence)
     if len(joint) == 1:
         same = Estimate.undefined("all forecasts are equal")
         return same, same, in_the_large
     if separated(joint):
         apart = Estimate.undefined("the forecasts separate the outcomes: the slope has no limit")
         return apart, apart, in_the_large
-    intercept, slope = _fit(solver, odds, cases, LINE, confidence)
+    intercept, slope = _fit(solver, cases, LINE, confidence)
     return slope, intercept, in_the_large
 
 
-def _fit(
-    solver: Solver, odds: Floats, cases: Cases, model: Model, confidence: float
-) -> list[Estimate]:
+def _fit(solver: Solver, cases: Cases, model: Model, confidence: float) -> list[Estimate]:
     """Fit a weighted logistic regression; intervals by the sandwich variance, or the coins' own."""
     from scipy.special import ndtri
 
@@ -247,7 +254,7 @@ def _fit(
     except ConvergenceError:
         stuck = Estimate.undefined("the logistic regression did not converge")
         return [stuck] * len(model.terms)
-    curvature, shown, coins = _spreads(odds, cases, beta, 1.0 if model.offset else beta[1])
+    curvature, shown, coins = _spreads(cases, beta, 1.0 if model.offset else beta[1])
     try:
         inverse = np.linalg.inv(curvature)
     except np.linalg.LinAlgError:
@@ -261,27 +268,22 @@ def _fit(
     ]
 
 
-def _spreads(
-    odds: Floats, cases: Cases, beta: Floats, slope: float
-) -> tuple[Floats, Floats, Floats]:
+def _spreads(cases: Cases, beta: Floats, slope: float) -> tuple[Floats, Floats, Floats]:
     """Curvature of the loss, and covariance of its slope: as the rows show it, and of the coins."""
-    from scipy.special import expit
-
-    residual = np.empty(odds.size if cases.cluster is not None else 0)
+    size, clustered = cases.prediction.size, cases.cluster is not None
+    scores = np.empty((size if clustered else 0, beta.size))
     sums = np.zeros((3, beta.size, beta.size))
-    for start in range(0, odds.size, NUMBERS_IN_CACHE // 8):
-        some = slice(start, start + NUMBERS_IN_CACHE // 8)
-        x, weight, square = odds[some], cases.weight[some], cases.square[some]
-        chance = expit(beta[0] + slope * x)
+    for some in blocks(size):
+        x, weight, square = log_odds(cases.prediction[some]), cases.weight[some], cases.square[some]
+        chance = chance_of(beta[0] + slope * x)
         spread, rest = chance * (1 - chance), cases.outcome[some] - chance
-        if cases.cluster is not None:
-            residual[some] = rest
+        if clustered:
+            scores[some] = np.stack([rest, rest * x][: beta.size], axis=1)
         sums[0] += _squares(x, weight * spread, beta.size)
         sums[1] += _squares(x, square * rest**2, beta.size)
         if cases.square is not cases.weight:
             sums[2] += _squares(x, square * spread, beta.size)
-    if cases.cluster is not None:
-        scores = np.stack([residual, residual * odds][: beta.size], axis=1)
+    if clustered:
         sums[1] = cases.covariance(scores)
     return sums[0], sums[1], sums[0] if cases.square is cases.weight else sums[2]
 
@@ -298,22 +300,26 @@ def _squares(odds: Floats, weight: Floats, terms: int) -> Floats:
 
 def _likelihood_ratio(evidence: Evidence, slope: Estimate, intercept: Estimate) -> ScoreTest:
     """Twice the log-likelihood that fitted log-odds gain over those forecast."""
-    from scipy.special import chdtrc, expit
+    from scipy.special import chdtrc
 
     joint = evidence.given
     if slope.reason:
         return ScoreTest(np.nan, np.nan, slope.reason)
     if evidence.clusters is not None or not joint.unweighted:
         return ScoreTest(np.nan, np.nan, "not defined with weights or clusters")
-    inside = (joint.prediction > 0) & (joint.prediction < 1)
-    ones, zeros = joint.positives[inside], (joint.weight - joint.positives)[inside]
-    fewest = int(min(ones.sum(), zeros.sum()))
-    if fewest < FEWEST_EVENTS:
+    gain, seen = 0.0, np.zeros(2)
+    for block in blocks(len(joint)):
+        some = joint.prediction[block]
+        inside = (some > 0) & (some < 1)
+        weight, ones = joint.weight[block] * inside, joint.positives[block] * inside
+        odds = log_odds(some)
+        fitted = intercept.value + slope.value * odds
+        gains = weight * (softplus(odds) - softplus(fitted)) + ones * (fitted - odds)
+        gain += float(gains.sum())
+        seen += weight.sum() - ones.sum(), ones.sum()
+    if seen.min() < FEWEST_EVENTS:
         return ScoreTest(np.nan, np.nan, f"fewer than {FEWEST_EVENTS} of one outcome")
-    odds = log_odds(joint.prediction[inside])
-    fitted = intercept.value + slope.value * odds
-    gains = [np.log(expit(sign * fitted) / expit(sign * odds)) for sign in (1, -1)]
-    statistic = max(0.0, 2 * float(ones @ gains[0] + zeros @ gains[1]))
+    statistic = max(0.0, 2 * gain)
     return ScoreTest(statistic, float(chdtrc(2, statistic)))
 
 
@@ -323,7 +329,7 @@ def _giviti(evidence: Evidence) -> ScoreTest:
     try:
         fit = PolynomialFit.of(evidence.given, 1)
     except InferenceRefusedError as refusal:
-        return ScoreTest(np.nan, np.nan, refusal.what)
+        return ScoreTest(np.nan, np.nan, f"{refusal.what}, got {refusal.got}")
     return ScoreTest(fit.statistic, fit.pvalue)
 
 
@@ -337,18 +343,32 @@ def _published_index(evidence: Evidence) -> CalibrationIndex | None:
 def _spiegelhalter(cases: Cases) -> ScoreTest:
     from scipy.special import ndtr
 
-    tilt = 1 - 2 * cases.prediction
-    total = float(cases.total((cases.outcome - cases.prediction) * tilt))
-    if cases.cluster is None:
-        chance = cases.prediction * (1 - cases.prediction)
-        variance = float(cases.square @ (tilt**2 * chance))
-    else:
-        scores = ((cases.outcome - cases.prediction) * tilt)[:, np.newaxis]
+    clustered = cases.cluster is not None
+    scores = np.empty((cases.prediction.size if clustered else 0, 1))
+    total = variance = 0.0
+    for some in blocks(cases.prediction.size):
+        prediction = cases.prediction[some]
+        tilt = 1 - 2 * prediction
+        score = (cases.outcome[some] - prediction) * tilt
+        total += float((cases.weight[some] * score).sum())
+        if clustered:
+            scores[some, 0] = score
+        else:
+            variance += float((cases.square[some] * tilt**2 * prediction * (1 - prediction)).sum())
+    if clustered:
         variance = float(cases.covariance(scores)[0, 0])
     if variance <= 0:
         return ScoreTest(np.nan, np.nan, "every forecast is 0, 1/2 or 1")
     z = total / np.sqrt(variance)
     return ScoreTest(float(z), float(2 * ndtr(-abs(z))))
+
+
+def _brier(cases: Cases) -> float:
+    total = 0.0
+    for some in blocks(cases.prediction.size):
+        gap = cases.outcome[some] - cases.prediction[some]
+        total += float((cases.weight[some] * gap**2).sum())
+    return total / float(cases.weight.sum())
 
 
 def _hosmer_lemeshow(evidence: Evidence) -> ScoreTest:
@@ -401,22 +421,42 @@ def _around_ici(evidence: Evidence, value: float, width: float, settings: Settin
 def _distances_from_curve(joint: Joint, width: float) -> tuple[float, float, float]:
     """Mean, median and 90 % quantile of |smoothed frequency - forecast|."""
     curve = smoothed_curve(joint, bandwidth=width)
-    smoothed = np.interp(joint.prediction, curve["prediction"], curve["outcome"])
-    distance = np.abs(smoothed - joint.prediction)
-    median, most = (_quantile(distance, joint.mass, q) for q in (0.5, 0.9))
-    return float(joint.mass @ distance), median, most
+    distance = np.empty(len(joint))
+    total = 0.0
+    for some in blocks(len(joint)):
+        smoothed = np.interp(joint.prediction[some], curve["prediction"], curve["outcome"])
+        distance[some] = np.abs(smoothed - joint.prediction[some])
+        total += float((joint.weight[some] * distance[some]).sum())
+    median, most = _quantiles(distance, joint.weight, (0.5, 0.9))
+    return total / joint.total, median, most
 
 
-def _quantile(values: Floats, mass: Floats, share: float) -> float:
-    """Value that at least the given share of the mass does not exceed: only its bin is sorted."""
-    width = float(values.max()) / BINS
+def _quantiles(values: Floats, weight: Floats, shares: tuple[float, ...]) -> list[float]:
+    """Values that at least these shares of the weight do not exceed: only their bins are sorted."""
+    largest = float(values.max())
+    width = largest / BINS
     if not width > 0:
-        return float(values.max())
-    place = np.minimum((values / width).astype(np.intp), BINS - 1)
-    reached = np.cumsum(np.bincount(place, mass, BINS))
-    found = min(int(np.searchsorted(reached, share)), int(place.max()))
-    inside = np.flatnonzero(place == found)
-    order = inside[np.argsort(values[inside])]
-    before = float(reached[found - 1]) if found else 0.0
-    rank = int(np.searchsorted(before + np.cumsum(mass[order]), share))
-    return float(values[order[min(rank, order.size - 1)]])
+        return [largest] * len(shares)
+
+    def places(some: slice) -> Indices:
+        return np.minimum((values[some] / width).astype(np.intp), BINS - 1)
+
+    sums = np.zeros(BINS)
+    for some in blocks(values.size):
+        sums += np.bincount(places(some), weight[some], BINS)
+    reached = np.cumsum(sums)
+    last = int(np.flatnonzero(sums)[-1])
+    chosen = [min(int(np.searchsorted(reached, share * reached[-1])), last) for share in shares]
+    members: dict[int, list[Indices]] = {place: [] for place in chosen}
+    for some in blocks(values.size):
+        of_block = places(some)
+        for wanted, found in members.items():
+            found.append(np.flatnonzero(of_block == wanted) + some.start)
+    quantiles = []
+    for share, place in zip(shares, chosen, strict=True):
+        inside = np.concatenate(members[place])
+        order = inside[np.argsort(values[inside], kind="stable")]
+        before = float(reached[place - 1]) if place else 0.0
+        rank = int(np.searchsorted(before + np.cumsum(weight[order]), share * reached[-1]))
+        quantiles.append(float(values[order[min(rank, order.size - 1)]]))
+    return quantiles

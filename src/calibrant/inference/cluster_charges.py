@@ -15,8 +15,8 @@ from calibrant.joint import Joint
 # Normal numbers of more clusters than this are drawn as their sums, if there are few levels.
 MANY_CLUSTERS, FEW_LEVELS = 2**14, 2**9
 # Beyond so many rows in more clusters and levels than that, clusters are drawn in so many bundles,
-# or in fewer, as many as there are rows to a level.
-MANY_ROWS, BUNDLES, FEWEST_BUNDLES = 2**21, 2**12, 2**7
+# or in fewer, as many as there are rows to a level, but never so few that noise were ill known.
+MANY_ROWS, BUNDLES, FEWEST_BUNDLES = 2**21, 2**12, 2**9
 # Whole numbers are looked up in a table of at most so many entries per row.
 SPREAD = 4
 
@@ -88,14 +88,18 @@ class Clusters:
         charges = _table(residual, row, level, (size, levels), dense=bundled)
         charges /= total
         if bundled:
-            part = np.bincount(np.arange(share.size) % size, share, size)
-            charges -= part[:, np.newaxis] * charges.sum(axis=0)
+            charges -= _of_bundles(share, size)[:, np.newaxis] * charges.sum(axis=0)
         return cls(charges, bundled, share, code)
 
     @property
     def drawn(self) -> int:
         """How many random numbers a draw takes: one per cluster, or per bundle."""
         return int(self.charges.shape[0])
+
+    @property
+    def drawn_share(self) -> Floats:
+        """Share of the weight of each cluster or bundle: what a draw says about chance."""
+        return _of_bundles(self.share, self.drawn) if self.bundled else self.share
 
     @property
     def left_out(self) -> float:
@@ -124,6 +128,10 @@ def numbered(labels: npt.NDArray[Any]) -> tuple[Indices, int]:
 def _shares(code: Indices, rows: Rows, count: int) -> Floats:
     weight = np.bincount(code, rows.weight, count).astype(np.float64)
     return np.asarray(weight / weight.sum())
+
+
+def _of_bundles(share: Floats, bundles: int) -> Floats:
+    return np.bincount(np.arange(share.size) % bundles, share, bundles).astype(np.float64)
 
 
 def _table(

@@ -178,6 +178,11 @@ class Evidence:
         return self.coins is None
 
     @property
+    def clustered(self) -> bool:
+        """Whether rows depend on each other: clusters of one row each say that they do not."""
+        return self.clusters is not None and len(self.clusters) < self.given.row_count
+
+    @property
     def lone(self) -> bool:
         """Whether all rows are one cluster: nothing is then known about chance."""
         return self.clusters is not None and len(self.clusters) < 2
@@ -188,8 +193,11 @@ class Evidence:
         return True
 
     def widening(self, level: float) -> float:
-        """Factor by which few clusters make noise drawn from them too narrow; 1 without any."""
-        return 1.0 if self.clusters is None else widening(self.clusters.share, level)
+        """Factor by which few clusters make noise drawn from them too narrow; 1 without any.
+
+        Clusters drawn in bundles count as the bundles: more is not known of their spread.
+        """
+        return 1.0 if self.clusters is None else widening(self.clusters.drawn_share, level)
 
     @property
     def unit(self) -> float:
@@ -410,6 +418,9 @@ def _in_cache(charges: Floats) -> Iterator[Floats]:
 
 def _coins_of_levels(given: Joint, joint: Joint) -> Coins | None:
     """Rows by level and weight, where rows of one level weigh the same."""
+    if all(part is given.rows for part in (given.weight, given.weight_squares)):
+        ones = np.ones(len(joint))
+        return Coins(np.arange(len(joint)), ones, joint.rows.astype(np.int64), joint.positives)
     if not exact_levels(given).all():
         return None
     each = given.weight / given.rows

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calibrant.arrays import Floats, blocks
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
 from calibrant.options import ROUNDING
@@ -108,11 +110,17 @@ def _binomial(cases: Cases, observed: float, level: float) -> tuple[float, float
     from scipy.special import betaincinv
 
     each = float(cases.square.sum() / cases.weight.sum())
-    weight, count = cases.weight / each, observed / each
-    expected = float(weight @ cases.prediction)
-    shared, spread = float(weight @ (cases.prediction / expected) ** 2), 0.0
+    count, rows = observed / each, list(blocks(cases.weight.size))
+
+    def total(of: Callable[[slice], Floats]) -> float:
+        return sum(float((cases.weight[some] * of(some)).sum()) for some in rows) / each
+
+    expected = total(lambda some: cases.prediction[some])
+    shared, spread = total(lambda some: (cases.prediction[some] / expected) ** 2), 0.0
     if count > 0:
-        spread = float(weight @ (cases.outcome - count / expected * cases.prediction) ** 2)
+        spread = total(
+            lambda some: (cases.outcome[some] - count / expected * cases.prediction[some]) ** 2
+        )
         shared = min(shared, (1 - spread / count) / count)
     if shared * (count + 1) < NEARLY_POISSON:
         low, high = _gamma(count, max(count, spread), 1.0, level)

@@ -23,6 +23,8 @@ OVERSAMPLING = 16
 MANY_NODES = 16 * OVERSAMPLING
 # Heights below this share of the largest do not show in their sum.
 INVISIBLE = 1e-16
+# Of a Gaussian as wide as this only the mean is left.
+WIDEST = 1e3
 
 
 def shared_out(mass: Floats, place: Floats, nodes: int) -> Floats:
@@ -52,7 +54,7 @@ def terms_shown(width: float) -> int:
 def damped(cosines: Floats, width: float, nodes: int) -> Floats:
     """Smooth with a Gaussian reflected at 0 and 1: the coefficients that show."""
     last = min(nodes, cosines.shape[-1], terms_shown(width))
-    frequency = np.pi * width * np.arange(last)
+    frequency = np.pi * min(width, WIDEST) * np.arange(last)
     return cosines[..., :last] * np.exp(-(frequency**2) / 2)
 
 

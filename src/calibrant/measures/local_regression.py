@@ -59,6 +59,17 @@ class _Points:
         """Prediction of a row, by its number."""
         return float(self.level[self.place(row)])
 
+    def end_near(self, row: int, first: int, last: int) -> int | None:
+        """Row nearest to a given one that is the last of its level, of two alike the later.
+
+        None if an end of the range is nearer: the level would fill one side of it.
+        """
+        place = self.place(row)
+        right = min(int(self.ends[place]) - 1, last)
+        left = max(int(self.ends[place - 1]) - 1 if place else -1, first - 1)
+        found = right if right - row <= row - left else left
+        return found if first <= found < last else None
+
     def nearest(self, at: float, window: int) -> tuple[int, float]:
         """First of so many rows that are nearest to a prediction, and how far the last one is."""
         low, high = 0, self.count - window
@@ -134,14 +145,9 @@ def _cuts(
     """Cut rows at their median, the last of equal predictions, until cells are small."""
     if last - first + 1 <= most:
         return []
-    middle, offset = (first + 1 + last + 1) // 2 - 1, 0
-    while first <= middle + offset < last:  # equal predictions: look nearby, on both sides
-        if points.at(middle + offset) != points.at(middle + offset + 1):
-            break
-        offset = -offset + 1 if -offset >= 0 else -offset
-    else:
+    middle = points.end_near((first + last) // 2, first, last)
+    if middle is None:
         return []
-    middle += offset
     cut = points.at(middle)
     if cut in {low, high}:
         return []

@@ -199,7 +199,7 @@ class ReliabilityDisplay(Display):
             confidence=confidence,
             detected=detected,
             rng=as_generator(0),
-            clustered=evidence.clusters is not None,
+            clustered=evidence.clustered,
             error=error,
             parts=parts,
         )

@@ -15,13 +15,16 @@ from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.real.reading import (
     Ask as Ask,
     RealSource as RealSource,
+    Survival as Survival,
     read_real as read_real,
+    read_survival as read_survival,
     refuse_real_options as refuse_real_options,
     refuse_two_outcome_options as refuse_two_outcome_options,
 )
 from calibrant.real.regions import RealRegion, promised_and_observed as promised_and_observed
 from calibrant.real.repair import LossSaved, RealRepair, repair
 from calibrant.real.risk_bins import ObservedRisk, RiskBin, observed_risk
+from calibrant.real.segments import RealSegment
 from calibrant.real.summary import RealSummary, summarise_real as summarise_real
 from calibrant.real.survival import SurvivalForecasts
 
@@ -46,6 +49,7 @@ __all__ = [
     "RealMonitor",
     "RealRegion",
     "RealRepair",
+    "RealSegment",
     "RealSummary",
     "RiskBin",
     "SurvivalForecasts",

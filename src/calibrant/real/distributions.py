@@ -22,7 +22,7 @@ from calibrant.real.distribution_forms import (
     Ensemble,
     QuantileColumns,
 )
-from calibrant.real.forecasts import _check_weights, _numbers
+from calibrant.real.forecasts import check_weights, finite_numbers
 from calibrant.real.pit import PitHistogram, PitTest, band_of_bins, kuiper, kuiper_pvalue
 from calibrant.words import count_text
 
@@ -100,13 +100,13 @@ class PredictiveDistributions:
         return "a cdf"
 
     def _outcomes(self, y_true: object) -> Floats:
-        return _numbers(y_true, "y_true", len(self))
+        return finite_numbers(y_true, "y_true", len(self))
 
     def _weights(self, sample_weight: object) -> Floats | None:
         if sample_weight is None:
             return None
-        weight = _numbers(sample_weight, "sample_weight", len(self))
-        _check_weights(weight)
+        weight = finite_numbers(sample_weight, "sample_weight", len(self))
+        check_weights(weight)
         return weight
 
     def exceedance(self, threshold: float) -> Floats:
@@ -120,7 +120,7 @@ class PredictiveDistributions:
         threshold : float
             In the units of the outcome.
         """
-        return self.form.exceedance(float(_numbers([threshold], "threshold")[0]))
+        return self.form.exceedance(float(finite_numbers([threshold], "threshold")[0]))
 
     def pit(self, y_true: object, rng: np.random.Generator | int | None = None) -> Floats:
         """Probability integral transform of each outcome: uniform if distributions are right.
@@ -286,8 +286,8 @@ class PredictiveDistributions:
 
         Notes
         -----
-        :math:`\int (F(x) - 1(y \le x))^2 dx`, which for members is the mean of |x - y| less half
-        the mean of |x - x'| (Gneiting and Raftery 2007). Fair: Ferro (2014).
+        :math:`\int (F(x) - 1(y \le x))^2 dx`, which for members is the mean of `|x - y|` less half
+        the mean of `|x - x'|` (Gneiting and Raftery 2007). Fair: Ferro (2014).
 
         Examples
         --------

@@ -62,8 +62,8 @@ class RealForecasts:
         high = None if upper is None else _quantity(upper, "upper", outcome.size)
         weight = None
         if sample_weight is not None:
-            weight = _numbers(sample_weight, "sample_weight", outcome.size)
-            _check_weights(weight)
+            weight = finite_numbers(sample_weight, "sample_weight", outcome.size)
+            check_weights(weight)
         asked = _kind(kind, high, level)
         if high is not None:
             _refuse_crossed(forecast, high)
@@ -250,7 +250,7 @@ def _kind(kind: object, upper: Floats | None, level: float | None) -> AnyKind:
 
 def _quantity(values: object, name: str, size: int | None = None) -> Floats:
     """Read numbers in units whose squares are numbers as well."""
-    numbers = _numbers(values, name, size)
+    numbers = finite_numbers(values, name, size)
     largest = max(float(numbers.max()), -float(numbers.min()))
     if largest > MOST_SIZE or 0 < largest < LEAST_SIZE:
         raise InvalidForecastsError(
@@ -261,7 +261,8 @@ def _quantity(values: object, name: str, size: int | None = None) -> Floats:
     return numbers
 
 
-def _numbers(values: object, name: str, size: int | None = None) -> Floats:
+def finite_numbers(values: object, name: str, size: int | None = None) -> Floats:
+    """Read a column of numbers, none of them missing or infinite."""
     column = one_column(as_array(values, name), name)
     if column.dtype.kind in "UTS":
         raise InvalidForecastsError(f"{name} must hold numbers", f"text such as {str(column[0])!r}")
@@ -284,7 +285,8 @@ def _numbers(values: object, name: str, size: int | None = None) -> Floats:
     return numbers
 
 
-def _check_weights(weight: Floats) -> None:
+def check_weights(weight: Floats) -> None:
+    """Refuse weights that are negative, or all zero."""
     if (weight < 0).any() or not weight.any():
         raise InvalidForecastsError(
             "sample_weight must not be negative, nor all zero", f"a least one of {weight.min():g}"

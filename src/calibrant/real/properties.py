@@ -98,7 +98,7 @@ class Quantile:
 
 @dataclass(frozen=True, slots=True)
 class Expectile:
-    """The expectile of a level: V = 2 |1(y <= z) - level| (z - y), asymmetric squared error."""
+    """The expectile of a level: V = `2 |1(y <= z) - level| (z - y)`, asymmetric squared error."""
 
     level: float
     in_outcome_units: ClassVar[bool] = True

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ from calibrant.data.frames import column_names, masked_columns
 from calibrant.data.groupings import columns_of
 from calibrant.data.hints import require_columns
 from calibrant.data.input import as_array
-from calibrant.data.paths import are_paths, settled
+from calibrant.data.paths import Paths, are_paths, settled
 from calibrant.data.splits import canonical_order
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.inputs import Roles, reading_notes
+from calibrant.inputs import Roles, Source, reading_notes
 from calibrant.options import shown
 from calibrant.real.forecasts import RealForecasts
+from calibrant.real.survival import SurvivalForecasts
 from calibrant.words import count_text
 
 INTERVAL = "interval"
@@ -56,6 +58,19 @@ class Ask:
     def of_intervals(self) -> bool:
         """Whether forecasts are intervals."""
         return self.kind.partition("=")[0].strip() == INTERVAL
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """Risks of an event by a horizon, and the column of times."""
+
+    horizon: float
+    duration: str
+
+    @property
+    def kind(self) -> str:
+        """How users name it."""
+        return "survival"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +146,68 @@ def read_real(
     )
 
 
+def read_survival(
+    paths: Paths,
+    roles: Roles,
+    ask: Survival,
+    *,
+    drop_missing: bool = False,
+    title: str | None = None,
+) -> Source:
+    """Read files of risks, times and what ended them; censored rows count through others."""
+    parts = roles.parts()
+    parts[roles.outcome] = parts[ask.duration] = Part.NUMBER
+    with settled(paths) as files, opened(files, parts, progress=False) as (relation, _):
+        columns = dict(relation.fetchnumpy())
+    dropped = 0
+    if drop_missing:
+        columns, dropped = _kept(columns, roles)
+    named = {
+        "duration": ask.duration,
+        "event": roles.outcome,
+        "y_proba": roles.prediction,
+        "risk": roles.prediction,
+        "sample_weight": roles.weight,
+    }
+    with _columns_named(named):
+        forecasts = SurvivalForecasts.read(
+            columns[ask.duration],
+            columns[roles.outcome],
+            columns[roles.prediction],
+            ask.horizon,
+            sample_weight=None if roles.weight is None else columns[str(roles.weight)],
+        )
+    held = replace(
+        roles,
+        by={column: columns[column] for column in roles.columns_by()} or None,
+        clusters=None if roles.clusters is None else columns[str(roles.clusters)],
+        time=None if roles.time is None else columns[str(roles.time)],
+        weight=None,
+    )
+    source = forecasts.as_source(held, title)
+    told = {"files": [Path(file).name for file in files.given], **roles.described()}
+    notes = (*reading_notes(files, None, dropped), *source.notes)
+    described = told | {"duration": ask.duration} | source.described
+    return replace(source, described=described, notes=notes, dropped=dropped)
+
+
+def _kept(columns: dict[str, Any], roles: Roles) -> tuple[dict[str, Any], int]:
+    """Leave out rows that lack a value; a group may."""
+    columns, dropped = without_missing(columns, roles.columns_by())
+    if not len(columns[roles.outcome]):
+        raise InvalidForecastsError("there must be at least one row without missing values")
+    return columns, dropped
+
+
+@contextmanager
+def _columns_named(named: Mapping[str, object]) -> Iterator[None]:
+    """Say of columns what the library says of the arrays that they were read into."""
+    try:
+        yield
+    except InvalidForecastsError as error:
+        raise type(error)(_named(error.what, named), error.got, error.hint) from error
+
+
 def _parts(roles: Roles, ask: Ask) -> dict[str, Part]:
     """Say how each column is read: outcomes are numbers here."""
     parts = roles.parts()
@@ -159,9 +236,7 @@ def _of_columns(
 ) -> RealSource:
     dropped = 0
     if drop_missing:
-        columns, dropped = without_missing(columns, roles.columns_by())
-        if not len(columns[roles.outcome]):
-            raise InvalidForecastsError("there must be at least one row without missing values")
+        columns, dropped = _kept(columns, roles)
     ends = ask.columns
     named = {"y_true": roles.outcome, "sample_weight": roles.weight}
     if ends is None:
@@ -173,7 +248,7 @@ def _of_columns(
         named |= {"y_pred": ends[0], "upper": ends[1]}
         described |= {"interval": ", ".join(ends)}
     described |= {"outcome": roles.outcome}
-    try:
+    with _columns_named(named):
         forecasts = RealForecasts.read(
             columns[roles.outcome],
             predicted,
@@ -183,8 +258,6 @@ def _of_columns(
             range_=ask.range,
             sample_weight=None if roles.weight is None else columns[str(roles.weight)],
         )
-    except InvalidForecastsError as error:
-        raise type(error)(_named(error.what, named), error.got, error.hint) from error
     if dropped:
         notes = (*notes, f"{count_text(dropped, 'row')} with a missing value left out")
     return RealSource(

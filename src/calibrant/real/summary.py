@@ -29,6 +29,7 @@ from calibrant.real.properties import Coverage, Quantile
 from calibrant.real.reading import RealSource
 from calibrant.real.regions import RealRegion, clearest_region, observed, promised
 from calibrant.real.repair import RealRepair, repair
+from calibrant.real.segments import RealSegment, search_real_segments
 from calibrant.real.verdicts import allowed, judge
 from calibrant.stages import Tell, silent
 
@@ -64,6 +65,8 @@ class RealSummary:
     """The map that helps most on rows it has not seen; None for too many rows."""
     dots: tuple[Dot, ...]
     groups: RealGroups | None
+    segments: tuple[RealSegment, ...] | None
+    """Combinations of columns that are worst, judged by rows that did not choose them."""
     settings: dict[str, object]
 
     def __repr__(self) -> str:
@@ -102,6 +105,8 @@ def summarise_real(
     tolerance: float | str | None = None,
     gap_tolerance: float | str | None = None,
     tell: Tell = silent,
+    *,
+    segments: bool = False,
 ) -> RealSummary:
     """Judge and measure everything that makes sense for the forecasts."""
     forecasts = source.forecasts
@@ -118,6 +123,10 @@ def summarise_real(
     if source.by:
         tell("groups")
         groups = judge_groups(source, settings, limit)
+    looked_for = None
+    if segments:
+        tell("segments")
+        looked_for = search_real_segments(source, 1 - settings.confidence, settings.rng)
     tell("what to do")
     kind = forecasts.kind
     few = len(forecasts) <= MOST_REPAIRED
@@ -140,6 +149,7 @@ def summarise_real(
         repair=found,
         dots=dots(forecasts, evidence, settings.confidence, source.clusters),
         groups=groups,
+        segments=looked_for,
         settings={
             "kind": kind.kind,
             "tolerance": limit,

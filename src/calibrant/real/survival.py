@@ -19,7 +19,7 @@ from calibrant.inputs import Roles, Source, read as read_source
 from calibrant.joint import Joint
 from calibrant.notebook import card
 from calibrant.options import check_positive
-from calibrant.real.forecasts import _check_weights, _numbers
+from calibrant.real.forecasts import check_weights, finite_numbers
 from calibrant.real.kaplan_meier import RiskTable
 from calibrant.words import count_text, number_text, percent_text, thousands_text
 
@@ -103,7 +103,7 @@ class SurvivalForecasts:
         censored at the horizon is known to be without event. Known flaw: weights grow without bound
         where few rows are followed to the horizon, and a shorter horizon is then the better one.
         """
-        time = _numbers(duration, "duration")
+        time = finite_numbers(duration, "duration")
         _refuse(time < 0, time, "duration must not be negative")
         code = _events(event, time.size)
         probability = Given.read(np.zeros(time.size), risk).checked().prediction
@@ -118,8 +118,8 @@ class SurvivalForecasts:
         }
         given = None
         if sample_weight is not None:
-            given = _numbers(sample_weight, "sample_weight", time.size)
-            _check_weights(given)
+            given = finite_numbers(sample_weight, "sample_weight", time.size)
+            check_weights(given)
         base = np.ones(time.size) if given is None else given
         stands_for = _censoring_weights(time, code, float(horizon), base, columns)
         return cls(time, code, probability, float(horizon), columns, given, stands_for)
@@ -258,7 +258,7 @@ class SurvivalForecasts:
 
 def _events(event: object, size: int) -> Indices:
     """Read what ended the time of each row."""
-    numbers = _numbers(event, "event", size)
+    numbers = finite_numbers(event, "event", size)
     hint = "0 is censored, 1 the event of interest, 2 and more competing events"
     _refuse((numbers < 0) | (numbers % 1 != 0), numbers, "event must hold whole numbers", hint)
     codes = numbers.astype(np.intp)

@@ -5,12 +5,14 @@ from calibrant.regression.binary import (
     MOST_SLOPE,
     Model,
     Solver,
+    chance_of,
     fit_logistic,
     log_odds,
     one_class,
     platt_targets,
     rows_behind,
     separated,
+    softplus,
     solve,
 )
 from calibrant.regression.curves import CurveFit, fit_curve, fit_spline, knots_of
@@ -35,6 +37,7 @@ __all__ = [
     "Parts",
     "Solver",
     "blend_shares",
+    "chance_of",
     "fit_curve",
     "fit_logistic",
     "fit_scores",
@@ -48,6 +51,7 @@ __all__ = [
     "rows_behind",
     "separated",
     "softmax_of",
+    "softplus",
     "solve",
     "temperature_slope",
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Flags, Floats
+from calibrant.arrays import BLOCK, Flags, Floats, blocks
 from calibrant.errors import ConvergenceError
 from calibrant.joint import Joint
 
@@ -35,66 +36,107 @@ Terms = Sequence[Floats | None] | Floats
 """Terms of log-odds, one array for each, or all as the rows of one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """Weights of the levels, the part of them that counts as outcome 1, and the log terms."""
+class Portion(NamedTuple):
+    """Some rows of a regression: weights, the part of them with outcome 1, terms, a given part."""
 
     weight: Floats
     ones: Floats
-    log_low: Floats
-    """log(p)"""
-    log_high: Floats
-    """-log(1 - p)"""
+    terms: Terms
+    offset: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Levels with their weights and the part of these that counts as outcome 1.
+
+    Shares and terms are made for a block of levels at a time: of ten million levels they would
+    take more memory than the levels.
+    """
+
+    prediction: Floats
+    weight: Floats
+    positives: Floats
+    total: float
+    smoothing: tuple[float, float]
+    """What outcomes 0 and 1 count as."""
 
     @classmethod
     def of(cls, joint: Joint, smoothing: tuple[float, float]) -> Targets:
         """Read a Joint; outcomes 0 and 1 count as the two values of the smoothing."""
-        zero, one = smoothing
-        ones = joint.positives
-        if smoothing != (0.0, 1.0):
-            ones = one * joint.positives + zero * (joint.weight - joint.positives)
-        terms = _log_terms(joint.prediction)
-        return cls(joint.weight / joint.total, ones / joint.total, *terms)
+        return cls(joint.prediction, joint.weight, joint.positives, joint.total, smoothing)
 
-    def in_cells(self, prediction: Floats) -> Targets:
+    def shares(self, block: slice) -> tuple[Floats, Floats]:
+        """Shares of the weight, and the part of them with outcome 1."""
+        zero, one = self.smoothing
+        weight, ones = self.weight[block] / self.total, self.positives[block] / self.total
+        if self.smoothing != (0.0, 1.0):
+            ones = one * ones + zero * (weight - ones)
+        return weight, ones
+
+    def in_cells(self) -> Targets:
         """Add up the levels of each cell and take its mean prediction: somewhere to start."""
-        cell = (prediction * COARSE).astype(np.intp)
-        kept = np.flatnonzero(np.bincount(cell))
+        sums = np.zeros((3, COARSE + 1))
+        for block in blocks(self.prediction.size):
+            prediction = self.prediction[block]
+            cell = (prediction * COARSE).astype(np.intp)
+            weight, ones = self.shares(block)
+            first = np.flatnonzero(np.diff(cell, prepend=-1))  # levels are in order
+            columns = np.stack([weight, ones, weight * prediction])
+            sums[:, cell[first]] += np.add.reduceat(columns, first, axis=1)
+        weight, ones, moment = sums[:, sums[0] > 0]
+        return Targets(moment / weight, weight, ones, 1.0, (0.0, 1.0))
 
-        def added(values: Floats) -> Floats:
-            return np.asarray(np.bincount(cell, values)[kept], dtype=np.float64)
-
-        weight = added(self.weight)
-        terms = _log_terms(added(self.weight * prediction) / weight)
-        return Targets(weight, added(self.ones), *terms)
-
-    def term(self, name: str) -> Floats | None:
-        """Return a term of a model by name; None is the constant one."""
-        if name == "one":
-            return None
-        if name == "log_odds":
-            return self.log_low + self.log_high
-        return self.log_low if name == "log_low" else self.log_high
+    def parts(self, terms_of: Callable[[Floats], tuple[Terms, Floats | None]]) -> Iterable[Portion]:
+        """Blocks of levels, with what a model makes of their predictions."""
+        parts = _Portions(self, terms_of)
+        return list(parts) if self.prediction.size <= BLOCK else parts
 
     def solved(self, model: Model, start: Floats) -> Floats:
         """Find the coefficients of a model."""
-        return fit_logistic(
-            self.weight,
-            self.ones,
-            [self.term(name) for name in model.terms],
-            (np.array(model.low), np.array(model.high)),
-            start,
-            self.term(model.offset) if model.offset else None,
-        )
+        bounds = np.array(model.low), np.array(model.high)
+        return fit_parts(self.parts(model.of), bounds, start)
+
+
+@dataclass(frozen=True, slots=True)
+class _Portions:
+    """Blocks of levels, made anew each time they are walked over."""
+
+    data: Targets
+    terms_of: Callable[[Floats], tuple[Terms, Floats | None]]
+
+    def __iter__(self) -> Iterator[Portion]:
+        for block in blocks(self.data.prediction.size):
+            yield Portion(*self.data.shares(block), *self.terms_of(self.data.prediction[block]))
 
 
 def log_odds(prediction: Floats, least: float = LEAST) -> Floats:
     """Log-odds, finite also for 0 and 1."""
-    low, high = _log_terms(prediction, least)
-    return low + high
+    if prediction.size <= BLOCK or prediction.ndim > 1:
+        low, high = _log_terms(prediction, least)
+        return low + high
+    found = np.empty(prediction.size)
+    for block in blocks(prediction.size):
+        found[block] = sum(_log_terms(prediction[block], least))
+    return found
+
+
+def chance_of(score: Floats) -> Floats:
+    """Probabilities of log-odds."""
+    tail = np.exp(-np.abs(score))
+    return np.asarray(np.where(score < 0, tail, 1.0) / (1 + tail))
+
+
+def softplus(score: Floats) -> Floats:
+    """Log of one plus the exponential: the log loss of outcome 0."""
+    tail = np.abs(score)
+    np.negative(tail, out=tail)
+    np.log1p(np.exp(tail, out=tail), out=tail)
+    tail += np.maximum(score, 0.0)
+    return tail
 
 
 def _log_terms(prediction: Floats, least: float = LEAST) -> tuple[Floats, Floats]:
+    """Return log(p) and -log(1 - p)."""
     inside = np.clip(prediction, least, 1 - least)
     return np.log(inside), -np.log(1 - inside)
 
@@ -110,6 +152,12 @@ class Model:
     high: tuple[float, ...]
     offset: str = ""
     """A term whose coefficient is one."""
+
+    def of(self, prediction: Floats) -> tuple[list[Floats | None], Floats | None]:
+        """Terms of some predictions, and the given part; None is the constant one."""
+        low, high = _log_terms(prediction)
+        made = {"one": None, "log_odds": low + high, "log_low": low, "log_high": high, "": None}
+        return [made[name] for name in self.terms], made[self.offset]
 
 
 def solve(joint: Joint, model: Model, smoothing: tuple[float, float] = (0.0, 1.0)) -> list[float]:
@@ -130,7 +178,7 @@ class Solver:
         """Read a Joint; outcomes 0 and 1 count as the two values of the smoothing."""
         data = Targets.of(joint, smoothing)
         many = len(joint) > 2 * COARSE
-        return cls(data, data.in_cells(joint.prediction) if many else None)
+        return cls(data, data.in_cells() if many else None)
 
     def solve(self, model: Model) -> list[float]:
         """Find the coefficients of least log loss; the problem is convex."""
@@ -173,24 +221,33 @@ def fit_logistic(
         The coefficients: the problem is convex. Newton's steps go downhill; a coefficient at a
         bound stays while it presses against it.
     """
+    return fit_parts([Portion(weight, ones, terms, offset)], bounds, start, penalty)
+
+
+def fit_parts(
+    parts: Iterable[Portion],
+    bounds: tuple[Floats, Floats],
+    start: Floats,
+    penalty: Floats | None = None,
+) -> Floats:
+    """Do the same for rows in parts, which are walked over once for each step."""
     low, high = bounds
     pull = np.zeros((start.size, start.size)) if penalty is None else penalty
     at, step, gain, loss = start, np.zeros_like(start), 0.0, np.inf
     for _ in range(MOST_STEPS):
-        score = _score(terms, offset, at)
         if gain > NEAR:
-            value = _loss(weight, ones, score) + float(at @ pull @ at) / 2
+            value = _loss(parts, at) + float(at @ pull @ at) / 2
             if value > loss + 1e-15:
                 step = step / 2
                 at = at - step
                 continue
-        slope, curvature = _moments(weight, ones, score, terms)
+        slope, curvature = _moments(parts, at)
         slope = slope + pull @ at
         step, settled = _step(at, slope, curvature + pull, low, high)
         gain = float(-slope @ step)
         if gain > NEAR:
-            loss = _loss(weight, ones, score) + float(at @ pull @ at) / 2
-            farthest = float(np.abs(_score(terms, None, step)).max())
+            loss = _loss(parts, at) + float(at @ pull @ at) / 2
+            farthest = max(float(np.abs(_score(part.terms, None, step)).max()) for part in parts)
             step *= min(1.0, MOST_MOVE / farthest)
         step *= _longest(at, step, low, high)
         at = at + step
@@ -226,8 +283,13 @@ def _step(
         settled = False
 
 
-def _loss(weight: Floats, ones: Floats, score: Floats) -> float:
-    return float(weight @ np.logaddexp(0, score) - ones @ score)
+def _loss(parts: Iterable[Portion], at: Floats) -> float:
+    total = 0.0
+    for part in parts:
+        score = _score(part.terms, part.offset, at)
+        # BLAS would start threads for so short a product.
+        total += float((part.weight * softplus(score) - part.ones * score).sum())
+    return total
 
 
 def _score(terms: Terms, offset: Floats | None, at: Floats) -> Floats:
@@ -239,8 +301,19 @@ def _score(terms: Terms, offset: Floats | None, at: Floats) -> Floats:
     return np.asarray(total)
 
 
-def _moments(weight: Floats, ones: Floats, score: Floats, terms: Terms) -> tuple[Floats, Floats]:
-    """Slope and curvature of the loss; a few terms are compiled."""
+def _moments(parts: Iterable[Portion], at: Floats) -> tuple[Floats, Floats]:
+    """Slope and curvature of the loss."""
+    slope, curvature = np.zeros(at.size), np.zeros((at.size, at.size))
+    for part in parts:
+        found = _moments_of(part, _score(part.terms, part.offset, at))
+        slope += found[0]
+        curvature += found[1]
+    return slope, curvature
+
+
+def _moments_of(part: Portion, score: Floats) -> tuple[Floats, Floats]:
+    """Slope and curvature of the loss of some rows; a few terms are compiled."""
+    weight, ones, terms, _ = part
     if len(terms) <= MOST_COMPILED:
         slope, curvature = kernels.logistic_moments(weight, ones, score, list(terms))
         return slope, curvature.reshape(len(terms), -1)
@@ -292,8 +365,8 @@ def rows_behind(joint: Joint) -> float:
 def platt_targets(joint: Joint) -> tuple[float, float]:
     """Targets of Platt for outcomes 0 and 1: the rule of succession for each class."""
     scale = rows_behind(joint) / joint.total
-    ones = float(joint.positives.sum()) * scale
-    zeros = float((joint.weight - joint.positives).sum()) * scale
+    seen = float(joint.positives.sum())
+    ones, zeros = seen * scale, max(0.0, joint.total - seen) * scale
     return 1 / (zeros + 2), (ones + 1) / (ones + 2)
 
 

@@ -6,13 +6,23 @@ slopes at the knots are not negative: bounds on coefficients, and the fit stays 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.regression.binary import COARSE, MOST_SLOPE, Targets, curvature_of, fit_logistic
+from calibrant.regression.binary import (
+    COARSE,
+    MOST_SLOPE,
+    Portion,
+    Targets,
+    curvature_of,
+    fit_parts,
+    log_odds,
+    softplus,
+)
 
 # The outer knots have this share of the weight beyond them: a few forecasts next to 0 or 1 must
 # not rule a curve.
@@ -21,6 +31,8 @@ OUTSIDE = 0.01
 APART = 1e-3
 # Log-odds within such a range are one place, around which a curve is straight.
 NARROW = 1e-6
+# Cells that are added up together: a part of the levels, whatever their number.
+CELLS_AT_ONCE = 2**6
 # Log-odds of 1 - 2^-53, rounded down.
 MOST_KNOT = 36.7
 # Penalties that the rule looks at, on the roughness of the curve over the range of its knots.
@@ -65,15 +77,13 @@ def knots_of(joint: Joint, count: int) -> Floats:
     The first and the last have 1 % of the weight outside; where most predictions are equal they
     are the first and the last prediction.
     """
-    data = Targets.of(joint, (0.0, 1.0))
-    score = data.log_low + data.log_high
-    reached = np.cumsum(data.weight)
+    reached, ends = np.cumsum(joint.weight), log_odds(joint.prediction[[0, -1]])
     share = np.linspace(OUTSIDE, 1 - OUTSIDE, count) * reached[-1]
     # Sums of weights may differ in their last digits with the order of rows.
     at = np.searchsorted(reached, share * (1 - 1e-9))
-    found = score[np.minimum(at, score.size - 1)]
+    found = log_odds(joint.prediction[np.minimum(at, len(joint) - 1)])
     if found[0] == found[-1]:
-        found = np.concatenate([score[:1], found, score[-1:]])
+        found = np.concatenate([ends[:1], found, ends[1:]])
     if found[-1] - found[0] < NARROW:
         middle = (found[0] + found[-1]) / 2
         return np.asarray(np.clip([middle - 1, middle + 1], -MOST_KNOT, MOST_KNOT))
@@ -89,11 +99,10 @@ def fit_curve(joint: Joint, knot: Floats, smoothing: tuple[float, float]) -> Cur
     """Find the increasing curve of least log loss; straight where there are but two predictions."""
     problem = _CurveProblem.of(joint, smoothing)
     straight = len(joint) < knot.size + 1
-    problems = [problem] if problem.coarse is None else [problem.coarse, problem]
     start = np.ones(2 if straight else knot.size + 1)
     start[0] = knot[0]
-    for one in problems:
-        start = one.solved(knot, start, straight=straight)
+    start = problem.solved(knot, start, straight=straight)
+    start = problem.refined(knot, start, straight=straight)
     slope = np.full(knot.size, start[1]) if straight else start[1:]
     return CurveFit(knot, slope, float(start[0]))
 
@@ -107,63 +116,60 @@ def fit_spline(joint: Joint, knot: Floats, smoothing: tuple[float, float], rows:
     correction for few rows is 2 k (k + 1) / (n - k - 1).
     """
     problem = _CurveProblem.of(joint, smoothing)
-    rough = problem if problem.coarse is None else problem.coarse
     start = np.append(knot[0], np.ones(knot.size))
     best, least = (start, PENALTIES[0], 2.0), np.inf
     for penalty in PENALTIES:
-        start = rough.solved(knot, start, penalty)
-        loss, freedom = rough.judged(knot, start, penalty)
+        start = problem.solved(knot, start, penalty)
+        loss, freedom = problem.judged(knot, start, penalty)
         spare = max(rows - freedom - 1, 1e-9)
         criterion = 2 * rows * loss + 2 * freedom + 2 * freedom * (freedom + 1) / spare
         if criterion < least:
             best, least = (start, penalty, freedom), criterion
     found, penalty, freedom = best
-    if problem.coarse is not None:
-        found = problem.solved(knot, found, penalty)
+    found = problem.refined(knot, found, penalty)
     return CurveFit(knot, found[1:], float(found[0]), penalty, freedom)
 
 
 @dataclass(frozen=True, slots=True)
 class _CurveProblem:
-    """Rows by their log-odds."""
+    """Log-odds, weights and ones: of the levels or, of many levels, of cells of equal weight."""
 
+    data: Targets
     score: Floats
     weight: Floats
     ones: Floats
-    coarse: _CurveProblem | None = None
-    """The same in cells of equal weight, where there are many levels: somewhere to start."""
 
     @classmethod
     def of(cls, joint: Joint, smoothing: tuple[float, float]) -> _CurveProblem:
         data = Targets.of(joint, smoothing)
-        score = data.log_low + data.log_high
-        coarse = None
-        if score.size > 2 * COARSE:
-            cell = (np.cumsum(data.weight) * (COARSE * (1 - 1e-9))).astype(np.intp)
-            first = np.flatnonzero(np.append(True, np.diff(cell) > 0))
-            weight, ones, total = (
-                np.add.reduceat(values, first)
-                for values in (data.weight, data.ones, data.weight * score)
-            )
-            coarse = cls(total / weight, weight, ones)
-        return cls(score, data.weight, data.ones, coarse)
+        if len(joint) > 2 * COARSE:
+            return cls(data, *_in_cells(data))
+        return cls(data, log_odds(joint.prediction), *data.shares(slice(None)))
 
     def solved(
         self, knot: Floats, start: Floats, penalty: float = 0.0, *, straight: bool = False
     ) -> Floats:
-        terms = terms_of(self.score, knot)
-        if straight:
-            terms = np.stack([terms[0], self.score - knot[0]])
-        low, high = np.zeros(start.size), np.full(start.size, MOST_SLOPE)
-        low[0], high[0] = -np.inf, np.inf
-        pull = roughness(knot) * penalty if penalty else None
-        return fit_logistic(self.weight, self.ones, terms, (low, high), start, None, pull)
+        """Fit levels or cells."""
+        part = Portion(self.weight, self.ones, _terms(self.score, knot, straight=straight))
+        return _fitted([part], knot, start, penalty)
+
+    def refined(
+        self, knot: Floats, start: Floats, penalty: float = 0.0, *, straight: bool = False
+    ) -> Floats:
+        """Fit many levels, from what cells of them have."""
+        if self.data.prediction.size == self.score.size:
+            return start
+
+        def terms(prediction: Floats) -> tuple[Floats, None]:
+            return _terms(log_odds(prediction), knot, straight=straight), None
+
+        return _fitted(self.data.parts(terms), knot, start, penalty)
 
     def judged(self, knot: Floats, at: Floats, penalty: float) -> tuple[float, float]:
         """Mean log loss and freedom of a fit."""
         terms = terms_of(self.score, knot)
         score = at @ terms
-        loss = float(self.weight @ np.logaddexp(0, score) - self.ones @ score)
+        loss = float(self.weight @ softplus(score) - self.ones @ score)
         half = np.tanh(score / 2) / 2
         curvature = curvature_of(terms, self.weight * (0.25 - half**2))
         free = np.append(True, (at[1:] > 0) & (at[1:] < MOST_SLOPE))
@@ -172,6 +178,37 @@ class _CurveProblem:
         )
         ridge = 1e-12 * np.diag(np.diag(curvature)) + 1e-18 * np.eye(len(curvature))
         return loss, float(np.trace(np.linalg.solve(curvature + pull + ridge, curvature)))
+
+
+def _in_cells(data: Targets) -> tuple[Floats, Floats, Floats]:
+    """Mean log-odds of cells of equal weight, and their shares; many levels at a time."""
+    reached = np.cumsum(data.weight)
+    # Sums of weights may differ in their last digits with the order of rows.
+    share = np.arange(COARSE) * (reached[-1] / (COARSE * (1 - 1e-9)))
+    first = np.unique(np.searchsorted(reached, share))
+    del reached
+    ends = np.append(first[CELLS_AT_ONCE::CELLS_AT_ONCE], data.prediction.size)
+    found = []
+    for cells, end in zip(range(0, first.size, CELLS_AT_ONCE), ends, strict=True):
+        start = first[cells]
+        block = slice(int(start), int(end))
+        weight, ones = data.shares(block)
+        leaning = weight * log_odds(data.prediction[block])
+        of_cell = first[cells : cells + CELLS_AT_ONCE] - start
+        found.append([np.add.reduceat(part, of_cell) for part in (leaning, weight, ones)])
+    leaning, weight, ones = np.concatenate(found, axis=1)
+    return leaning / weight, weight, ones
+
+
+def _terms(score: Floats, knot: Floats, *, straight: bool) -> Floats:
+    return np.stack([np.ones_like(score), score - knot[0]]) if straight else terms_of(score, knot)
+
+
+def _fitted(parts: Iterable[Portion], knot: Floats, start: Floats, penalty: float) -> Floats:
+    low, high = np.zeros(start.size), np.full(start.size, MOST_SLOPE)
+    low[0], high[0] = -np.inf, np.inf
+    pull = roughness(knot) * penalty if penalty else None
+    return fit_parts(parts, (low, high), start, pull)
 
 
 def roughness(knot: Floats) -> Floats:

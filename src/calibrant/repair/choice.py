@@ -24,13 +24,14 @@ from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import card
 from calibrant.options import check_flag, shown
 from calibrant.repair.base import RecalibrationMap, refuse_pos_label
-from calibrant.repair.choice_rule import LEAVE, LOSSES, Gain, gain_after_choice, gain_of
+from calibrant.repair.choice_rule import LEAVE, LOSSES, Gain
 from calibrant.repair.folds import Split, Units, read_class_units, read_units
 from calibrant.repair.judgement import Judgement, failure_text, judge, plain_table
 from calibrant.repair.nested_choice import can_nest, chosen_by, cross_fitted, nested
 from calibrant.repair.parametric import Identity
 from calibrant.repair.registry import candidates_of, untaught
-from calibrant.repair.row_losses import losses, mean_loss, read_score
+from calibrant.repair.row_losses import mean_loss, read_score
+from calibrant.repair.sides import GainsByScore, after_choice, gain_columns, told_gains
 from calibrant.repair.thresholds import moves_text
 
 
@@ -329,8 +330,13 @@ def choose_among(
         chosen = list(candidates)[-1]
     moved = {name: values[judged] for name, values in held.items()}
     scores = {name: mean_loss(seen, rule, values) for name, values in moved.items()}
-    told = _told(gains, scores)
-    sides = {name: _Side.of(seen, as_score(name), moved, settings.confidence) for name in LOSSES}
+    told = told_gains(gains, scores)
+    sides = {
+        name: GainsByScore(gains, told)
+        if name == rule.name
+        else GainsByScore.of(seen, as_score(name), moved, settings.confidence)
+        for name in LOSSES
+    }
     table: dict[str, list[Any]] = {
         "map": list(held),
         "score": list(scores.values()),
@@ -346,9 +352,11 @@ def choose_among(
         repaired, gain = moved[chosen], told[chosen]
     elif chosen != LEAVE:
         repaired = nested(units, candidates, rule, held)[judged]
-        gain = _after_choice(seen, rule, repaired, gains[chosen], settings)
+        gain = after_choice(seen, rule, repaired, gains[chosen], settings)
         beside = {
-            name: _after_choice(seen, as_score(name), repaired, side.gains[chosen], settings)
+            name: gain
+            if name == rule.name
+            else after_choice(seen, as_score(name), repaired, side.gains[chosen], settings)
             for name, side in sides.items()
         }
     best = max(gains, key=lambda name: gains[name].value)
@@ -368,52 +376,6 @@ def choose_among(
         _task=task,
         _settings=settings.again(int(settings.rng.integers(2**32))),
     )
-
-
-def _told(gains: Mapping[str, Gain], scores: Mapping[str, float]) -> dict[str, Gain]:
-    """Gains as they are told: infinite where scores are."""
-    return {
-        name: gain if name == LEAVE else gain.told(scores[LEAVE], scores[name])
-        for name, gain in gains.items()
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """What all maps gain by one score, each as if it alone had been tried."""
-
-    gains: dict[str, Gain]
-    """By losses that are cut."""
-    told: dict[str, Gain]
-
-    @classmethod
-    def of(cls, seen: Units, score: Score, moved: dict[str, Floats], confidence: float) -> _Side:
-        lost = losses(score, seen, moved[LEAVE])
-        gains = {
-            name: gain_of(seen, lost - losses(score, seen, values), confidence)
-            for name, values in moved.items()
-        }
-        scores = {name: mean_loss(seen, score, values) for name, values in moved.items()}
-        return cls(gains, _told(gains, scores))
-
-
-def _after_choice(
-    seen: Units, score: Score, repaired: Floats, alone: Gain, settings: Settings
-) -> Gain:
-    """Gain of a choice by a score, on rows that had no say in it."""
-    saved = losses(score, seen, seen.prediction) - losses(score, seen, repaired)
-    gain = gain_after_choice(seen, saved, alone, settings.confidence)
-    scores = (mean_loss(seen, score, values) for values in (seen.prediction, repaired))
-    return gain.told(*scores)
-
-
-def gain_columns(name: str, gains: Mapping[str, Gain]) -> dict[str, list[float]]:
-    """Columns of a table: a gain of each map with the ends of its interval."""
-    return {
-        name: [gain.value for gain in gains.values()],
-        f"{name}_low": [gain.low for gain in gains.values()],
-        f"{name}_high": [gain.high for gain in gains.values()],
-    }
 
 
 def _named(by: object) -> dict[str, Any]:

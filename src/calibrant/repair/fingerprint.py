@@ -78,11 +78,11 @@ class Fingerprint:
 
 def _of_two(joint: Joint) -> tuple[Floats, Floats | None]:
     """Rows in each cell, and those with outcome 1; levels of a Joint are in order."""
-    ends = np.searchsorted(joint.prediction, np.arange(1, CELLS) / CELLS)
-    counts, ones = (
-        np.diff(np.concatenate([[0.0], np.cumsum(some)])[[0, *ends, joint.prediction.size]])
-        for some in (joint.rows, joint.positives)
-    )
+    first = np.append(0, np.searchsorted(joint.prediction, np.arange(1, CELLS) / CELLS))
+    filled = np.diff(first, append=len(joint)) > 0
+    counts, ones = np.zeros((2, CELLS))
+    counts[filled] = np.add.reduceat(joint.rows, first[filled])
+    ones[filled] = np.add.reduceat(joint.positives, first[filled])
     return np.rint(counts), np.concatenate([counts, np.rint(ones)]) if joint.unweighted else None
 
 

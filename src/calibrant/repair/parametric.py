@@ -340,9 +340,10 @@ def hindrance(joint: Joint) -> str:
 
 def _all_right(joint: Joint) -> bool:
     """Whether every forecast was on the side of its outcome, so that the best slope is infinite."""
-    above, below = joint.prediction > 0.5, joint.prediction < 0.5
-    wrong = joint.positives[below].sum() + (joint.weight - joint.positives)[above].sum()
-    return bool(wrong <= 0)
+    below = int(np.searchsorted(joint.prediction, 0.5))
+    above = int(np.searchsorted(joint.prediction, 0.5, side="right"))
+    missed = joint.positives[:below].any()
+    return not (missed or (joint.positives[above:] < joint.weight[above:]).any())
 
 
 def times(ratio: float) -> str:

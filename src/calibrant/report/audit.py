@@ -329,7 +329,6 @@ def audit(
                 "pos_label": pos_label,
                 "neg_label": neg_label,
                 "na_label": na_label,
-                "find_segments": find_segments,
                 "oe_tolerance": oe_tolerance,
                 "risk": risk,
                 "task": task,
@@ -343,7 +342,7 @@ def audit(
         ask = Ask(kind or "mean", range, level)
         real = read_real(y_true, y_proba, roles, ask, drop_missing=na == "drop", title=title)
         chosen = Settings.read(confidence=confidence, draws=draws, rng=rng)
-        return audit_real(real, chosen, tolerance, gap_tolerance)
+        return audit_real(real, chosen, tolerance, gap_tolerance, segments=find_segments)
     if range is not None or level is not None:
         raise InvalidOptionError(
             f"{'level' if range is None else 'range'} is for real outcomes",
@@ -376,12 +375,15 @@ def audit_real(
     tolerance: float | str | None = None,
     gap_tolerance: float | str | None = None,
     tell: Tell = silent,
+    *,
+    segments: bool = False,
 ) -> Audit:
     """Audit forecasts of real outcomes that were read before."""
     from calibrant.real import summarise_real
     from calibrant.report.real_audit import RealAudit
 
-    return RealAudit(summarise_real(source, settings, tolerance, gap_tolerance, tell))
+    found = summarise_real(source, settings, tolerance, gap_tolerance, tell, segments=segments)
+    return RealAudit(found)
 
 
 def audit_source(source: Source, settings: Settings, asked: Asked, tell: Tell = silent) -> Audit:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from calibrant.measurement import Measurement
-from calibrant.real import RealGroups, RealSummary, loss_name
+from calibrant.real import RealGroups, RealSegment, RealSummary, loss_name
 from calibrant.report import real_words as words
 from calibrant.report.audit import Audit
 from calibrant.report.findings import Finding
@@ -25,6 +25,7 @@ from calibrant.report.screen import (
     plain,
     sentence_lines,
 )
+from calibrant.report.sentences import SEGMENTS
 from calibrant.words import escaped, percent_text
 
 SCHEMA = 3
@@ -93,8 +94,9 @@ class RealAudit(Audit):
         """None: real outcomes have no classes."""
 
     @property
-    def segments(self) -> None:
-        """None: segments are looked for in predicted probabilities."""
+    def segments(self) -> tuple[RealSegment, ...] | None:  # type: ignore[override]
+        """Combinations of columns that are worst, if they were asked for."""
+        return self.summary.segments
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -123,9 +125,11 @@ def render_real_screen(
     room = LINES - taken - len(lines) - len(last) - len(notes) - 1
     if summary.groups is not None:
         lines += [(), *_worst_groups(summary, summary.groups, room, width)]
-    elif room > len(summary.dots) + 1:
+    elif summary.segments is None and room > len(summary.dots) + 1:
         head, *rest = words.dot_table(summary).text()
         lines += [(), (Piece(head, QUIET),), *((Piece(line),) for line in rest)]
+    if summary.segments is not None:
+        notes = [*sentence_lines(next(told_beside(summary)), width), *notes]
     return [*lines, *notes, *last]
 
 
@@ -166,7 +170,10 @@ def _text(summary: RealSummary) -> Iterator[str]:
 
 
 def told_beside(summary: RealSummary) -> Iterator[str]:
-    """Say what the loss is made of, and what a map would do."""
+    """Say what segments were found, what the loss is made of, and what a map would do."""
+    if summary.segments is not None:
+        confirmed = [one.sentence for one in summary.segments if one.confirmed]
+        yield f"{SEGMENTS} {'; '.join(confirmed) or 'none is confirmed'}."
     if summary.decomposition is not None:
         yield summary.decomposition.sentence
     if summary.repair is not None:
@@ -229,6 +236,19 @@ def as_dict(summary: RealSummary) -> dict[str, Any]:
             for dot in summary.dots
         ],
         "groups": None if summary.groups is None else summary.groups.table(),
+        "segments": None
+        if summary.segments is None
+        else [
+            {
+                "conditions": one.conditions,
+                "rows": one.rows,
+                "promised": one.promised,
+                "observed": one.observed,
+                "pvalue": one.pvalue,
+                "confirmed": one.confirmed,
+            }
+            for one in summary.segments
+        ],
         "settings": summary.settings,
     }
     return dict(plain_data(found))

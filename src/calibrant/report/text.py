@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from calibrant.catalogue import CATALOGUE
 from calibrant.inference import Groups
+from calibrant.measures.binned import binned_calibration_error
 from calibrant.report.findings import NOTE, UNTOLD, actions
 from calibrant.report.sentences import (
     SEGMENTS,
@@ -105,12 +106,28 @@ def _smooth_error(summary: Summary) -> Iterator[str]:
     yield f"{'p-value':<30}  {chance_text(verdict.pvalue)}"
     low, high = comparable_texts(summary.distances.low, summary.distances.high)
     yield f"{'distance to calibration':<30}  between {low} and {high} on these rows"
+    yield from _both_directions(summary)
+    belt = summary.classical.giviti
+    told = belt.reason or f"p = {chance_text(belt.pvalue)}"
+    yield f"{'test of the calibration belt':<30}  {told}"
     if summary.classes is not None:
         worth = summary.classes.worth
         yield f"{'worst class':<30}  {worth.worst_class_error:.4f}"
         yield f"{'worst set of classes':<30}  {float(summary.classes.sets.projected):.4f}"
         yield f"{'log score':<30}  {worth.log_loss:.4f}"
         yield f"{'Brier score':<30}  {worth.brier:.4f}"
+
+
+def _both_directions(summary: Summary) -> Iterator[str]:
+    """Binned error in two parts; of confidences in an answer, too high is overconfident."""
+    directions = ("over", "under") if summary.classes is None else ("high", "low")
+    over, under = comparable_texts(
+        *(
+            float(binned_calibration_error(summary.joint, direction=direction))
+            for direction in directions
+        )
+    )
+    yield f"{'binned error, two parts':<30}  {over} overconfident, {under} underconfident"
 
 
 def _measure_table(summary: Summary) -> Iterator[str]:

@@ -1,0 +1,62 @@
+"""Gains by one score and by another: log loss and Brier score stand side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from calibrant.arrays import Floats
+from calibrant.decisions import Score
+from calibrant.inference import Settings
+from calibrant.repair.choice_rule import LEAVE, Gain, gain_after_choice, gain_of
+from calibrant.repair.folds import Units
+from calibrant.repair.row_losses import losses, mean_loss
+
+
+def told_gains(gains: Mapping[str, Gain], scores: Mapping[str, float]) -> dict[str, Gain]:
+    """Gains as they are told: infinite where scores are."""
+    return {
+        name: gain if name == LEAVE else gain.told(scores[LEAVE], scores[name])
+        for name, gain in gains.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class GainsByScore:
+    """What all maps gain by one score, each as if it alone had been tried."""
+
+    gains: dict[str, Gain]
+    """By losses that are cut."""
+    told: dict[str, Gain]
+
+    @classmethod
+    def of(
+        cls, seen: Units, score: Score, moved: dict[str, Floats], confidence: float
+    ) -> GainsByScore:
+        """Judge predictions of the rows by maps that had not seen them."""
+        lost = losses(score, seen, moved[LEAVE])
+        gains = {
+            name: gain_of(seen, lost - losses(score, seen, values), confidence)
+            for name, values in moved.items()
+        }
+        scores = {name: mean_loss(seen, score, values) for name, values in moved.items()}
+        return cls(gains, told_gains(gains, scores))
+
+
+def after_choice(
+    seen: Units, score: Score, repaired: Floats, alone: Gain, settings: Settings
+) -> Gain:
+    """Gain of a choice by a score, on rows that had no say in it."""
+    saved = losses(score, seen, seen.prediction) - losses(score, seen, repaired)
+    gain = gain_after_choice(seen, saved, alone, settings.confidence)
+    scores = (mean_loss(seen, score, values) for values in (seen.prediction, repaired))
+    return gain.told(*scores)
+
+
+def gain_columns(name: str, gains: Mapping[str, Gain]) -> dict[str, list[float]]:
+    """Columns of a table: a gain of each map with the ends of its interval."""
+    return {
+        name: [gain.value for gain in gains.values()],
+        f"{name}_low": [gain.low for gain in gains.values()],
+        f"{name}_high": [gain.high for gain in gains.values()],
+    }
