@@ -44,3 +44,12 @@ def test_an_infinite_log_score_has_a_reason_and_no_interval():
 def test_mean_outcomes_are_refused():
     with pytest.raises(cal.errors.InferenceRefusedError):
         cal.brier_score([0.5, 1], [0.2, 0.6])
+
+
+def test_forecasts_that_are_all_sure_leave_room_for_chance():
+    y = np.repeat([0, 1], 10)
+    right = cal.confidence_interval(y, y.astype(float), measure="brier")
+    assert (right.value, right.low) == (0, 0)
+    assert 0.1 < right.high < 0.3  # as Wilson's interval of 20 of 20: 0.16
+    wrong = cal.inference.cross_validated_error(np.ones(60, int), np.zeros(60), rng=0)
+    assert 0.8 < wrong.low < 0.99

@@ -54,7 +54,10 @@ def _of_an_event(cases: Cases, jump: Floats, forecast: Floats) -> float:
 
     Where a jump is infinite a forecast of 0 or 1 is taken at its word.
     """
-    chance = np.where(np.isfinite(jump), forecast * (1 - forecast), 0.0)
+    finite = np.isfinite(jump)
+    chance = np.where(finite, forecast * (1 - forecast), 0.0)
+    if not chance.any():  # All forecasts are sure, which makes none of them right.
+        chance = finite.astype(np.float64)
     rows = float((cases.weight**2 / cases.square) @ chance)
     if rows <= 0:
         return 0.0
@@ -65,4 +68,6 @@ def score_interval(cases: Cases, score: Score, confidence: float) -> tuple[float
     """Mean score with the ends of a normal interval, robust to clusters and to few events."""
     if_not, if_so = score.losses(cases.prediction)
     mean, reach = mean_and_reach(cases, if_not, if_so, [cases.prediction], confidence)
-    return mean, mean - reach, mean + reach
+    # A mean of losses that are never negative is not negative either.
+    least = 0.0 if min(if_not.min(), if_so.min()) >= 0 else -np.inf
+    return mean, max(least, mean - reach), mean + reach
