@@ -51,7 +51,7 @@ def test_a_zipped_log_of_inspect():
     told(answers, "right or wrong by 'match' (10), 'C' = right (7), 'I' = wrong (3)")
     told(answers, "also there: scorer 'includes'")
     told(answers, "2 answers without a confidence left out (100% of them right, 62% of the others)")
-    told(answers, "4 questions tell an observed rate to about 47 points; 2 points take at least")
+    told(answers, "4 questions tell an observed rate to about 34 points; 2 points take at least")
     told(answers, "4 of 4 questions answered more than once")
 
 

@@ -329,14 +329,15 @@ def _repeated(columns: Mapping[str, Any]) -> list[str]:
 
 
 def _few_questions(columns: Mapping[str, Any]) -> list[str]:
-    """Say early how little few questions can tell, by the normal spread of a rate.
+    """Say early how little few questions can tell, by the spread of a rate (Agresti, Coull 1998).
 
     Two points are what an audit tolerates. The verdict knows more: this is the least it will take.
     """
     questions = len(set(columns["question"].tolist()))
     rate = float(columns["correct"].mean())
-    spread = 1.96 * np.sqrt(max(rate * (1 - rate), 0.01))
-    points, needed = 100 * spread / np.sqrt(questions), int(np.ceil((spread / 0.02) ** 2))
+    rate = (rate * questions + 2) / (questions + 4)
+    spread = 1.96 * np.sqrt(rate * (1 - rate))
+    points, needed = 100 * spread / np.sqrt(questions + 4), int(np.ceil((spread / 0.02) ** 2))
     if questions >= needed:
         return []
     known = f"{count_text(questions, 'question')} {agreeing(questions, 'tells', 'tell')}"
