@@ -23,7 +23,8 @@ MOST_EXPONENT = 600.0
 # So many logarithms at most stand in the expressions of all classes.
 MOST_LOGARITHMS = 5000
 # So many corrections of sets of classes, and pairs of classes that they compare, make a query.
-MOST_CORRECTIONS, MOST_PAIRS = 50, 10_000
+# Spark resolves a hundred selects in a chain, four for each correction.
+MOST_CORRECTIONS, MOST_IN_SPARK, MOST_PAIRS = 50, 20, 10_000
 
 Step = dict[str, str]
 """Expressions of one step by the name of the column that they make."""
@@ -193,11 +194,11 @@ def class_steps(
     def greatest(step: Step) -> str:
         return f"{kind.greatest}({', '.join(step)})"
 
-    def onto_simplex(values: Step) -> tuple[list[Step], str]:
+    def onto_simplex(values: Step) -> tuple[Step, str]:
         """Write the shift onto the simplex, the largest over the sets of values above some."""
-        excess = named("x", [_excess(x, list(values)) for x in values])
-        shift = named("shift", [greatest(excess)])
-        return [excess, shift], next(iter(shift))
+        excess = ", ".join(_excess(x, list(values)) for x in values)
+        shift = named("shift", [f"{kind.greatest}({excess})"])
+        return shift, next(iter(shift))
 
     if isinstance(form, Softmax):
         logs = named("l", [_logarithm(x, kind) for x in columns])
@@ -215,36 +216,37 @@ def class_steps(
         shifting, by = onto_simplex(values)
         least = number_text(form.least)
         parts = named("k", [f"{kind.greatest}({x} - {by}, {least})" for x in values])
-        steps = [values, *shifting, parts]
+        steps = [values, shifting, parts]
     elif isinstance(form, Corrections):
-        _refuse_long(form)
+        _refuse_long(form, kind)
         # Rows that are no probabilities are told apart elsewhere; here they must not stop a query.
         zero = number_text(0.0)
         now = named("q", [kind.within(f"coalesce({x}, {zero})", 0.0, 1.0) for x in columns])
-        steps = [now]
+        steps = []
         for one in form.steps:
             chosen = [list(now)[k] for k in one.members]
-            chance = named("chance", [" + ".join(chosen)])
+            chance = named("chance", [" + ".join(now[x] for x in chosen)])
             told = form_text(one.line, next(iter(chance)), kind)
             move = named("move", [f"cast({told} as {kind.double})"])
             by = next(iter(move))
             values = named("v", [f"{x} + {by}" if x in chosen else x for x in now])
             shifting, by = onto_simplex(values)
+            steps += [{**now, **chance}, move, values, shifting]
             now = named("q", [f"{kind.greatest}({x} - {by}, {zero})" for x in values])
-            steps += [chance, move, values, *shifting, now]
         parts = named("k", [f"{kind.greatest}({x}, {number_text(form.least)})" for x in now])
-        steps.append(parts)
+        steps += [now, parts]
     else:
         return [], [kind.within(x, 0.0, 1.0) for x in columns]
     total = named("total", [" + ".join(parts)])
     return [*steps, total], [f"{x} / {next(iter(total))}" for x in parts]
 
 
-def _refuse_long(form: Corrections) -> None:
+def _refuse_long(form: Corrections, kind: Dialect) -> None:
     """Refuse more steps than databases plan: each one compares all pairs of classes."""
-    if len(form.steps) > MOST_CORRECTIONS or len(form.steps) * form.classes**2 > MOST_PAIRS:
+    most = MOST_IN_SPARK if kind.name == "spark" else MOST_CORRECTIONS
+    if len(form.steps) > most or len(form.steps) * form.classes**2 > MOST_PAIRS:
         raise InvalidOptionError(
-            "so many corrections of sets of classes make no query",
+            "so many corrections of sets of classes make no query in this database",
             f"{len(form.steps)} of {form.classes} classes",
             "use to_python() or to_onnx(), or fit with a larger tolerance",
         )

@@ -68,8 +68,9 @@ class ProjectedSmooth(MapOfClasses):
     Up to 12 classes all sets are tried before it ends; beyond that sets are searched, and a worse
     one may be missed. Values stay half a row in all rows and one away from 0, which may add
     K / (n + 1) to the error. Known flaws: the order of probabilities may change, and the log loss
-    may rise, because the squared loss is what falls. Below the default tolerance noise is learned.
-    `choose` tries this map only where it is named.
+    may rise, because the squared loss is what falls. With the default tolerance most samples of
+    right forecasts are left alone; below it noise is learned, and with few rows and many classes
+    the error on other rows may rise. `choose` tries this map only where it is named.
 
     References
     ----------
@@ -99,7 +100,7 @@ class ProjectedSmooth(MapOfClasses):
             tolerance = check_within("tolerance", self.tolerance, LEAST_TOLERANCE, 1.0)
         now = pooled(forecasts)
         steps: list[SetCorrection] = []
-        members, value = worst_set(now, tolerance)
+        members, value = worst_set(now, 1.0)
         before = value
         while value > tolerance and len(steps) < most:
             steps.append(correction(now, members, value))
@@ -107,10 +108,10 @@ class ProjectedSmooth(MapOfClasses):
             members, value = worst_set(now, tolerance)
         count = len(forecasts.classes)
         form = Corrections(tuple(steps), min(0.5 / (rows_of(forecasts) + 1), 1 / count), count)
-        if now.probability.min() < form.least:
-            # What is returned counts, not what was corrected.
+        if value > tolerance or now.probability.min() < form.least:
+            # What is returned counts, and the worst set of it.
             kept = replace(form, steps=())(now.probability)
-            value = worst_set(replace(now, probability=kept), tolerance)[1]
+            value = worst_set(replace(now, probability=kept), 1.0)[1]
         self.before_, self.error_, self.tolerance_ = before, value, tolerance
         return form
 
@@ -131,7 +132,7 @@ class ProjectedSmooth(MapOfClasses):
         end = "" if self.error_ <= self.tolerance_ else f", still more than {self.tolerance_:.2g}"
         return (
             f"{count_text(self.steps_, 'correction')} of sets of classes: on the rows that taught "
-            f"them the worst set was off by {self.before_:.2g}, and is by {self.error_:.2g}{end}."
+            f"them the worst set was off by {self.before_:.2g}, now by {self.error_:.2g}{end}."
         )
 
 
