@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.multiclass import (
-    ClassForecasts,
-    projected_smooth_calibration_error,
-    subsets as searching,
-)
+from calibrant.measures import subsets as searching
+from calibrant.multiclass import ClassForecasts, projected_smooth_calibration_error
 from oracles.class_definitions import (
     draw_labels,
     projected_smooth_error,

@@ -9,6 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.data import canonical_order
+from calibrant.measures.subsets import best_found
 from calibrant.multiclass import (
     ClassForecasts,
     calibration_test,
@@ -16,7 +17,7 @@ from calibrant.multiclass import (
     redraws,
     surprise,
 )
-from calibrant.multiclass.subsets import best_found, worst_in_cells
+from calibrant.multiclass.monte_carlo import worst_in_cells
 from oracles.class_definitions import random_forecasts
 
 

@@ -12,13 +12,14 @@ import numpy as np
 
 from calibrant.arrays import Floats, Indices
 from calibrant.errors import InvalidOptionError
-from calibrant.inference import CalibrationTest
+from calibrant.inference import CalibrationTest, Statistic
 from calibrant.joint.classes import ClassForecasts, as_forecasts
+from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.measures.subsets import best_found, exact_columns, gray_walk, in_levels
 from calibrant.multiclass.canonical import canonical_calibration_error, charges_of, find_kernel
 from calibrant.multiclass.projected import projected_smooth_calibration_error, tries_all
 from calibrant.multiclass.redraws import redraws
 from calibrant.multiclass.rkhs import LaplaceClassKernel
-from calibrant.multiclass.subsets import best_found, worst_in_cells
 from calibrant.options import as_generator, check_draws, measured, shown
 
 ClassMeasure = Callable[..., float]
@@ -124,6 +125,23 @@ def _worst_sets(
     if cells is not None:
         return worst_in_cells(forecasts, list(labels), cells).tolist(), cells
     return map(partial(_score, projected_smooth_calibration_error, forecasts), labels), None
+
+
+def worst_in_cells(forecasts: ClassForecasts, labels: Sequence[Indices], resolution: int) -> Floats:
+    """Error of the worst subset in cells for each series of labels, all subsets tried."""
+    statistic = Statistic.of(smooth_calibration_error)
+
+    def weighed(hit: Floats) -> Floats:
+        return hit if forecasts.weight is None else hit * forecasts.weight
+
+    worst = np.zeros(len(labels))
+    for _, member, chance in gray_walk(exact_columns(forecasts), 0, len(forecasts.classes) - 1):
+        cells, level = in_levels(chance, forecasts.weight, resolution)
+        hits = member.astype(np.float64)
+        happened = [np.bincount(level, weighed(hits[label]), len(cells)) for label in labels]
+        charges = (np.array(happened) - cells.weight * cells.prediction) / cells.total
+        np.maximum(worst, statistic.values(cells, charges), out=worst)
+    return worst
 
 
 def _kernel_score(

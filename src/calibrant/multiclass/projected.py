@@ -15,8 +15,8 @@ from calibrant.arrays import Indices
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measurement import Measurement
+from calibrant.measures.subsets import MOST_TRIED, best_found, best_of_all, found_in_cells
 from calibrant.multiclass.redraws import redraws
-from calibrant.multiclass.subsets import best_found, best_of_all, found_in_cells
 from calibrant.options import (
     MOST_DRAWS,
     MOST_THREADS,
@@ -28,8 +28,6 @@ from calibrant.options import (
 from calibrant.regions import region_sentence
 from calibrant.witness import LinearWitness
 
-# Up to so many classes all subsets are tried.
-MOST_CLASSES = 12
 # A searched value is shown beside the mean of so many searches on redrawn labels.
 FLOOR_DRAWS = 5
 MOST_NAMED = 6
@@ -164,7 +162,7 @@ def projected_smooth_calibration_error(
 def tries_all(classes: int, search: str) -> bool:
     """Whether all subsets of so many classes are tried."""
     refuse_unknown("search", search, ("auto", "all", "greedy"))
-    return search == "all" or (search == "auto" and classes <= MOST_CLASSES)
+    return search == "all" or (search == "auto" and classes <= MOST_TRIED)
 
 
 def _witness(forecasts: ClassForecasts, members: Indices) -> SubsetWitness:

@@ -8,8 +8,8 @@ from calibrant.arrays import Floats, Indices
 from calibrant.inference import Statistic
 from calibrant.joint.classes import ClassForecasts
 from calibrant.measures.smooth import smooth_calibration_error
+from calibrant.measures.subsets import in_levels
 from calibrant.multiclass.redraws import redraws_in_parts
-from calibrant.multiclass.subsets import in_levels
 
 # Errors of redrawn labels, and those they are compared with, are measured on so many cells.
 CELLS = 2**7

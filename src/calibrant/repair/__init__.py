@@ -54,6 +54,7 @@ from calibrant.repair.patches import (
     patches_text as patches_text,
     unseen as unseen,
 )
+from calibrant.repair.projected import ProjectedSmooth
 from calibrant.repair.quoting import (
     Dialect as Dialect,
     dialect_of as dialect_of,
@@ -92,6 +93,7 @@ __all__ = [
     "ModelReport",
     "Platt",
     "PriorShift",
+    "ProjectedSmooth",
     "Quadratic",
     "RecalibrationMap",
     "Smooth",

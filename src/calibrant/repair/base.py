@@ -45,6 +45,8 @@ class RecalibrationMap(Estimator):
     """Whether it can be fitted to rows of probabilities of classes."""
     simple: ClassVar[bool] = False
     """Whether it learns so few numbers, two or three, that few rows can teach it."""
+    on_request: ClassVar[bool] = False
+    """Whether `choose` tries it only where it is named."""
     learned: ClassVar[tuple[str, ...]] = ()
     """Names of the fitted numbers that belong in an export."""
     form_: AnyForm

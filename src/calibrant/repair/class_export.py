@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from calibrant.data.classes import ROUNDED_SUM_TOLERANCE
 from calibrant.errors import InvalidOptionError
 from calibrant.regression import LEAST
-from calibrant.repair.class_forms import AnyForm, Blend, ClassLines, Softmax
+from calibrant.repair.class_forms import (
+    MOST_CORRECTION,
+    AnyForm,
+    Blend,
+    ClassLines,
+    Corrections,
+    Softmax,
+)
 from calibrant.repair.export import HIGHEST, LOWEST, PERCENT, form_text
 from calibrant.repair.quoting import Dialect, docstring, number_text
 
@@ -15,6 +22,9 @@ from calibrant.repair.quoting import Dialect, docstring, number_text
 MOST_EXPONENT = 600.0
 # So many logarithms at most stand in the expressions of all classes.
 MOST_LOGARITHMS = 5000
+# So many corrections of sets of classes, and pairs of classes that they compare, make a query.
+# Spark resolves a hundred selects in a chain, four for each correction.
+MOST_CORRECTIONS, MOST_IN_SPARK, MOST_PAIRS = 50, 20, 10_000
 
 Step = dict[str, str]
 """Expressions of one step by the name of the column that they make."""
@@ -59,6 +69,22 @@ LINES = """\
     kept = [max(value - shift, {least!r}) for value in values]
     total = sum(kept)
     return [value / total for value in kept]
+"""
+CORRECTIONS = """\
+    p = [min(max(x, 0.0), 1.0) for x in p]
+    for members, knot, value in STEPS:
+        move = _line(knot, value, sum(p[k] for k in members))
+        p = [x + move if k in members else x for k, x in enumerate(p)]
+        total, shift = 0.0, -{far!r}
+        for count, x in enumerate(sorted(p, reverse=True), 1):
+            total += x
+            shift = max(shift, (total - 1) / count)
+        p = [max(x - shift, 0.0) for x in p]
+    kept = [max(x, {least!r}) for x in p]
+    total = sum(kept)
+    return [x / total for x in kept]
+"""
+LINE = """\
 
 
 def _line(knot, value, p):
@@ -100,7 +126,16 @@ def class_python(form: AnyForm, classes: Sequence[object], name: str, doc: str, 
     if isinstance(form, ClassLines):
         lines = [(line.knot.tolist(), line.value.tolist()) for line in form.lines]
         first = f"from bisect import bisect_right as _right\n\nLINES = {lines!r}"
-        return f"{first}\n\n\n{head}{LINES.format(least=form.least)}"
+        return f"{first}\n\n\n{head}{LINES.format(least=form.least)}{LINE}"
+    if isinstance(form, Corrections):
+        steps = [
+            (step.members.tolist(), step.line.knot.tolist(), step.line.value.tolist())
+            for step in form.steps
+        ]
+        first = f"from bisect import bisect_right as _right\n\nSTEPS = {steps!r}"
+        # Moved rows sum to no less than one less the largest correction of each class.
+        rest = CORRECTIONS.format(least=form.least, far=1 + MOST_CORRECTION * form.classes)
+        return f"{first}\n\n\n{head}{rest}{LINE}"
     return head + UNMOVED
 
 
@@ -118,7 +153,7 @@ def class_values(form: AnyForm, columns: Sequence[str], kind: Dialect) -> list[s
     count = len(columns)
     if isinstance(form, Blend):
         return _blended(form, class_values(form.softmax(count), columns, kind), columns)
-    if isinstance(form, ClassLines) or (
+    if isinstance(form, ClassLines | Corrections) or (
         isinstance(form, Softmax) and count * form.weight.size > MOST_LOGARITHMS
     ):
         raise InvalidOptionError(
@@ -159,6 +194,12 @@ def class_steps(
     def greatest(step: Step) -> str:
         return f"{kind.greatest}({', '.join(step)})"
 
+    def onto_simplex(values: Step) -> tuple[Step, str]:
+        """Write the shift onto the simplex, the largest over the sets of values above some."""
+        excess = ", ".join(_excess(x, list(values)) for x in values)
+        shift = named("shift", [f"{kind.greatest}({excess})"])
+        return shift, next(iter(shift))
+
     if isinstance(form, Softmax):
         logs = named("l", [_logarithm(x, kind) for x in columns])
         scores = named("s", _scores(form, list(logs)))
@@ -172,16 +213,43 @@ def class_steps(
             for line, x in zip(form.lines, columns, strict=True)
         ]
         values = named("v", lines)
-        # The shift onto the simplex is the largest over the sets of values above some value.
-        excess = named("x", [_excess(x, list(values)) for x in values])
-        shift = named("shift", [greatest(excess)])
-        least, by = number_text(form.least), next(iter(shift))
+        shifting, by = onto_simplex(values)
+        least = number_text(form.least)
         parts = named("k", [f"{kind.greatest}({x} - {by}, {least})" for x in values])
-        steps = [values, excess, shift, parts]
+        steps = [values, shifting, parts]
+    elif isinstance(form, Corrections):
+        _refuse_long(form, kind)
+        # Rows that are no probabilities are told apart elsewhere; here they must not stop a query.
+        zero = number_text(0.0)
+        now = named("q", [kind.within(f"coalesce({x}, {zero})", 0.0, 1.0) for x in columns])
+        steps = []
+        for one in form.steps:
+            chosen = [list(now)[k] for k in one.members]
+            chance = named("chance", [" + ".join(now[x] for x in chosen)])
+            told = form_text(one.line, next(iter(chance)), kind)
+            move = named("move", [f"cast({told} as {kind.double})"])
+            by = next(iter(move))
+            values = named("v", [f"{x} + {by}" if x in chosen else x for x in now])
+            shifting, by = onto_simplex(values)
+            steps += [{**now, **chance}, move, values, shifting]
+            now = named("q", [f"{kind.greatest}({x} - {by}, {zero})" for x in values])
+        parts = named("k", [f"{kind.greatest}({x}, {number_text(form.least)})" for x in now])
+        steps += [now, parts]
     else:
         return [], [kind.within(x, 0.0, 1.0) for x in columns]
     total = named("total", [" + ".join(parts)])
     return [*steps, total], [f"{x} / {next(iter(total))}" for x in parts]
+
+
+def _refuse_long(form: Corrections, kind: Dialect) -> None:
+    """Refuse more steps than databases plan: each one compares all pairs of classes."""
+    most = MOST_IN_SPARK if kind.name == "spark" else MOST_CORRECTIONS
+    if len(form.steps) > most or len(form.steps) * form.classes**2 > MOST_PAIRS:
+        raise InvalidOptionError(
+            "so many corrections of sets of classes make no query in this database",
+            f"{len(form.steps)} of {form.classes} classes",
+            "use to_python() or to_onnx(), or fit with a larger tolerance",
+        )
 
 
 def _blended(form: Blend, values: Sequence[str], columns: Sequence[str]) -> list[str]:

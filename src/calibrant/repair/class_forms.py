@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant.arrays import Floats, Indices
 from calibrant.errors import InvalidStateError
 from calibrant.regression import log_of, softmax_of
 from calibrant.repair.forms import Form, Lines, form_from
@@ -15,6 +15,8 @@ from calibrant.stored import Stored
 
 # Sums of stored factors times logarithms must stay finite.
 MOST_FACTOR = 1e100
+# No correction of a set of classes is larger: the distance between two opposite certainties.
+MOST_CORRECTION = 2.0
 # Stored shares may be rounded.
 SUMS_TO_ONE = 1e-9
 
@@ -106,13 +108,65 @@ class Blend:
         return {"kind": self.kind, "slope": self.slope, "share": self.share.tolist()}
 
 
-ClassForm = Unmoved | Softmax | ClassLines | Blend
+@dataclass(frozen=True, slots=True, eq=False)
+class SetCorrection:
+    """What is added to each class of a set, as a function of the chance of the set."""
+
+    members: Indices
+    """Positions of the classes."""
+    line: Lines
+    """From the chance of "one of these" to what is added; it may be negative."""
+
+    def __call__(self, probability: Floats) -> Floats:
+        """Add it, and move rows to the nearest ones that sum to one."""
+        moved = probability.copy()
+        chance = probability[:, self.members].sum(axis=1)
+        moved[:, self.members] += self.line(chance)[:, np.newaxis]
+        return onto_simplex(moved)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        knot, value = self.line.knot.tolist(), self.line.value.tolist()
+        return {"members": self.members.tolist(), "knot": knot, "value": value}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Corrections:
+    """Corrections of sets of classes, one after the other.
+
+    At the end values stay `least` away from 0, and are made to sum to one again.
+    """
+
+    steps: tuple[SetCorrection, ...]
+    least: float
+    classes: int
+    """How many there are."""
+    kind: ClassVar[str] = "corrections"
+
+    def __call__(self, probability: Floats) -> Floats:
+        """Correct rows set by set."""
+        for step in self.steps:
+            probability = step(probability)
+        kept = np.maximum(probability, self.least)
+        return np.asarray(kept / kept.sum(axis=1, keepdims=True))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        steps = [step.as_dict() for step in self.steps]
+        return {"kind": self.kind, "steps": steps, "least": self.least}
+
+
+ClassForm = Unmoved | Softmax | ClassLines | Blend | Corrections
 AnyForm = Form | ClassForm
 
 
 def class_form_from(data: Stored, count: int) -> ClassForm:
     """Read a form of so many classes from plain data, and refuse one that somebody broke."""
-    kind = data.choice("kind", (Unmoved.kind, Softmax.kind, ClassLines.kind, Blend.kind))
+    kinds = (Unmoved, Softmax, ClassLines, Blend, Corrections)
+    kind = data.choice("kind", tuple(one.kind for one in kinds))
+    if kind == Corrections.kind:
+        steps = tuple(_correction(part, count) for part in data.parts("steps"))
+        return Corrections(steps, data.number("least", 0.0, 1 / count), count)
     if kind == Blend.kind:
         return _blend(data)
     if kind == Unmoved.kind:
@@ -139,6 +193,30 @@ def _blend(data: Stored) -> Blend:
     if abs(float(share.sum()) - 1) > SUMS_TO_ONE:
         raise InvalidStateError(f"shares of {data.what} must sum to one", f"{share.sum():.6g}")
     return Blend(data.number("slope", 0.0, MOST_FACTOR), share)
+
+
+def _correction(data: Stored, count: int) -> SetCorrection:
+    members = data.numbers("members", 0, count - 1)
+    knot, value = (
+        data.numbers("knot", 0.0, 1.0),
+        data.numbers("value", -MOST_CORRECTION, MOST_CORRECTION),
+    )
+    places = members.astype(np.intp)
+    sound = 0 < places.size < count and bool((places == members).all() and rising(places))
+    if not sound:
+        raise InvalidStateError(
+            f"members of {data.what} must be some of {count} classes in order", f"{members.size}"
+        )
+    if knot.shape != value.shape or knot.size == 0 or not rising(knot):
+        raise InvalidStateError(
+            f"knots of {data.what} must increase, with one value for each", f"{knot.size} knots"
+        )
+    return SetCorrection(places, Lines(knot, value))
+
+
+def rising(places: Floats | Indices) -> bool:
+    """Whether each number is larger than the one before."""
+    return bool((np.diff(places) > 0).all())
 
 
 def onto_simplex(table: Floats) -> Floats:

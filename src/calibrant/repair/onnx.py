@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.errors import MissingPackageError
 from calibrant.regression import LEAST
-from calibrant.repair.class_forms import AnyForm, Blend, ClassLines, Softmax, Unmoved
+from calibrant.repair.class_forms import AnyForm, Blend, ClassLines, Corrections, Softmax, Unmoved
 from calibrant.repair.export import LOGIT, PERCENT
 from calibrant.repair.forms import MOST_LOG_ODDS, Lines, Logistic, LogOddsCurve, Steps
 
@@ -172,7 +172,32 @@ def _class_lines(graph: Graph, form: ClassLines, given: str) -> str:
     for number, line in enumerate(form.lines):
         column = graph("Gather", given, graph.constant(number, np.int64), axis=1)
         columns.append(graph("Unsqueeze", _lines(graph, line, column), axis))
-    table = graph("Concat", *columns, axis=1)
+    moved = _onto_simplex(graph, graph("Concat", *columns, axis=1), classes)
+    return _kept(graph, moved, form.least)
+
+
+def _corrections(graph: Graph, form: Corrections, given: str) -> str:
+    """Correct sets of classes one after the other."""
+    axis = graph.constant([1], np.int64)
+    for step in form.steps:
+        inside = np.isin(np.arange(form.classes), step.members).astype(np.float64)
+        chance = graph("Squeeze", graph("MatMul", given, graph.constant(inside[:, None])), axis)
+        move = graph("Unsqueeze", _lines(graph, step.line, chance), axis)
+        moved = graph("Add", given, graph("Mul", move, graph.constant(inside[None])))
+        given = _onto_simplex(graph, moved, form.classes)
+    return _kept(graph, given, form.least)
+
+
+def _kept(graph: Graph, table: str, least: float) -> str:
+    """Keep values away from 0, and make rows sum to one."""
+    floor = graph("Max", table, graph.constant(least))
+    axis = graph.constant([1], np.int64)
+    return graph("Div", floor, graph("ReduceSum", floor, axis, keepdims=1))
+
+
+def _onto_simplex(graph: Graph, table: str, classes: int) -> str:
+    """Move rows as `onto_simplex` does."""
+    axis = graph.constant([1], np.int64)
     falling = f"sorted_{len(graph.nodes)}"
     from onnx import helper
 
@@ -186,9 +211,7 @@ def _class_lines(graph: Graph, form: ClassLines, given: str) -> str:
     last = graph("Sub", kept, graph.constant(1, np.int64))
     count = graph("Cast", kept, to=11)  # doubles
     shift = graph("Div", graph("GatherElements", excess, last, axis=1), count)
-    moved = graph("Sub", table, shift)
-    floor = graph("Max", graph("Max", moved, graph.constant(0.0)), graph.constant(form.least))
-    return graph("Div", floor, graph("ReduceSum", floor, axis, keepdims=1))
+    return graph("Max", graph("Sub", table, shift), graph.constant(0.0))
 
 
 _WRITERS: dict[type, Callable[[Graph, Any, str], str]] = {
@@ -200,4 +223,5 @@ _WRITERS: dict[type, Callable[[Graph, Any, str], str]] = {
     Softmax: _softmax,
     Blend: _blend,
     ClassLines: _class_lines,
+    Corrections: _corrections,
 }

@@ -17,6 +17,7 @@ from calibrant.repair.folds import Units
 from calibrant.repair.group_map import GroupMap, least_from
 from calibrant.repair.parametric import Beta, Identity, Platt, PriorShift, Temperature
 from calibrant.repair.patches import Patches
+from calibrant.repair.projected import ProjectedSmooth
 from calibrant.repair.structured import (
     ClassPriorShift,
     EnsembleTemperature,
@@ -45,6 +46,7 @@ _ALL: tuple[type[RecalibrationMap], ...] = (
     StructuredMatrixScaling,
     Dirichlet,
     ClassWiseIsotonic,
+    ProjectedSmooth,
 )
 MAPS: dict[str, type[RecalibrationMap]] = {kind.__name__: kind for kind in _ALL if kind.for_two}
 """Every map of two outcomes by name, from the simplest to the most flexible."""
@@ -86,13 +88,14 @@ def load(source: str | Path | Mapping[str, Any]) -> RecalibrationMap:
 def candidates_of(maps: object, units: Units) -> dict[str, RecalibrationMap]:
     """Unfitted maps by name, the identity first, then in the order given.
 
-    If none are given: all that so many rows can teach.
+    If none are given: all that so many rows can teach, without those on request.
     """
     classes = units.classes
     known = MAPS if classes is None else CLASS_MAPS
     if maps is None:
         left_out = {*untaught(units), *too_wide(classes)}
-        return {name: kind() for name, kind in known.items() if name not in left_out}
+        tried = {name: kind for name, kind in known.items() if not kind.on_request}
+        return {name: kind() for name, kind in tried.items() if name not in left_out}
     if not isinstance(maps, Sequence) or isinstance(maps, str):
         raise InvalidOptionError("maps must be a list of maps or of their names", shown(maps))
     found: dict[str, RecalibrationMap] = {"Identity": Identity()}
@@ -113,8 +116,9 @@ def candidates_of(maps: object, units: Units) -> dict[str, RecalibrationMap]:
 def untaught(units: Units) -> tuple[str, ...]:
     """Names of the maps that learn more numbers than so many rows can teach."""
     known = MAPS if units.classes is None else CLASS_MAPS
-    few = units.surprises[0] < surprises_needed(units)
-    return tuple(name for name, kind in known.items() if few and not kind.simple)
+    if units.surprises[0] >= surprises_needed(units):
+        return ()
+    return tuple(name for name, kind in known.items() if not (kind.simple or kind.on_request))
 
 
 def too_wide(classes: tuple[Any, ...] | None) -> tuple[str, ...]:

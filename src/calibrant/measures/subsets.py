@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats, Indices
-from calibrant.inference import Statistic
 from calibrant.joint import Joint, Rows
 from calibrant.joint.classes import ClassForecasts
 from calibrant.joint.sums import cell_index
 from calibrant.measures.smooth import smooth_calibration_error
 
+# Up to so many classes all subsets are tried, unless a caller asks otherwise.
+MOST_TRIED = 12
 # Chances on this grid are added and taken away without rounding: sums below 2 need 51 bits.
 EXACT_GRID = 2.0**-50
 # Sums on that grid and the sums of `ClassForecasts.subset` differ by less than this.
@@ -61,23 +62,6 @@ def found_in_cells(
     return _members(forecasts, worst), float(middle[worst]), float((high - low).max() / 2)
 
 
-def worst_in_cells(forecasts: ClassForecasts, labels: Sequence[Indices], resolution: int) -> Floats:
-    """Error of the worst subset in cells for each series of labels, all subsets tried."""
-    statistic = Statistic.of(smooth_calibration_error)
-
-    def weighed(hit: Floats) -> Floats:
-        return hit if forecasts.weight is None else hit * forecasts.weight
-
-    worst = np.zeros(len(labels))
-    for _, member, chance in _gray_walk(_exact_columns(forecasts), 0, len(forecasts.classes) - 1):
-        cells, level = in_levels(chance, forecasts.weight, resolution)
-        hits = member.astype(np.float64)
-        happened = [np.bincount(level, weighed(hits[label]), len(cells)) for label in labels]
-        charges = (np.array(happened) - cells.weight * cells.prediction) / cells.total
-        np.maximum(worst, statistic.values(cells, charges), out=worst)
-    return worst
-
-
 def in_levels(prediction: Floats, weight: Floats | None, resolution: int) -> tuple[Joint, Indices]:
     """Joint of predictions in cells, without events, and the level of each row."""
     rows = Rows(prediction, np.zeros(prediction.size, np.uint8), weight)
@@ -109,13 +93,13 @@ def _bounds_of_all(
     forecasts: ClassForecasts, resolution: int | None, threads: int
 ) -> tuple[Floats, Floats]:
     """Bounds on the smooth error of every subset without the last class, by its bits less one."""
-    columns = _exact_columns(forecasts)
+    columns = exact_columns(forecasts)
     free = len(forecasts.classes) - 1
     split = min(free - 1, int(np.ceil(np.log2(threads)))) if threads > 1 else 0
     low, high = np.zeros(2**free), np.zeros(2**free)
 
     def walk(prefix: int) -> None:
-        for code, member, chance in _gray_walk(columns, prefix << (free - split), free - split):
+        for code, member, chance in gray_walk(columns, prefix << (free - split), free - split):
             rows = Rows(chance, member[forecasts.label], forecasts.weight)
             low[code], high[code] = _smooth_bounds(rows, resolution)
 
@@ -129,11 +113,12 @@ def _bounds_of_all(
     return low[1:], high[1:]
 
 
-def _exact_columns(forecasts: ClassForecasts) -> Floats:
+def exact_columns(forecasts: ClassForecasts) -> Floats:
+    """Return the probabilities by class, rounded so that sums of them are exact."""
     return np.asarray(np.rint(forecasts.probability.T / EXACT_GRID) * EXACT_GRID)
 
 
-def _gray_walk(
+def gray_walk(
     columns: Floats, start: int, bits: int
 ) -> Iterator[tuple[int, npt.NDArray[np.uint8], Floats]]:
     """Visit the subsets start .. start + 2^bits - 1, changing one class at a time.
