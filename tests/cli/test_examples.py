@@ -44,6 +44,12 @@ def files(tmp_path_factory):
     )
     answers["model"] = np.where(frame.id % 2 == 0, "small", "large")
     answers.to_json(folder / "run.jsonl", orient="records", lines=True)
+    z = rng.gamma(4, 5, 300)
+    delays = pd.DataFrame({"minutes": z + rng.normal(0, 4, 300), "p90": z + 5.1})
+    delays.to_csv(folder / "delays.csv", index=False)
+    trial = pd.DataFrame({"days": rng.exponential(500, 300), "dead": rng.integers(0, 2, 300)})
+    trial["prediction"] = rng.beta(3, 3, 300)
+    trial.to_csv(folder / "t.csv", index=False)
     return folder
 
 

@@ -62,11 +62,14 @@ def ask_from(
     duration: str | None,
 ) -> Ask | Survival | None:
     """Read what the forecasts are forecasts of; None for probabilities."""
+    of_survival = {"horizon": horizon, "duration": duration}
+    given: dict[str, object] = {"range": range_, "level": level, **of_survival}
+    if kind is None and all(value is None for value in given.values()):
+        return None  # the room of real outcomes is not loaded for probabilities
     from calibrant.real import Ask, Survival, refuse_real_options
 
-    of_survival = {"horizon": horizon, "duration": duration}
     if kind is None:
-        refuse_real_options({"range": range_, "level": level, **of_survival})
+        refuse_real_options(given)
         return None
     if kind == "survival":
         refuse_beside("survival", {"range": range_, "level": level})
