@@ -17,7 +17,7 @@ BENCH ?=
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
-.PHONY: help demo test programs lint slow bench bench-scale bench-repair bench-groups bench-classes bench-peers soak sanitize mutants docs picture flights clean
+.PHONY: help demo test programs lint slow bench bench-scale bench-repair bench-groups bench-classes bench-peers newest soak sanitize mutants docs picture flights clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -62,6 +62,12 @@ bench-classes: $(VENV)/developing ## Measures of many classes beside other libra
 
 bench-peers: $(VENV)/developing ## The same beside other libraries, each in an environment of its own
 	$(BIN)/python benchmarks/peers.py --write $(PEERS)
+
+newest: $(VENV)/developing ## Reading and commands with the newest DuckDB, which the extensions of dev hold back
+	rm -rf build/newest && $(PYTHON) -m venv build/newest
+	build/newest/bin/python -m pip install --quiet --disable-pip-version-check . --group dev
+	build/newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade duckdb
+	build/newest/bin/python -m pytest $(WORKERS) tests/data tests/inputs tests/joint tests/cli tests/answers --ignore tests/data/test_databases.py
 
 soak: $(VENV)/developing ## Random commands, files, kills and full disks for SOAK_MINUTES (20); nothing may be lost
 	$(BIN)/python tools/soak.py

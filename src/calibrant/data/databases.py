@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,12 +36,21 @@ def attach(connection: duckdb.DuckDBPyConnection, database: str) -> None:
     connection.execute("use forecasts")
 
 
+def first_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...] | None:
+    """Return the first row of a query's answer, which is fetched whole; None without rows.
+
+    A connection whose last answer was not fetched to its end takes no other work, since DuckDB 2.
+    """
+    rows = connection.execute(query).fetchall()
+    return rows[0] if rows else None
+
+
 def _load_packaged(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Load an extension from the Python package that carries it; DuckDB fetches it otherwise."""
     spec = find_spec(f"duckdb_extension_{name}")
     if spec is None or spec.origin is None:
         return
-    (version,) = connection.execute("select version()").fetchone() or ("",)
+    (version,) = first_row(connection, "select version()") or ("",)
     file = Path(spec.origin).parent / "extensions" / version / f"{name}.duckdb_extension"
     if file.is_file():
         connection.load_extension(str(file))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrant.data.compressed import READABLE
+from calibrant.data.databases import first_row
 from calibrant.data.labels import shown
 from calibrant.data.tables import Table, literal, quoted
 from calibrant.errors import InvalidForecastsError
@@ -217,7 +218,7 @@ def _refuse_alike(connection: duckdb.DuckDBPyConnection, listed: str) -> None:
     alike = (
         f"select lower(key), list(key order by key) from ({keys}) group by 1 having count(*) > 1"  # noqa: S608
     )
-    found = connection.execute(f"{alike} order by 1").fetchone()
+    found = first_row(connection, f"{alike} order by 1")
     if found is not None:
         raise InvalidForecastsError(
             "columns must have different names", shown(found[1]), "rename one of them"

@@ -13,6 +13,7 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from calibrant.data.databases import first_row
 from calibrant.data.hints import number_hint, require_columns
 from calibrant.data.labels import MOST_LABELS, Labels, Told, refuse_missing_words, shown
 from calibrant.errors import InvalidForecastsError
@@ -146,7 +147,7 @@ class Table:
         asked = [(name, kind) for name in names for kind in ["", "NESTED", *kinds]]
         asked += [(name, "TIMESTAMP") for name in times]
         tests = ", ".join(f"count(*) filter ({self._test(*question)})" for question in asked)
-        answers = self.connection.execute(f"select {tests} from {self.source}").fetchone()  # noqa: S608
+        answers = first_row(self.connection, f"select {tests} from {self.source}")  # noqa: S608
         counts = dict(zip(asked, answers or (), strict=True))
         found = {}
         for name in names:
@@ -248,9 +249,10 @@ class Table:
     def _first(self, name: str, where: str) -> tuple[int, str] | None:
         """Find the first row for which a condition holds, counted from one, and its letters."""
         rows = f"select row_number() over () as row, * from {self.source}"  # noqa: S608
-        found = self.connection.execute(
-            f"select row, {self.text(name)} from ({rows}) where {where} order by row limit 1"  # noqa: S608
-        ).fetchone()
+        found = first_row(
+            self.connection,
+            f"select row, {self.text(name)} from ({rows}) where {where} order by row limit 1",  # noqa: S608
+        )
         return None if found is None else (int(found[0]), str(found[1]))
 
     def _refuse_text(self, name: str, number: str, what: str, hint: str = "") -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrant.data.databases import first_row
 from calibrant.data.files import numbers_explained, opened_table
 from calibrant.data.labels import Labels, shown
 from calibrant.data.paths import Paths
@@ -112,12 +113,12 @@ def apply_to_files(
         try:
             with numbers_explained(table, parts):
                 copied = f"copy ({rows.restored(selected)}) to {literal(str(out))} ({how})"
-                done = connection.execute(copied).fetchone()
+                done = first_row(connection, copied)
                 strange = 0
                 if patches.columns:
                     unseen = f"not ({patches.seen(kind)})"
                     counted = f"select count(*) from {rows.source} where {unseen}"  # noqa: S608
-                    (strange,) = connection.execute(counted).fetchone() or (0,)
+                    (strange,) = first_row(connection, counted) or (0,)
                 count = int(done[0]) if done else 0
                 taught = _taught(connection, fitted, rows.source, [*parts], units, count)
         except duckdb.IOException as error:
