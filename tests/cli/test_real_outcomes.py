@@ -86,7 +86,7 @@ def trial(tmp_path_factory):
         {
             "days": np.minimum(event, censored) * 365,
             "died": (event <= censored).astype(int),
-            "prediction": risk,
+            "prediction": np.minimum(0.99, 1.5 * risk),
             "site": RNG.choice(["A", "B"], 600),
         }
     )
@@ -101,7 +101,12 @@ def test_risks_by_a_horizon_are_audited(trial, tmp_path):
     done = run(*given, "--horizon", "365", "--by", "site", "--html", str(page), "--full")
     assert done.returncode == 0, done.stderr
     assert "censored" in done.stdout
-    assert page.exists()
+    # Other commands would take censored rows for rows without the event.
+    assert "calibrant repair" not in done.stdout + page.read_text(encoding="utf-8")
+    screen = run(*given, "--horizon", "365").stdout
+    assert "calibrant repair" not in screen
+    assert "calibrant check" not in screen
+    assert "Next:" in screen
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def next_command(context: typer.Context, result: Audit) -> str:
     """
     from calibrant.report import next_repair
 
-    if result.real:
+    if result.real or result.summary.censored:
         more = ["--html", "report.html"] if context.params.get("html") is None else ["--full"]
         return _like(context, "audit", WRITTEN, more)
     summary = result.summary

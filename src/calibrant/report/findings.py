@@ -48,7 +48,11 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
     """List what was found, issues first."""
     found = [
         *_verdict(summary),
-        *repair_findings(summary.choice, needed=summary.verdict.state != CALIBRATED),
+        *repair_findings(
+            summary.choice,
+            needed=summary.verdict.state != CALIBRATED,
+            censored=summary.censored,
+        ),
         *_shape(summary),
         *_ratios(summary),
         *([] if summary.classes is None else _classes(summary.classes)),
@@ -92,8 +96,13 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
         yield Finding(UNTOLD, NOTE, verdict_sentence(summary), f"collect more rows{more}")
 
 
-def repair_findings(choice: Choice | None, *, needed: bool = True) -> Iterator[Finding]:
-    """Say what a map would gain, or that none would; forecasts within a tolerance need none."""
+def repair_findings(
+    choice: Choice | None, *, needed: bool = True, censored: bool = False
+) -> Iterator[Finding]:
+    """Say what a map would gain, or that none would; forecasts within a tolerance need none.
+
+    Censored outcomes are not those of the file, so that no command can repair them.
+    """
     if choice is None:
         return
     if choice.leave_alone:
@@ -104,6 +113,8 @@ def repair_findings(choice: Choice | None, *, needed: bool = True) -> Iterator[F
     of = "" if classes is None else " of the confidence"
     named = "" if classes is None else f" --classes {','.join(map(str, classes))}"
     how = f"calibrant repair FILE{named} --out fixed.parquet --map map.json"
+    if censored:
+        how = "learn the map in Python from the weighted rows (repair.choose)"
     sure = "" if not choice.gain.low <= 0 else ", and audit fresh rows before you rely on it"
     yield Finding(
         REPAIR,
@@ -202,6 +213,8 @@ def _by_group(summary: Summary) -> str:
         return f"give the model the {named}"
     by = shlex.quote(",".join(columns))
     these = agreeing(len(columns), "the column", "these columns")
+    if summary.censored:
+        return f"give the model {these}"
     return f"recalibrate by group (calibrant repair FILE --by {by}), or give the model {these}"
 
 

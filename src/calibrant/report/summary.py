@@ -123,6 +123,11 @@ class Summary:
         return TWO_OUTCOMES if self.classes is None else CLASSES
 
     @property
+    def censored(self) -> bool:
+        """Whether outcomes are those of risks by a horizon, which only an audit can read."""
+        return "horizon" in self.settings
+
+    @property
     def joint(self) -> Joint:
         """The forecasts."""
         return self.evidence.given
