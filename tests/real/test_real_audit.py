@@ -150,6 +150,32 @@ def test_the_schema_describes_the_json(kind):
         jsonschema.validate(json.loads(found), json.loads(text))
 
 
+def test_nothing_is_called_off_that_chance_explains():
+    rng = np.random.default_rng(12)
+    y, z = rows(80, rng=rng)
+    found = audited(y, z)
+    assert found.verdict.pvalue > 0.05
+    assert found.summary.worst is None
+    for told in (str(found), found.to_text(), found.to_html(), found.to_json()):
+        assert "are too low" not in told
+        assert "are too high" not in told
+
+    def diagram(page):
+        return page.split('id="picture-reliability"')[1].split("</svg>")[0]
+
+    assert "calibrant-warning" not in diagram(found.to_html())
+    assert "calibrant-warning" in diagram(audited(y + 9, z).to_html())
+
+
+def test_the_page_says_at_its_top_how_files_were_read(tmp_path):
+    frame = pd.DataFrame({"minutes": [1.0, 2.0, np.nan, 4.0] * 9, "forecast": [1.5] * 36})
+    found = cal.audit(
+        frame, prediction="forecast", outcome="minutes", kind="mean", na="drop", draws=99
+    )
+    head = found.to_html().split("<main>")[0]
+    assert "9 rows with a missing value left out" in head
+
+
 def test_a_screen_is_a_screen():
     y, z = rows(900, shift=2)
     for found in (audited(y, z), audited(y, z, by={"g": RNG.integers(0, 12, 900)})):

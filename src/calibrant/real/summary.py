@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant.inference import (
     DETECTABLE,
+    MISCALIBRATED,
     CalibrationTest,
     Settings,
     Statistic,
@@ -82,12 +83,19 @@ class RealSummary:
         """What the forecasts are forecasts of."""
         return self.forecasts.kind.kind
 
+    @property
+    def detected(self) -> bool:
+        """Whether forecasts are off beyond what chance explains."""
+        return self.verdict.state == MISCALIBRATED or self.verdict.pvalue <= DETECTABLE
+
     @cached_property
     def worst(self) -> RealRegion | None:
-        """Where forecasts are most clearly off.
+        """Where forecasts are most clearly off; None where chance explains all of it.
 
         Where the smooth error sees nothing beyond chance, the worst range of the typical gap.
         """
+        if not self.detected:
+            return None
         gap = self.verdict.gap
         if gap is not None and self.verdict.test.headline.pvalue > DETECTABLE:
             assert isinstance(gap.worst, RealRegion)  # noqa: S101  # `judge` has made it
