@@ -116,9 +116,10 @@ class LevelSums(Sums):
 
     def levels(self) -> LevelSums:
         """Add up entries with bit-equal predictions, given in order."""
-        first = np.diff(self.prediction, prepend=-1.0) > 0
-        group = np.cumsum(first) - 1
-        return self.weighted().added_up(group, int(first.sum())).at(self.prediction[first])
+        first = np.flatnonzero(np.diff(self.prediction, prepend=-1.0) > 0)
+        if first.size == self.prediction.size:
+            return self
+        return self.weighted().in_runs(first).at(self.prediction[first])
 
     def weighted(self) -> CellSums:
         """Multiply predictions by weights, so that entries can be added up."""
@@ -151,11 +152,25 @@ class CellSums(Sums):
         Entries of one group have one origin.
         """
         first = np.flatnonzero(np.diff(group, prepend=-1))
+        runs = self.in_runs(first)
+        if first.size == count:
+            return runs
+
+        def placed(entries: Floats) -> Floats:
+            results = np.zeros(count)
+            results[group[first]] = entries
+            return results
+
+        return runs.each(placed)
+
+    def in_runs(self, first: Indices) -> CellSums:
+        """Add up runs of neighbouring entries, given the first entry of each.
+
+        Entries of one run have one origin.
+        """
 
         def reduced(entries: Floats, by: np.ufunc = np.add) -> Floats:
-            results = np.zeros(count)
-            results[group[first]] = by.reduceat(entries, first)
-            return results
+            return np.asarray(by.reduceat(entries, first))
 
         sums = replace(self.without_ends(), origin=None).each(reduced)
         if self.origin is not None:
@@ -182,9 +197,8 @@ def cell_index(prediction: Floats, resolution: int) -> Indices:
 def in_cells(levels: LevelSums, resolution: int) -> tuple[CellSums, Indices]:
     """Add up levels in ascending order by cell: sums of the cells that hold some, their numbers."""
     of_level = cell_index(levels.prediction, resolution)
-    first = np.diff(of_level, prepend=-1) > 0
-    sums = levels.with_ends().weighted().added_up(np.cumsum(first) - 1, int(first.sum()))
-    return sums, of_level[first]
+    first = np.flatnonzero(np.diff(of_level, prepend=-1))
+    return levels.with_ends().weighted().in_runs(first), of_level[first]
 
 
 def levels(rows: AnyRows) -> tuple[LevelSums, Rows]:
