@@ -46,7 +46,7 @@ COMMANDS = (
     Command(
         "audit, 10^7 rows of Parquet, HTML",
         ("audit", "large.parquet", "--html", "large.html"),
-        4.5,
+        4.0,
         0.5,
         "report: large.html",
     ),
