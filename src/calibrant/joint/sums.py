@@ -201,7 +201,11 @@ def in_cells(levels: LevelSums, resolution: int) -> tuple[CellSums, Indices]:
     """Add up levels in ascending order by cell: sums of the cells that hold some, their numbers."""
     of_level = cell_index(levels.prediction, resolution)
     first = np.flatnonzero(np.diff(of_level, prepend=-1))
-    return levels.with_ends().weighted().in_runs(first), of_level[first]
+    sums = levels.weighted().in_runs(first)
+    if levels.low is None:
+        last = np.append(first[1:], of_level.size) - 1
+        sums = sums.between(levels.prediction[first], levels.prediction[last])
+    return sums, of_level[first]
 
 
 def levels(rows: AnyRows) -> tuple[LevelSums, Rows]:
