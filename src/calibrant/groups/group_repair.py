@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.data.groupings import Partition
+from calibrant.decisions import score_title
 from calibrant.groups.audit import judge_groups
 from calibrant.groups.division import Division
 from calibrant.groups.fits import Fit
@@ -105,7 +106,8 @@ class GroupRepair:
     def sentence(self) -> str:
         """Say what was chosen and what it gains."""
         if not self.patched:
-            no = f"patches for groups do not improve the {self.score} score by more than noise"
+            loss = score_title(self.score)
+            no = f"patches for groups do not improve the {loss} by more than noise"
             return f"{self.plain.sentence} Out of sample {no}."
         gain, plain = self.gain, self.plain
         count = len(self.map.patches.patches)
