@@ -37,6 +37,7 @@ RETIRED = {
     r"certainly (beyond|within)": "exceeds, too few rows",
     r"coins? (of|with) the predicted": "drawn with the predicted probability",
     r"four roots of": "a formula",
+    r"cannot tell|[Tt]oo few rows to (say:|judge)|[Gg]ood enough:|inconclusive": "undecided",
     r"\b[Ll]og score\b|\blog_score\b": "log loss",
 }
 

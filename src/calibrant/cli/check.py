@@ -103,7 +103,7 @@ def check(
         bool, typer.Option("--quiet", help="Print nothing; exit code only.")
     ] = False,
 ) -> None:
-    """Exit with 0 if forecasts are calibrated, 1 if they are not, 3 if the rows cannot tell."""
+    """Exit with 0 if forecasts are calibrated, 1 if they are not, 3 if undecided."""
     from calibrant.data.labels import Labels
     from calibrant.gate import Baseline, read_limits, run_gate
     from calibrant.inference import Settings

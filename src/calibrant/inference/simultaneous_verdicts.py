@@ -126,10 +126,10 @@ class Groups:
         held = sum(group.state == CALIBRATED for group in self)
         several = count_text(len(self), self.noun)
         if not held:
-            which = agreeing(len(self), f"the {self.noun}", f"any of {several}")
-            return f"Too few rows to judge {which} against {allowed}."
+            which = agreeing(len(self), f"The {self.noun} is", f"All {several} are")
+            return f"{which} undecided: too few rows for {allowed}."
         rest = len(self) - held
-        few = f"; {agreeing(rest, 'one has', f'{rest} have')} too few rows to tell" if rest else ""
+        few = f"; {agreeing(rest, 'one is', f'{rest} are')} undecided" if rest else ""
         return (
             f"None of {several} shows an error beyond {allowed}: "
             f"{held} {agreeing(held, 'is', 'are')} within it{few}."

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.data.labels import Labels
-from calibrant.gate import CANNOT_TELL, FAILED, read_limits, run_gate
-from calibrant.inference import Settings
+from calibrant.gate import FAILED, read_limits, run_gate
+from calibrant.inference import UNDECIDED, Settings
 from calibrant.inputs import Roles, read
 
 
@@ -50,7 +50,7 @@ def assert_calibrated(
     confidence : float, default=0.95
         Confidence of the intervals that decide.
     undecided : {"fail", "pass"}, default="fail"
-        What to do when the rows cannot tell.
+        What to do when the rows leave it undecided.
     rng : numpy.random.Generator or int, default=0
         Source of randomness; fixed, so that a test says the same again.
 
@@ -69,6 +69,6 @@ def assert_calibrated(
     limits = read_limits(measures or [], tolerance)
     settings = Settings.read(confidence=confidence, gap_tolerance=gap_tolerance, rng=rng)
     gate = run_gate(source, limits, settings, oe_tolerance=oe_tolerance)
-    bad = {FAILED} if undecided == "pass" else {FAILED, CANNOT_TELL}
+    bad = {FAILED} if undecided == "pass" else {FAILED, UNDECIDED}
     if gate.state in bad:
         raise AssertionError(str(gate))

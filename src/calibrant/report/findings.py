@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ISSUE, NOTE, PASSED = "issue", "note", "passed"
 # The finding that a map would help.
 REPAIR = "CAL070"
-# The finding that forecasts are beyond the tolerance, that rows cannot tell, that they are within.
+# The finding that forecasts are beyond the tolerance, that it is undecided, that they are within.
 VERDICT, UNTOLD, TRUSTED = "CAL001", "CAL002", "CAL003"
 FEW_VALUES = 30
 # Rows that sum to one but for this do.
@@ -66,7 +66,7 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
 
 
 def actions(summary: Summary) -> list[Finding]:
-    """Choose what to do: more rows where these cannot tell, a map, then what else is wrong."""
+    """Choose what to do: more rows where these are too few, a map, then what else is wrong."""
     advised = [finding for finding in summary.findings if finding.advice]
     found = [finding for finding in advised if finding.code == UNTOLD]
     needed = summary.verdict.state != CALIBRATED
