@@ -47,7 +47,7 @@ html_theme_options = {
     "navigation_depth": 2,
     "show_nav_level": 1,
     "collapse_navigation": True,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "which_measure": []},
 }
 html_sidebars = {"index": [], "plots": [], "which_measure": []}
 html_show_sourcelink = False

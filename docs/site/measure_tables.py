@@ -54,7 +54,7 @@ def measure_index() -> str:
     for title, (words, names) in parts.items():
         lines += [f"## {title}", "", words, "", "| measure | asks |", "|---|---|"]
         lines += [f"| [{_title(name)}]({name}.md) | {_asks(name)} |" for name in names]
-        lines += ["", "```{toctree}", ":hidden:", "", *names, "```", ""]
+        lines += ["", "<!-- pages", *names, "-->", ""]
     return "\n".join(lines)
 
 
