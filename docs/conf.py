@@ -33,6 +33,9 @@ numpydoc_xref_param_type = False
 viewcode_line_numbers = True
 suppress_warnings = ["myst.header"]
 
+# Quotes and ellipses; two hyphens begin an option.
+smartquotes_action = "qe"
+
 html_theme = "pydata_sphinx_theme"
 html_title = "calibrant"
 html_static_path = ["site/static"]

@@ -200,6 +200,17 @@ def test_the_table_of_noise_floors_is_that_of_simulations():
             assert mean < high < mean + 5 * np.std(drawn) + 0.001
 
 
+def test_pictures_of_measures_were_drawn_alike():
+    from PIL import Image
+
+    sizes = {}
+    for path in (DOCS / "measures").glob("*.png"):
+        with Image.open(path) as picture:
+            sizes[path.name] = picture.size
+    assert len(sizes) == len(JOINT_MEASURES)
+    assert set(sizes.values()) == {next(iter(sizes.values()))}, sizes
+
+
 def test_measures_have_references_with_links():
     for path in (DOCS / "measures").glob("*.md"):
         text = path.read_text(encoding="utf-8")

@@ -91,7 +91,7 @@ def score_decomposition(
     expectiles see `calibrant.real.loss_decomposition`.
 
     Known flaw: estimated on the rows it is judged on, miscalibration is never too small on
-    average; a perfect forecaster gets some, the more the fewer the rows.
+    average; perfect forecasts get some, the more the fewer the rows.
 
     References
     ----------

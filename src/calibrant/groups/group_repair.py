@@ -37,7 +37,7 @@ class GroupRepair:
     """A map for all rows with patches for groups, judged on rows that neither had seen."""
 
     map: GroupMap
-    """Fitted to all rows; without patches if they are not worth it."""
+    """Fitted to all rows; without patches if they do not help."""
     plain: Choice
     """The choice of the map for all rows."""
     table: dict[str, list[Any]]
@@ -58,7 +58,7 @@ class GroupRepair:
 
     @property
     def patched(self) -> bool:
-        """Whether patches for groups are worth it."""
+        """Whether patches for groups help."""
         return bool(self.map.patches.patches)
 
     @property

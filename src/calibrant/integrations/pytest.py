@@ -38,10 +38,10 @@ def assert_calibrated(
     y_true, y_proba, prediction, outcome, sample_weight, pos_label, neg_label, by, clusters
         As for `calibrant.audit`; with `by` every group must hold.
     tolerance : float or str, optional
-        Error that is small enough, or "5%" for 5 % of the share of the rarer outcome; by default
+        Largest acceptable error, or "5%" for 5 % of the share of the rarer outcome; by default
         that of a verdict.
     gap_tolerance : float or str, optional
-        Typical gap between forecast and observed rate that is small enough, by default twice the
+        Largest acceptable typical gap between forecast and observed rate, by default twice the
         tolerance; it is checked beside the smooth error.
     oe_tolerance : float or str, optional
         Share by which observed events may differ from those expected; not checked by default.
