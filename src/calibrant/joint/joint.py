@@ -296,7 +296,7 @@ class Joint:
         frame : dataframe
             As for `from_frame`.
         count : str
-            Column of the number of rows that each entry stands for; k rows are k coins.
+            Column of the number of rows that each entry stands for; k rows have k outcomes.
         positives : str
             Column of the number of them with outcome 1.
         prediction : str, optional
@@ -689,7 +689,7 @@ class Joint:
         return self._moved_to(moved)
 
     def simulated(self, rng: np.random.Generator | int | None = None) -> Joint:
-        """Redraw the outcomes as coins of the predicted bias: a sample of J^p on the same rows.
+        """Draw the outcomes anew from the predictions: a sample of J^p on the same rows.
 
         See `draw_positives` for what is drawn when rows have weights.
 

@@ -154,7 +154,7 @@ def _named(source: RealSource) -> Iterator[tuple[str, str, RealForecasts, Any]]:
 
 
 def _noise(evidences: list[RealEvidence], settings: Settings) -> Noise:
-    """Draw noise for each group by itself, which is on the safe side where groups overlap."""
+    """Draw noise for each group by itself, which is conservative where groups overlap."""
     single = confidence_of_each(settings.confidence, len(evidences))
     cells = cells_for(len(evidences))
 

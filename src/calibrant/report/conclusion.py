@@ -153,10 +153,12 @@ def _fine(summary: Summary) -> str:
         trust = "trust the confidence in the most likely class as it is"
     unit = ErrorUnit.of(summary)
     most, limit = unit.text(verdict.interval.high, rounded_up), unit.text(verdict.tolerance)
-    begin, but = "Calibrated", "They are"
+    but = "They are"
     if verdict.pvalue <= DETECTABLE:
-        begin, but = "Good enough", "They are not perfect, but"
-    return f"{begin}: {trust}. {but} off by at most {most}; {limit} {is_or_are(limit)} tolerated."
+        but = "They are not perfect, but"
+    return (
+        f"Calibrated: {trust}. {but} off by at most {most}; {limit} {is_or_are(limit)} tolerated."
+    )
 
 
 def _open(summary: Summary) -> str:
@@ -168,10 +170,8 @@ def _open(summary: Summary) -> str:
     high, limit = unit.text(interval.high, rounded_up), unit.text(tolerance)
     up_to = f"the {what} may be anything up to {high}, and {limit} {is_or_are(limit)} tolerated"
     if verdict.pvalue <= DETECTABLE:
-        begin = "Not perfect, but too few rows to say whether it matters"
-    else:
-        begin = "Too few rows to say"
-    return f"{begin}: {up_to}. {verdict.outlook}"
+        up_to = f"not perfect, but too few rows to say whether it matters; {up_to}"
+    return f"Undecided: {up_to}. {verdict.outlook}"
 
 
 def is_or_are(amount: str) -> str:

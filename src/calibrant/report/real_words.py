@@ -116,13 +116,13 @@ def _cure(summary: RealSummary) -> str:
 
 def _fine(summary: RealSummary) -> str:
     verdict, unit = summary.verdict, unit_of(summary)
-    begin, but = "Calibrated", "They are"
+    but = "They are"
     if verdict.pvalue <= DETECTABLE:
-        begin, but = "Good enough", "They are not perfect, but"
+        but = "They are not perfect, but"
     several = "intervals" if isinstance(summary.forecasts.kind, Coverage) else "forecasts"
     most, limit = unit.text(verdict.interval.high, rounded_up), unit.text(verdict.tolerance)
     return (
-        f"{begin}: use the {several} as they are. {but} off by at most {most}; {limit} "
+        f"Calibrated: use the {several} as they are. {but} off by at most {most}; {limit} "
         f"{is_or_are(limit)} tolerated."
     )
 
@@ -133,12 +133,13 @@ def _open(summary: RealSummary) -> str:
     if verdict.error_state == CALIBRATED and verdict.gap is not None:
         interval, tolerance, what = verdict.gap.interval, verdict.gap.tolerance, "typical gap"
     limit = unit.text(tolerance)
-    begin = "Too few rows to say"
+    but = ""
     if verdict.pvalue <= DETECTABLE:
-        begin = "Not perfect, but too few rows to say whether it matters"
+        but = "not perfect, but too few rows to say whether it matters; "
     return (
-        f"{begin}: the {what} may be anything up to {unit.text(interval.high, rounded_up)}, and "
-        f"{limit} {is_or_are(limit)} tolerated. {verdict.outlook}"
+        f"Undecided: {but}the {what} may be anything up to "
+        f"{unit.text(interval.high, rounded_up)}, and {limit} {is_or_are(limit)} tolerated. "
+        f"{verdict.outlook}"
     )
 
 
@@ -160,7 +161,7 @@ def headline(summary: RealSummary) -> str:
 
 
 def number_table(summary: RealSummary) -> ShownTable:
-    """Show the main numbers beside what right forecasts would show on the same rows."""
+    """Show the main numbers, the errors beside their noise floors."""
     verdict, rows = summary.verdict, []
     error, floor = comparable_texts(verdict.value, verdict.noise_floor)
     ends = f"{rounded_down(verdict.interval.low)} to {rounded_up(verdict.interval.high)}"
@@ -172,7 +173,7 @@ def number_table(summary: RealSummary) -> ShownTable:
                 "typical gap",
                 number_text(gap.value),
                 f"{rounded_down(gap.low)} to {rounded_up(gap.high)}",
-                "0",
+                "",
             )
         )
     binned = summary.measures["binned_calibration_error"]
@@ -182,7 +183,7 @@ def number_table(summary: RealSummary) -> ShownTable:
     what = "promised - observed share"
     if summary.forecasts.kind.in_outcome_units:
         what = "observed - forecast"
-    rows.append((what, mean, f"{low} to {high}", "0"))
+    rows.append((what, mean, f"{low} to {high}", ""))
     rows.append((loss_name(summary.forecasts.kind), number_text(summary.loss), "", ""))
     return ShownTable(("measure", "value", "interval", PERFECT), tuple(rows))
 
