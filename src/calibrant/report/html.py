@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.decisions import DecisionTask
-from calibrant.inference import Groups
+from calibrant.inference import DETECTABLE, Groups
 from calibrant.report import sentences, tables
 from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
@@ -62,6 +62,7 @@ def render_html(summary: Summary) -> str:
             ("intercept, with the slope", numbers.intercept, 0),
             ("calibration in the large (slope held at 1)", numbers.in_the_large, 0),
         ],
+        detected=summary.verdict.test.headline.pvalue <= DETECTABLE,
         distance_sentence=distance_sentence(summary.distances, summary.verdict.noise_floor),
         meanings=MEANINGS,
         cells=MOST_LEVELS if is_rounded(summary.joint) else None,
