@@ -138,6 +138,7 @@ def test_a_reader_is_asked_to_do_three_things_at_most(audit, page):
     assert 1 <= asked.count("<li>") <= 3
     for code in re.findall(r'href="#(CAL\d+)"', asked):
         assert f'id="{code}"' in page
+    assert re.search(r"<code>calibrant repair FILE [^<]*map.json</code>\.", asked)
     few = cal.audit(*sample(60), draws=99)
     assert few.verdict.state == "undecided"
     assert "Undecided: " in few.to_html()

@@ -18,7 +18,7 @@ from calibrant.report.drawing import HARMLESS, SHAPES
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.findings import actions
 from calibrant.report.json import plain
-from calibrant.report.page import page_environment, raw_file
+from calibrant.report.page import page_environment, raw_file, with_commands
 from calibrant.report.pictures import pictures, rates_text
 from calibrant.report.sentences import split_texts
 from calibrant.report.summary import Summary
@@ -53,6 +53,7 @@ def render_html(summary: Summary) -> str:
         conclusion=conclusion(summary),
         certainty=certainty(summary),
         actions=actions(summary)[:ACTIONS],
+        advised=with_commands,
         about=_columns_of,
         rates=rates_text,
         colours=COLOURS,
