@@ -37,6 +37,11 @@ CUT = """
         .map(block => block.textContent.split("\\n").sort((a, b) => b.length - a.length)[0])
 """
 """Longest lines of the blocks of code that are wider than their column."""
+RUN_OVER = """
+    [...document.querySelectorAll("h1, h2, dt.sig")]
+        .filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.textContent)
+"""
+"""Headings and signatures that run over the edge of their column."""
 SURE_TO_FIT = 85
 """Characters of a line of code for which every column at 1280 pixels has room."""
 
@@ -127,6 +132,7 @@ def test_pages_work_from_disk(site, chromium, width):
     for name in LOOKED_AT:
         page.goto((site / f"{name}.html").as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert page.evaluate(RUN_OVER) == [], name
     assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
     page.close()
 
@@ -240,8 +246,8 @@ def test_formulas_are_mathml(site):
 
 def test_options_keep_their_two_hyphens(site):
     page = (site / "commands" / "audit.html").read_text(encoding="utf-8")
-    assert "the columns of --by as well" in page
-    assert "\N{EN DASH}by" not in page
+    assert re.search(r"columns of <code[^>]*><span class=\"pre\">--by</span></code> as well", page)
+    assert not re.search(r"\N{EN DASH}[a-z]", page)
 
 
 def test_spelling():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from calibrant.words import typeset
+from calibrant.words import capital, typeset
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+
+COMMAND = re.compile(r"calibrant [a-z]+ [^()]+")
 
 
 def page_environment() -> Environment:
@@ -30,6 +34,15 @@ def raw_file(environment: Environment, name: str) -> Markup:
 
     source, _, _ = environment.loader.get_source(environment, name)  # type: ignore[union-attr]
     return Markup(source)  # noqa: S704  # our own file
+
+
+def with_commands(text: str) -> Markup:
+    """Begin with a capital, end with a stop, and set commands as code, to be copied without it."""
+    from markupsafe import Markup, escape
+
+    told = str(escape(typeset(capital(text))))
+    # Escaped above: nothing but the tags around a command is markup.
+    return Markup(COMMAND.sub(r"<code>\g<0></code>", told) + ".")  # noqa: S704
 
 
 def _typeset(value: object) -> object:
