@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant.arrays import Floats
 from calibrant.data import canonical_order
 from calibrant.data.input import read_labels
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
-from calibrant.inference import Cases, mean_and_reach
 from calibrant.notebook import card
 from calibrant.options import check_positive, check_share
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.losses import loss_name, losses
+from calibrant.real.means import mean_with_reach
 from calibrant.real.measures import calibration_error
 from calibrant.real.properties import Coverage
 from calibrant.real.scale import OutcomeScale
@@ -168,31 +167,6 @@ def compare(
         (one, other),
         margin,
     )
-
-
-def mean_with_reach(
-    forecasts: RealForecasts, values: Floats, clusters: object, confidence: float
-) -> tuple[float, float]:
-    """Mean of one number a row, and how far it may lie from the population's."""
-    weight = forecasts.weights
-    # Rows that are clusters of one have Student's interval.
-    cluster = np.arange(len(forecasts))
-    if clusters is not None:
-        labels = read_labels(clusters, "clusters", len(forecasts))
-        names, cluster = np.unique(labels, return_inverse=True)
-        if names.size < 2:
-            raise InferenceRefusedError(
-                "clusters must be at least two", "one cluster", "leave clusters out"
-            )
-    kept = weight > 0
-    cases = Cases(forecasts.forecast, forecasts.outcome, weight, weight**2, cluster).where(kept)
-    if cases.clusters < 2:
-        raise InferenceRefusedError(
-            "an interval needs at least two rows or clusters with weight", "one"
-        )
-    # Values do not depend on an outcome of 0 or 1: both sides are the same.
-    seen = values[kept]
-    return mean_and_reach(cases, seen, seen, [np.zeros(seen.size)], confidence)
 
 
 def _read(
