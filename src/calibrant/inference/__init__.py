@@ -46,6 +46,7 @@ from calibrant.inference.evidence import (
 from calibrant.inference.gap import Ranges as Ranges, typical_gap
 from calibrant.inference.grades import GradeTest, grade_tests
 from calibrant.inference.interval import (
+    LONE as LONE,
     ConfidenceInterval,
     confidence_interval,
     find_interval as find_interval,
@@ -89,6 +90,7 @@ from calibrant.inference.simultaneous_verdicts import (
     confidence_of_each as confidence_of_each,
     judge_all as judge_all,
     judge_evidences as judge_evidences,
+    noise_of_each as noise_of_each,
 )
 from calibrant.inference.slope_and_shape import CLUSTERED_SHAPE as CLUSTERED_SHAPE
 from calibrant.inference.statistic import AnyMeasure as AnyMeasure, Statistic as Statistic

@@ -160,6 +160,12 @@ class Evidence:
         coins = Coins.of_rows(self.rows, joint, level)
         return Evidence(self.given, joint, coins, clusters, self.rows)
 
+    def on_cells(self, cells: int) -> Evidence:
+        """Draw the same rows on fewer levels; clusters stay on theirs."""
+        if self.clusters is not None or len(self.joint) <= cells:
+            return self
+        return Evidence.of_joint(self.given.rounded(cells))
+
     @classmethod
     def of_source(cls, source: Source) -> Evidence:
         """Take forecasts that were read before."""

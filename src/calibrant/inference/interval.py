@@ -26,7 +26,8 @@ from calibrant.parallel import in_threads
 from calibrant.words import percent_text
 
 METHODS = ("multiplier", "worst-case")
-ONE_CLUSTER = "all rows are one cluster, which says nothing about chance: no interval but [0, 1]"
+LONE = "all rows are one cluster, which says nothing about chance"
+ONE_CLUSTER = f"{LONE}: no interval but [0, 1]"
 
 
 @dataclass(frozen=True, slots=True)
