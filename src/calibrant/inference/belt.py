@@ -107,7 +107,7 @@ def calibration_belt(
     The log-odds of the outcome are a polynomial of the forecast log-odds. From degree 1 on (2 if
     `fitted_here`) a degree is added, up to 4, as long as it gains :math:`k` in twice the
     log-likelihood, the 95 % quantile of chi-squared with one degree of freedom. Given degree m
-    the statistic of right forecasts is then chi-squared with two degrees of freedom (one) plus
+    the statistic of perfect forecasts is then chi-squared with two degrees of freedom (one) plus
     m - 1 (m - 2) chi-squared numbers of one degree that are known to exceed k: the p-value and the
     reach of the belt come from that distribution. The belt holds all values of all polynomials
     whose likelihood is within that reach of the best, so it holds as a whole. Known flaws: it
@@ -354,7 +354,7 @@ def _gain_needed() -> float:
 
 
 def _exceeding(value: Floats, chosen: int, freedom: int) -> Floats:
-    """Chance that the statistic exceeds values, of right forecasts with so many degrees chosen.
+    """Chance that the statistic exceeds values, of perfect forecasts with so many degrees chosen.
 
     One chosen degree after the other: its part z^2 of the statistic is that of a normal number
     beyond the root of the gain needed, and the others exceed the rest. With z = u sin(angle) all
@@ -379,7 +379,7 @@ def _exceeding(value: Floats, chosen: int, freedom: int) -> Floats:
 
 
 def _quantile(chosen: int, freedom: int, confidence: float) -> float:
-    """Value that the statistic of right forecasts exceeds with chance one less the confidence."""
+    """Value that the statistic of perfect forecasts exceeds with chance one less the confidence."""
     from scipy.optimize import brentq
 
     def excess(value: float) -> float:

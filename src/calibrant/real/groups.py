@@ -42,7 +42,7 @@ class RealGroup:
     high: float
     """Simultaneous over all groups."""
     noise_floor: float
-    """What right forecasts would have scored on the group's rows."""
+    """What perfect forecasts would have scored on the group's rows."""
     state: str
     """"calibrated", "miscalibrated" or "undecided"."""
     small: bool

@@ -406,7 +406,7 @@ class BettingTest:
         rows = count_text(self.rows, "row")
         told = f"{self.observed}, {rows}" if self.observed else rows
         return (
-            f"The p-value is {chance_text(self.pvalue)}: right forecasts give one so small with "
+            f"The p-value is {chance_text(self.pvalue)}: perfect forecasts give one so small with "
             f"that chance at most, whatever the distribution of outcomes ({told})."
         )
 

@@ -29,7 +29,7 @@ class RealSegment(Conjunction):
     promised: float
     observed: float
     pvalue: float
-    """Chance that right forecasts are so far off, times the number of segments tested."""
+    """Chance that perfect forecasts are so far off, times the number of segments tested."""
     confirmed: bool
     """Whether the p-value is below the level."""
     kind: AnyKind
@@ -95,7 +95,7 @@ def _chance(part: RealForecasts, cluster: Indices) -> float:
     """Two-sided chance of so large a sum of residuals, by Student's t corrected for skewness.
 
     The correction is Hall's (1992), which is monotone; without it, segments of strongly skewed
-    outcomes were confirmed in 12 % of samples of right forecasts instead of 5 %.
+    outcomes were confirmed in 12 % of samples of perfect forecasts instead of 5 %.
     """
     from scipy.special import stdtr
 

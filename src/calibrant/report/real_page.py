@@ -74,7 +74,7 @@ def _meaning(summary: RealSummary) -> str:
         return "Across: how wide intervals are. Up: how many outcomes they hold."
     if not summary.forecasts.kind.in_outcome_units:
         return "Across: the forecast. Up: how many outcomes lie at or below it."
-    return "Across: the forecast. Up: what was observed. Right forecasts lie on the dashed line."
+    return "Across: the forecast. Up: what was observed. Perfect forecasts lie on the dashed line."
 
 
 def _diagram(summary: RealSummary) -> Sheet:
