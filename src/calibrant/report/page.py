@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
-from calibrant.words import typeset
+from calibrant.report.drawing import HARMLESS
+from calibrant.words import count_text, number_text, typeset
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
 
+# A page shows so many groups or classes, and counts the others.
+MOST = 500
+
+
 def page_environment() -> Environment:
     """Prepare templates: what they are given is escaped, and must be there."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("calibrant.report"),
         autoescape=select_autoescape(["html", "jinja"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         finalize=_typeset,
     )
+    environment.globals |= {"most": MOST, "count": count_text, "exact": number_text}
+    return environment
 
 
 def raw_file(environment: Environment, name: str) -> Markup:
@@ -30,6 +38,14 @@ def raw_file(environment: Environment, name: str) -> Markup:
 
     source, _, _ = environment.loader.get_source(environment, name)  # type: ignore[union-attr]
     return Markup(source)  # noqa: S704  # our own file
+
+
+def script_data(data: dict[str, Any]) -> Markup:
+    """Write what a script reads."""
+    from markupsafe import Markup
+
+    # Names are the words of others: none may end the script.
+    return Markup(json.dumps(data, allow_nan=False).translate(HARMLESS))  # noqa: S704
 
 
 def _typeset(value: object) -> object:
