@@ -27,7 +27,7 @@ class Command:
 
 COMMANDS = (
     Command("calibrant --help", ("--help",), 0.4, 0.5, "audit"),
-    Command("audit, 100 rows", ("audit", "tiny.csv"), 0.9, 0.3, "Undecided"),
+    Command("audit, 100 rows", ("audit", "tiny.csv"), 0.9, 0.3, "Too few rows"),
     Command("audit, 10^4 rows", ("audit", "small.csv"), 3.0, 0.5, "Miscalibrated"),
     Command(
         "audit, 10^4 rows, HTML",
@@ -46,7 +46,7 @@ COMMANDS = (
     Command(
         "audit, 10^7 rows of Parquet, HTML",
         ("audit", "large.parquet", "--html", "large.html"),
-        4.5,
+        4.0,
         0.5,
         "report: large.html",
     ),
@@ -56,7 +56,7 @@ COMMANDS = (
         ("audit", "large.parquet", "--by", "country,month"),
         30.0,
         2.0,
-        "month may",
+        "212 of 212 groups exceed",
     ),
     Command(
         "audit, 3x10^7 rows of Parquet in 10^6 clusters",

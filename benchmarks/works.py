@@ -295,19 +295,19 @@ def check_interval(y: Floats, p: Floats, value: cal.Measurement) -> None:
 
 
 WORKS = (
-    Work("smooth error, exact", 1.2, cal.smooth_calibration_error, check_smooth),
-    Work("earth mover distance, exact", 1.2, cal.earth_mover_distance, check_earth_mover),
+    Work("smooth error, exact", 0.95, cal.smooth_calibration_error, check_smooth),
+    Work("earth mover distance, exact", 0.95, cal.earth_mover_distance, check_earth_mover),
     Work("smooth error of means in a range", 1.44, in_a_range, check_in_a_range),
     Work("smooth error of means without one", 1.44, without_a_range, check_without_a_range, 9.0),
     Work("smooth error of quantiles", 1.44, of_quantiles, check_of_quantiles, 9.0),
     Work("smooth error, 2^16 cells", 0.1, smooth_in_cells, check_cells),
     Work("binned error, 15 bins", 0.04, cal.binned_calibration_error, check_binned),
-    Work("smECE, certified", 0.1, cal.kernel_smoothed_calibration_error, check_smoothed),
-    Work("expected error, exact", 0.5, quietly(cal.expected_calibration_error), check_ece),
-    Work("Laplace kernel error, exact", 0.5, cal.kernel_calibration_error, check_kernel),
+    Work("smECE, certified", 0.09, cal.kernel_smoothed_calibration_error, check_smoothed),
+    Work("expected error, exact", 0.35, quietly(cal.expected_calibration_error), check_ece),
+    Work("Laplace kernel error, exact", 0.35, cal.kernel_calibration_error, check_kernel),
     Work("averaged two-bin error, exact", 0.35, cal.averaged_two_bin_error, check_two_bins),
     Work("averaged two-bin error, 2^16 cells", 0.1, two_bins_in_cells, check_two_bin_cells),
-    Work("cutoff error, exact", 0.5, cal.cutoff_calibration_error, check_cutoff),
+    Work("cutoff error, exact", 0.35, cal.cutoff_calibration_error, check_cutoff),
     Work("certified threshold", 0.5, cal.certified_threshold, check_certified),
     Work("decision loss", 0.9, quietly(cal.calibration_decision_loss), check_worst_loss),
     # Three arrays of the Joint, and three of the curve.
@@ -337,8 +337,8 @@ WORKS = (
         partial(check_score_interval, surprises),
         12.0,
     ),
-    Work("classical numbers", 4.0, cal.classical_numbers, check_classical, 30.0),
-    Work("lower distance to 1e-3", 3, cal.lower_distance_to_calibration, check_lower),
+    Work("classical numbers", 3.0, cal.classical_numbers, check_classical, 30.0),
+    Work("lower distance to 1e-3", 1.5, cal.lower_distance_to_calibration, check_lower),
     Work("lower distance to 1e-5", 20, lower_to_5_digits, check_lower),
     Work("interval error to 1e-4, 10^5 rows", 9, interval_of_some, check_interval),
 )

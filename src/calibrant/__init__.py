@@ -4,20 +4,27 @@ from importlib import import_module as _import_module
 from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
-from calibrant import errors
-from calibrant.joint import Joint, joints_by
-from calibrant.parallel import threads
-from calibrant.versions import show_versions
-
-# What is not needed to read rows is imported when it is asked for, to keep the import light: rooms
-# by their own name, other names from the rooms below, of which each stands on those before it.
+# Everything is imported when it is asked for, to keep the import light: rooms by their own name,
+# other names from the rooms below, of which each stands on those before it.
 # Only type checkers and editors follow these imports; `__all__` is the one list of names.
-_LATER = ("measurement", "measures", "decisions", "catalogue", "inference", "monitoring", "report")
+_LATER = (
+    "versions",
+    "parallel",
+    "joint",
+    "measurement",
+    "measures",
+    "decisions",
+    "catalogue",
+    "inference",
+    "monitoring",
+    "report",
+)
 if _TYPE_CHECKING:
     from calibrant import (
         answers,
         datasets,
         decisions,
+        errors,
         families,
         generative,
         groups,
@@ -32,10 +39,13 @@ if _TYPE_CHECKING:
     from calibrant.catalogue import *
     from calibrant.decisions import *
     from calibrant.inference import *
+    from calibrant.joint import Joint, joints_by
     from calibrant.measurement import Measurement
     from calibrant.measures import *
     from calibrant.monitoring import *
+    from calibrant.parallel import threads
     from calibrant.report import *
+    from calibrant.versions import show_versions
 
 __version__ = "0.1.0"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -57,3 +58,23 @@ def test_only_the_command_that_is_asked_for_is_made():
     assert given == [option.opts for option in whole.commands["audit"].params]
     for arguments in ([], ["--help"], ["--debug", "audit"], ["audits"]):
         assert app_for(arguments) is app
+
+
+def test_a_command_multiplies_in_one_thread_unless_told_otherwise():
+    """Threads of BLAS wait in a loop; the library itself leaves the environment alone."""
+    program = "import os, sys, {}; print(os.environ.get('OPENBLAS_NUM_THREADS'))"
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+
+    def said(module: str, **more: str) -> str:
+        command = [sys.executable, "-c", program.format(module)]
+        env = environment | more
+        return subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout
+
+    assert said("calibrant.cli").strip() == "1"
+    assert said("calibrant.cli", OPENBLAS_NUM_THREADS="3").strip() == "3"
+    assert said("calibrant.report").strip() == "None"
+
+
+def test_numpy_is_imported_after_its_threads_are_set():
+    program = "import sys, calibrant; assert 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -289,3 +289,24 @@ def test_a_worst_task_pickles_with_its_exact_thresholds():
     task = pickle.loads(pickle.dumps(loss)).witness.task  # noqa: S301
     assert task.thresholds.tolist() == loss.witness.task.thresholds.tolist()
     assert cal.fixed_decision_loss(JOINT, task=task) == pytest.approx(loss, abs=1e-15)
+
+
+@pytest.mark.parametrize("score", ["brier", "log", "spherical"])
+def test_rows_of_few_predictions_score_as_rows_one_by_one(score):
+    """They are counted first; one more digit and they are not."""
+    rng = np.random.default_rng(0)
+    p = rng.integers(1, 100, 20_000) / 100
+    y = (rng.random(p.size) < p).astype(int)
+    rule = as_score(score)
+    if_not, if_so = rule.losses(p)
+    mean = float(np.mean(np.where(y == 1, if_so, if_not)))
+    assert mean_score(y, p, score=score) == pytest.approx(mean, rel=1e-12)
+    found = cal.confidence_interval(y, p, measure=score)
+    other = cal.confidence_interval(y, p + 1e-9 * rng.random(p.size), measure=score)
+    assert (found.low, found.high) == pytest.approx((other.low, other.high), rel=1e-6)
+
+
+def test_mean_outcomes_of_few_predictions_keep_their_spread():
+    """The squared error of an outcome between 0 and 1 is no mean of those of 0 and 1."""
+    y, p = np.tile([0.5, 0.25], 5000), np.full(10_000, 0.5)
+    assert mean_score(y, p, score="brier") == 0.03125

@@ -17,6 +17,7 @@ from calibrant.repair import Isotonic, Platt, VennAbers, choose, folds
 from calibrant.repair.choice_rule import Gain
 from calibrant.repair.folds import (
     Split,
+    cells_of_rows,
     gathered,
     read_units,
     split_counts,
@@ -475,6 +476,31 @@ def test_gathered_levels_keep_rows_ends_and_order(most):
     assert gathered(joint, 2000) is joint
     if most == 100:
         assert np.median(np.diff(np.log10(fewer.prediction[1:]))) < 0.1  # rare events stay apart
+
+
+def test_cells_are_fine_where_rare_events_are():
+    """Cells of equally many rows would put all thousand likely events into one."""
+    prediction = np.concatenate([np.linspace(1e-6, 1e-4, 10**5), np.linspace(0.1, 0.9, 1000)])
+    cell = cells_of_rows(prediction, np.full(prediction.size, 10.0), 64)
+    assert (np.diff(cell) >= 0).all()
+    assert cell.max() < 64
+    assert np.unique(cell[-1000:]).size > 20
+    assert np.unique(cell[:-1000]).size > 20
+
+
+def test_cells_of_certain_forecasts_hold_equally_many_rows():
+    cell = cells_of_rows(np.array([0.0, 1.0]), np.array([3.0, 1.0]), 4)
+    assert cell.tolist() == [0, 3]
+
+
+def test_smooth_errors_of_a_choice_are_found_once(monkeypatch):
+    """Every sentence asks for them; each would sort all rows again."""
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    choice = choose((rng.random(500) < p**2).astype(int), p, rng=0)
+    found = choice.smooth_errors
+    monkeypatch.setattr("calibrant.repair.folds.Units.joint", None)
+    assert choice.smooth_errors == found
 
 
 def test_very_many_rows_choose_as_all_of_them_do(monkeypatch):

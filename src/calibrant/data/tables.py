@@ -205,11 +205,15 @@ class Table:
         self._refuse_nested(name)
         text, kind = self.text(name), self.types[name]
         number = kind.startswith((*NUMBERS, "BOOLEAN"))
-        missing = ", ".join(map(literal, ["", *map(str, labels.missing)]))
-        there = f"{text} not in ({missing})"
+        there = []
+        # Numbers need not be written as text to be compared with nothing.
+        if labels.missing or not number:
+            missing = ", ".join(map(literal, ["", *map(str, labels.missing)]))
+            there.append(f"{text} not in ({missing})")
         if kind in {"FLOAT", "DOUBLE"}:
-            there += f" and not isnan({quoted(name)})"
-        return f"case when {there} then {quoted(name) if number else text} end"
+            there.append(f"not isnan({quoted(name)})")
+        value = quoted(name) if number else text
+        return f"case when {' and '.join(there)} then {value} end" if there else value
 
     def _filled(self, name: str) -> str:
         """Write the letters of a column, NULL where there are none but blanks."""

@@ -13,7 +13,7 @@ from calibrant.arrays import Floats
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.joint.sums import AnyRows, cells
+from calibrant.joint.sums import AnyRows, cells, seem_few
 from calibrant.measurement import read_source
 from calibrant.options import shown
 from calibrant.words import count_text
@@ -230,6 +230,10 @@ def mean_score(
     if isinstance(source, Joint):
         refuse_lost_outcomes(source, rule)
         return mean_loss(source, rule)
+    if seem_few(source):
+        joint = Joint.from_rows(source)
+        if joint.binary:
+            return mean_loss(joint, rule)
     mean = mean_of_rows(source, rule)
     # Levels say what is wrong: no weight at all, or which forecasts cost infinitely much.
     return mean if np.isfinite(mean) else mean_loss(Joint.from_rows(source), rule)

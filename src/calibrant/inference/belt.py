@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant.arrays import Floats, blocks
 from calibrant.errors import ConvergenceError, InferenceRefusedError
 from calibrant.inference.evidence import Evidence
 from calibrant.joint import Joint
@@ -302,14 +302,20 @@ def _refuse(joint: Joint) -> None:
 
 def _cells(joint: Joint) -> tuple[Floats, Floats, Floats]:
     """Log-odds, weights and positives of levels, or of cells of log-odds of equal width."""
-    odds = log_odds(joint.prediction)
-    if odds.size <= MOST_CELLS:
-        return odds, joint.weight, joint.positives
-    place = ((odds - odds[0]) / (odds[-1] - odds[0]) * MOST_CELLS).astype(np.intp)
-    first = np.flatnonzero(np.diff(np.minimum(place, MOST_CELLS - 1), prepend=-1))
-    weight = np.add.reduceat(joint.weight, first)
-    mean = np.add.reduceat(joint.weight * odds, first) / weight
-    return mean, weight, np.add.reduceat(joint.positives, first)
+    if len(joint) <= MOST_CELLS:
+        return log_odds(joint.prediction), joint.weight, joint.positives
+    least, most = log_odds(joint.prediction[[0, -1]])
+    per_cell = MOST_CELLS / (most - least) if most > least else 0.0
+    sums = np.zeros((3, MOST_CELLS))
+    for block in blocks(len(joint)):
+        odds, weight = log_odds(joint.prediction[block]), joint.weight[block]
+        place = ((odds - least) * per_cell).astype(np.intp)
+        place = np.minimum(place, MOST_CELLS - 1)
+        first = np.flatnonzero(np.diff(place, prepend=-1))  # levels are in order
+        columns = np.stack([weight, weight * odds, joint.positives[block]])
+        sums[:, place[first]] += np.add.reduceat(columns, first, axis=1)
+    weight, moment, ones = sums[:, sums[0] > 0]
+    return moment / weight, weight, ones
 
 
 def _orthogonal(odds: Floats, weight: Floats, degree: int) -> Callable[[Floats], Floats]:

@@ -31,6 +31,7 @@ from calibrant.regression import (
     Solver,
     chance_of,
     log_odds,
+    log_terms,
     one_class,
     separated,
     softplus,
@@ -233,19 +234,21 @@ def _regressions(
         return (Estimate.undefined("only one outcome was seen"),) * 3
     if cases.cluster is not None and cases.clusters < 2:
         return (Estimate.undefined("only one cluster has forecasts between 0 and 1"),) * 3
-    solver = Solver.of(joint)
-    (in_the_large,) = _fit(solver, cases, SHIFT, confidence)
+    solver, odds = Solver.of(joint), log_odds(cases.prediction)
+    (in_the_large,) = _fit(solver, cases, odds, SHIFT, confidence)
     if len(joint) == 1:
         same = Estimate.undefined("all forecasts are equal")
         return same, same, in_the_large
     if separated(joint):
         apart = Estimate.undefined("the forecasts separate the outcomes: the slope has no limit")
         return apart, apart, in_the_large
-    intercept, slope = _fit(solver, cases, LINE, confidence)
+    intercept, slope = _fit(solver, cases, odds, LINE, confidence)
     return slope, intercept, in_the_large
 
 
-def _fit(solver: Solver, cases: Cases, model: Model, confidence: float) -> list[Estimate]:
+def _fit(
+    solver: Solver, cases: Cases, odds: Floats, model: Model, confidence: float
+) -> list[Estimate]:
     """Fit a weighted logistic regression; intervals by the sandwich variance, or the coins' own."""
     from scipy.special import ndtri
 
@@ -254,7 +257,7 @@ def _fit(solver: Solver, cases: Cases, model: Model, confidence: float) -> list[
     except ConvergenceError:
         stuck = Estimate.undefined("the logistic regression did not converge")
         return [stuck] * len(model.terms)
-    curvature, shown, coins = _spreads(cases, beta, 1.0 if model.offset else beta[1])
+    curvature, shown, coins = _spreads(cases, odds, beta, 1.0 if model.offset else beta[1])
     try:
         inverse = np.linalg.inv(curvature)
     except np.linalg.LinAlgError:
@@ -268,13 +271,15 @@ def _fit(solver: Solver, cases: Cases, model: Model, confidence: float) -> list[
     ]
 
 
-def _spreads(cases: Cases, beta: Floats, slope: float) -> tuple[Floats, Floats, Floats]:
+def _spreads(
+    cases: Cases, odds: Floats, beta: Floats, slope: float
+) -> tuple[Floats, Floats, Floats]:
     """Curvature of the loss, and covariance of its slope: as the rows show it, and of the coins."""
     size, clustered = cases.prediction.size, cases.cluster is not None
     scores = np.empty((size if clustered else 0, beta.size))
     sums = np.zeros((3, beta.size, beta.size))
     for some in blocks(size):
-        x, weight, square = log_odds(cases.prediction[some]), cases.weight[some], cases.square[some]
+        x, weight, square = odds[some], cases.weight[some], cases.square[some]
         chance = chance_of(beta[0] + slope * x)
         spread, rest = chance * (1 - chance), cases.outcome[some] - chance
         if clustered:
@@ -312,9 +317,10 @@ def _likelihood_ratio(evidence: Evidence, slope: Estimate, intercept: Estimate) 
         some = joint.prediction[block]
         inside = (some > 0) & (some < 1)
         weight, ones = joint.weight[block] * inside, joint.positives[block] * inside
-        odds = log_odds(some)
+        low, high = log_terms(some)  # the second is what outcome 0 costs as forecast
+        odds = low + high
         fitted = intercept.value + slope.value * odds
-        gains = weight * (softplus(odds) - softplus(fitted)) + ones * (fitted - odds)
+        gains = weight * (high - softplus(fitted)) + ones * (fitted - odds)
         gain += float(gains.sum())
         seen += weight.sum() - ones.sum(), ones.sum()
     if seen.min() < FEWEST_EVENTS:

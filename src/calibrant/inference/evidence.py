@@ -122,6 +122,12 @@ class Evidence:
         return cls(given, joint, _coins_of_levels(given, joint), None)
 
     @classmethod
+    def without_draws(cls, given: Joint) -> Evidence:
+        """Take a Joint whose noise is drawn elsewhere, so that it need not be rounded for it."""
+        refuse_mean_outcomes(given)
+        return cls(given, given, None, None)
+
+    @classmethod
     def of_rows(
         cls, rows: Given | Rows, clusters: object = None, joint: Joint | None = None
     ) -> Evidence:

@@ -17,6 +17,7 @@ from calibrant.inference.scores import score_interval, score_of
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint
+from calibrant.joint.sums import seem_few
 from calibrant.measurement import read_source
 from calibrant.measures.lower_distance import lower_distance_to_calibration
 from calibrant.measures.smooth import smooth_calibration_error
@@ -137,9 +138,10 @@ def confidence_interval(
     score = score_of(measure)
     if score is not None and clusters is None and sample_weight is None:
         source = read_source(y_true, y_proba, sample_weight, pos_label)
-        cases = None if isinstance(source, Joint) else plain_cases(source)
-        if cases is not None:
-            return _of_score(cases, score, confidence)
+        if not isinstance(source, Joint) and not seem_few(source):
+            cases = plain_cases(source)
+            if cases is not None:
+                return _of_score(cases, score, confidence)
     evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     if score is not None:
         return _of_score(evidence.cases(), score, confidence, tuple(cautions_of(evidence)))

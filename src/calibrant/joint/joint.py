@@ -555,7 +555,8 @@ class Joint:
     @property
     def mean_prediction(self) -> float:
         """Mean prediction."""
-        return float(self.weight @ self.prediction) / self._total
+        # BLAS would start threads for so short a product.
+        return float((self.weight * self.prediction).sum()) / self._total
 
     @property
     def rounding(self) -> float:

@@ -19,6 +19,9 @@ AnyRows = Given | Rows
 COUNTED = ("weight", "positives", "rows", "weight_squares")
 # Very many rows are summed in so many cells: the smooth error then moves by less than 8e-6.
 FINEST = 2**16
+# Rows of few different predictions are counted faster than anything is computed for each: so many
+# rows are looked at, and so many predictions among them are few.
+LOOKED_AT, FEW = 2**10, 2**8
 # Ends of cells are looked for among so many rows at a time, to hold few indices.
 BLOCK = 2**18
 
@@ -116,9 +119,10 @@ class LevelSums(Sums):
 
     def levels(self) -> LevelSums:
         """Add up entries with bit-equal predictions, given in order."""
-        first = np.diff(self.prediction, prepend=-1.0) > 0
-        group = np.cumsum(first) - 1
-        return self.weighted().added_up(group, int(first.sum())).at(self.prediction[first])
+        first = np.flatnonzero(np.diff(self.prediction, prepend=-1.0) > 0)
+        if first.size == self.prediction.size:
+            return self
+        return self.weighted().in_runs(first).at(self.prediction[first])
 
     def weighted(self) -> CellSums:
         """Multiply predictions by weights, so that entries can be added up."""
@@ -151,11 +155,25 @@ class CellSums(Sums):
         Entries of one group have one origin.
         """
         first = np.flatnonzero(np.diff(group, prepend=-1))
+        runs = self.in_runs(first)
+        if first.size == count:
+            return runs
+
+        def placed(entries: Floats) -> Floats:
+            results = np.zeros(count)
+            results[group[first]] = entries
+            return results
+
+        return runs.each(placed)
+
+    def in_runs(self, first: Indices) -> CellSums:
+        """Add up runs of neighbouring entries, given the first entry of each.
+
+        Entries of one run have one origin.
+        """
 
         def reduced(entries: Floats, by: np.ufunc = np.add) -> Floats:
-            results = np.zeros(count)
-            results[group[first]] = by.reduceat(entries, first)
-            return results
+            return np.asarray(by.reduceat(entries, first))
 
         sums = replace(self.without_ends(), origin=None).each(reduced)
         if self.origin is not None:
@@ -182,8 +200,11 @@ def cell_index(prediction: Floats, resolution: int) -> Indices:
 def in_cells(levels: LevelSums, resolution: int) -> tuple[CellSums, Indices]:
     """Add up levels in ascending order by cell: sums of the cells that hold some, their numbers."""
     of_level = cell_index(levels.prediction, resolution)
-    first = np.diff(of_level, prepend=-1) > 0
-    sums = levels.with_ends().weighted().added_up(np.cumsum(first) - 1, int(first.sum()))
+    first = np.flatnonzero(np.diff(of_level, prepend=-1))
+    sums = levels.weighted().in_runs(first)
+    if levels.low is None:
+        last = np.append(first[1:], of_level.size) - 1
+        sums = sums.between(levels.prediction[first], levels.prediction[last])
     return sums, of_level[first]
 
 
@@ -191,6 +212,14 @@ def levels(rows: AnyRows) -> tuple[LevelSums, Rows]:
     """Group rows by bit-equal predictions; the rows, checked."""
     (prediction, *columns), binary, checked = _passed(rows, kernels.levels)
     return LevelSums(prediction=prediction, **_counted(columns, checked, binary)), checked
+
+
+def seem_few(rows: AnyRows) -> bool:
+    """Whether rows seem to have few levels, which are counted without a sort; a guess."""
+    size = rows.prediction.size
+    if rows.weight is not None or size < 4 * LOOKED_AT:
+        return False
+    return len(np.unique(rows.prediction[:: size // LOOKED_AT])) <= FEW
 
 
 def levels_of_numbers(position: Floats, number: Floats, weight: Floats | None) -> LevelSums:

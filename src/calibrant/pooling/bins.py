@@ -110,17 +110,16 @@ def quantile_bins(source: Joint, n_bins: int = 15) -> Pooling:
     """
     middle = (np.cumsum(source.weight) - source.weight / 2) / source.total
     # A middle on an edge goes up, whatever the rounding errors of the weights' sums.
-    bins = np.minimum((middle * _count(n_bins) + ROUNDING).astype(np.intp), n_bins - 1)
-    first = np.flatnonzero(np.diff(bins, prepend=-1))
-    return pooling_at(source, first)
+    first = np.searchsorted(middle * _count(n_bins) + ROUNDING, np.arange(n_bins))
+    return pooling_at(source, np.unique(first[first < len(source)]))
 
 
 def pooling_at(source: Joint, first: npt.NDArray[np.intp]) -> Pooling:
     """Pool runs of levels, given the first level of each run."""
     start = source.prediction[first]
     last = np.append(first[1:], len(source)) - 1
-    of_level = np.repeat(np.arange(first.size), np.diff(np.append(first, len(source))))
-    return pooling_of(source.summed_by(of_level, first.size), start, source.prediction[last], start)
+    sums = source.sums().without_ends().weighted().in_runs(first)
+    return pooling_of(sums, start, source.prediction[last], start)
 
 
 def _even(n_bins: int) -> Floats:

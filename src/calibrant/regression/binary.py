@@ -112,11 +112,11 @@ class _Portions:
 def log_odds(prediction: Floats, least: float = LEAST) -> Floats:
     """Log-odds, finite also for 0 and 1."""
     if prediction.size <= BLOCK or prediction.ndim > 1:
-        low, high = _log_terms(prediction, least)
+        low, high = log_terms(prediction, least)
         return low + high
     found = np.empty(prediction.size)
     for block in blocks(prediction.size):
-        found[block] = sum(_log_terms(prediction[block], least))
+        found[block] = sum(log_terms(prediction[block], least))
     return found
 
 
@@ -135,7 +135,7 @@ def softplus(score: Floats) -> Floats:
     return tail
 
 
-def _log_terms(prediction: Floats, least: float = LEAST) -> tuple[Floats, Floats]:
+def log_terms(prediction: Floats, least: float = LEAST) -> tuple[Floats, Floats]:
     """Return log(p) and -log(1 - p)."""
     inside = np.clip(prediction, least, 1 - least)
     return np.log(inside), -np.log(1 - inside)
@@ -155,7 +155,7 @@ class Model:
 
     def of(self, prediction: Floats) -> tuple[list[Floats | None], Floats | None]:
         """Terms of some predictions, and the given part; None is the constant one."""
-        low, high = _log_terms(prediction)
+        low, high = log_terms(prediction)
         made = {"one": None, "log_odds": low + high, "log_low": low, "log_high": high, "": None}
         return [made[name] for name in self.terms], made[self.offset]
 

@@ -93,16 +93,15 @@ class Choice:
         """What they are worth after the map, fitted to other rows."""
         return self.before if self.leave_alone else self.judged(self._repaired)
 
-    @property
+    @cached_property
     def smooth_errors(self) -> tuple[float, float]:
         """Smooth calibration error before and after, out of sample, without intervals."""
-        before, after = (
-            float(smooth_calibration_error(self._units.joint(prediction)))
-            for prediction in (self._units.prediction, self._repaired)
+        before = self._units.joint(self._units.prediction)
+        return float(smooth_calibration_error(before)), float(
+            smooth_calibration_error(self.repaired)
         )
-        return before, after
 
-    @property
+    @cached_property
     def repaired(self) -> Joint:
         """Forecasts after the map, each row by a map fitted to others; of classes, confidences."""
         return self._units.joint(self._repaired)

@@ -25,8 +25,8 @@ from calibrant.pooling import pooling_at
 
 Labels = dict[str, npt.NDArray[Any]]
 
-# Predictions of more rows than this are taken as the means of so many cells with equally many rows.
-MOST_ROWS, MOST_LEVELS = 2**20, 2**16
+# Predictions of more rows than this are taken as the means of so many cells.
+MOST_ROWS, MOST_LEVELS = 2**20, 2**13
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +145,14 @@ class Units:
     def in_cells(self, most: int) -> Units:
         """Round predictions of two outcomes to the means of at most so many cells.
 
-        Cells have about equally many rows. Rows of a cell, fold and outcome are added up, unless
-        they are in clusters.
+        Rows of a cell, fold and outcome are added up, unless they are in clusters.
         """
         if self.classes is not None or self.outcome.size <= most:
             return self
         levels, level = np.unique(self.prediction, return_inverse=True)
-        rows = np.bincount(level, self.count)
+        rows = np.asarray(np.bincount(level, self.count), dtype=np.float64)
         if levels.size > most:
-            before = np.cumsum(rows) - rows
-            place = np.unique((before * (most / rows.sum())).astype(np.intp), return_inverse=True)[
-                1
-            ]
+            place = np.unique(cells_of_rows(levels, rows, most), return_inverse=True)[1]
             levels = np.bincount(place, rows * levels) / np.bincount(place, rows)
             level = place[level]
         if self.cluster is not None:
@@ -187,16 +183,27 @@ class Units:
         return Evidence.of_group(self.rows(prediction), self.cluster)
 
 
-def gathered(joint: Joint, most: int) -> Joint:
-    """Pool neighbouring levels to about so many cells with equally many rows, if there are more.
+def cells_of_rows(prediction: Floats, rows: Floats, most: int) -> Indices:
+    """Put ascending predictions into at most so many cells.
 
-    Cells by rank keep what cells of equal width would lose: the odds of rare events. Forecasts of
-    exactly 0 and 1 stay by themselves, because a single failure costs them everything.
+    Cells hold about equally much: half of it is the number of rows, the other half the variance of
+    their outcomes if the predictions are right. Cells of equal width would lose the odds of rare
+    events, and cells of equally many rows the few forecasts among which these events are.
+    """
+    spread = rows * prediction * (1 - prediction)
+    held = rows / rows.sum() + spread / max(spread.sum(), np.finfo(np.float64).tiny)
+    before = np.cumsum(held) - held
+    return np.asarray(np.minimum(before * (most / held.sum()), most - 1), dtype=np.intp)
+
+
+def gathered(joint: Joint, most: int) -> Joint:
+    """Pool neighbouring levels to about so many cells, if there are more.
+
+    Forecasts of exactly 0 and 1 stay by themselves, because a single failure costs them everything.
     """
     if len(joint) <= most:
         return joint
-    before = np.cumsum(joint.rows) - joint.rows
-    cell = (before * (most / joint.row_count)).astype(np.intp)
+    cell = cells_of_rows(joint.prediction, joint.rows, most)
     starts = np.diff(cell, prepend=-1) > 0
     starts[1] |= joint.prediction[0] == 0
     starts[-1] |= joint.prediction[-1] == 1
@@ -325,9 +332,7 @@ def read_units(
     refuse_mean_outcomes(joint)
     _refuse_one_row(joint.row_count)
     if sample_weight is None and split.plain:
-        if joint.row_count > MOST_ROWS:
-            joint = gathered(joint, MOST_LEVELS)
-        return split_counts(joint, min(split.count, joint.row_count), rng), {}
+        return _counted(joint, split.count, rng), {}
     units = units_of(rows.prediction, rows.outcome, rows.weight)
     return split_rows(units, split, rng)
 
@@ -382,6 +387,13 @@ def _of_joint(joint: Joint, folds: int, rng: np.random.Generator, *, beside: boo
             "different weights",
             "pass y_true and y_proba",
         )
+    return _counted(joint, folds, rng)
+
+
+def _counted(joint: Joint, folds: int, rng: np.random.Generator) -> Units:
+    """Split rows known by their sums, of very many rows in cells."""
+    if joint.row_count > MOST_ROWS:
+        joint = gathered(joint, MOST_LEVELS)
     return split_counts(joint, min(folds, joint.row_count), rng)
 
 
