@@ -4,8 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from oracles.class_definitions import draw_labels
+
+ANIMALS = ["cat", "dog", "cow"]
+
 
 def sample(n: int, shift: float = 0.0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     p = rng.uniform(0.1, 0.9, n).round(2)
     return (rng.random(n) < np.clip(p + shift, 0, 1)).astype(int), p
+
+
+def animals(
+    n: int = 1500, seed: int = 0, lift: tuple[float, ...] = (1, 1, 1)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and forecasts of three classes, some of them likelier than forecast by `lift`."""
+    rng = np.random.default_rng(seed)
+    table = rng.dirichlet(np.ones(3), n)
+    true = table * lift
+    label = draw_labels(rng, true / true.sum(axis=1, keepdims=True))
+    return np.array(ANIMALS)[label], table
