@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit, logit
 
 from oracles.class_definitions import draw_labels
 
@@ -24,3 +25,16 @@ def animals(
     true = table * lift
     label = draw_labels(rng, true / true.sum(axis=1, keepdims=True))
     return np.array(ANIMALS)[label], table
+
+
+def truths(n: int) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Chances, outcomes drawn with them, and forecasts with a known fault."""
+    rng = np.random.default_rng(1)
+    chance = rng.beta(1.5, 1.5, n)
+    outcome = rng.random(n) < chance
+    return chance, outcome, {
+        "over-confident": expit(1.7 * logit(chance)),
+        "under-confident": expit(0.6 * logit(chance)),
+        "shifted": expit(logit(chance) + 0.7),
+        "not monotone": np.abs(chance - 0.35),
+    }  # fmt: skip
