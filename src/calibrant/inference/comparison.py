@@ -182,7 +182,22 @@ def compare(
         return _scores(pair, labels, score, confidence, margin)
     statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
     statistic.refuse_without_reach()
-    reach, beyond = find_reaches(pair, labels, statistic, confidence, draws, as_generator(rng))
+    reaches = find_reaches(pair, labels, statistic, confidence, draws, as_generator(rng))
+    return compare_errors(joints, statistic, reaches, confidence, margin)
+
+
+def compare_errors(
+    joints: list[Joint],
+    statistic: Statistic,
+    reaches: tuple[float, float],
+    confidence: float,
+    margin: float | None,
+) -> Comparison:
+    """Compare the errors of two Joints.
+
+    `reaches` are how far their difference, and the error of their difference, may be off.
+    """
+    reach, beyond = reaches
     first, second = (statistic.value(joint) for joint in joints)
     difference = second - first
     both = Both.of(*joints)
