@@ -270,6 +270,29 @@ def _highest(evidence: Evidence, statistic: Statistic) -> float:
     return statistic.entry.range[1] if statistic.entry and evidence.bounded else np.inf
 
 
+def interval_between(
+    evidence: Evidence,
+    statistic: Statistic,
+    settings: Settings,
+    value: float,
+    low: float,
+    high: float,
+    highest: float = 1.0,
+) -> ConfidenceInterval:
+    """Return ends found by multipliers, within the range of the measure and around its value."""
+    low, high = min(value, max(0.0, low)), max(value, min(highest, high))
+    return ConfidenceInterval(
+        statistic.name,
+        value,
+        low,
+        high,
+        settings.confidence,
+        max(value - low, high - value),
+        "multiplier",
+        tuple(cautions_of(evidence)),
+    )
+
+
 def cautions_of(evidence: Evidence) -> list[str]:
     """Say what to know before trusting an interval of this evidence."""
     said = []
