@@ -13,6 +13,8 @@ from calibrant.inference.calibration_index import CalibrationIndex, calibration_
 from calibrant.inference.cases import (
     LEAST_FREEDOM as LEAST_FREEDOM,
     Cases as Cases,
+    cluster_codes as cluster_codes,
+    one_cluster as one_cluster,
     widening as widening,
 )
 from calibrant.inference.certified import (

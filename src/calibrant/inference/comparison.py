@@ -14,8 +14,8 @@ from calibrant.data.input import read_labels
 from calibrant.data.rows import Given
 from calibrant.decisions import DecisionTask, Score, score_title
 from calibrant.errors import InvalidOptionError
-from calibrant.inference.cases import Cases
-from calibrant.inference.pairing import Both, cluster_codes, find_reaches
+from calibrant.inference.cases import Cases, cluster_codes
+from calibrant.inference.pairing import Both, find_reaches
 from calibrant.inference.scores import mean_and_reach, score_of
 from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint, Rows

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.data import canonical_order
 from calibrant.data.input import read_labels
-from calibrant.errors import InferenceRefusedError
+from calibrant.inference import cluster_codes
 from calibrant.options import as_generator
 from calibrant.real.bets import bets_on
 from calibrant.real.forecasts import RealForecasts
@@ -104,14 +104,8 @@ def betting_test(
         given = RealForecasts.read(y_true, y_pred, kind, upper=upper, level=level, range_=range)
     ends = (given.scale.start, given.scale.end) if given.scale.bounded else None
     bet = bets_on(given)
-    labels = None if clusters is None else read_labels(clusters, "clusters", len(given))
-    if labels is not None:
-        names, cluster = np.unique(labels, return_inverse=True)
-        if names.size < 2:
-            raise InferenceRefusedError(
-                "clusters must be at least two", "one cluster", "leave clusters out"
-            )
-        bet = bet.averaged(cluster)
+    if clusters is not None:
+        bet = bet.averaged(cluster_codes(read_labels(clusters, "clusters", len(given))))
     order = canonical_order(bet.place, bet.prediction, bet.outcome)
     bet = bet.where(as_generator(rng).permutation(order))
     by_place = isinstance(given.kind, Quantile | Coverage)

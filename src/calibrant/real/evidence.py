@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices, in_parts
 from calibrant.data.input import read_labels
-from calibrant.errors import InferenceRefusedError
 from calibrant.inference import (
     MOST_COINS_DRAWN,
     RESOLUTION,
     Clusters,
     Evidence,
     level_of,
+    one_cluster,
     widening,
 )
 from calibrant.joint import Joint
@@ -47,9 +47,7 @@ class RealEvidence(Evidence):
         """Take forecasts that were checked, perhaps in clusters."""
         evidence = cls.of_part(forecasts, clusters)
         if evidence.lone:
-            raise InferenceRefusedError(
-                "clusters must be at least two", "one cluster", "leave clusters out"
-            )
+            raise one_cluster()
         return evidence
 
     @classmethod

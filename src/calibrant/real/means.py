@@ -7,7 +7,7 @@ import numpy as np
 from calibrant.arrays import Floats, Indices
 from calibrant.data.input import read_labels
 from calibrant.errors import InferenceRefusedError
-from calibrant.inference import widening
+from calibrant.inference import cluster_codes, widening
 from calibrant.real.forecasts import RealForecasts
 
 
@@ -18,12 +18,8 @@ def mean_with_reach(
     cluster = None
     kept = forecasts.weights > 0
     if clusters is not None:
-        labels = read_labels(clusters, "clusters", len(forecasts))
-        if np.unique(labels).size < 2:
-            raise InferenceRefusedError(
-                "clusters must be at least two", "one cluster", "leave clusters out"
-            )
-        cluster = np.unique(labels[kept], return_inverse=True)[1]
+        code = cluster_codes(read_labels(clusters, "clusters", len(forecasts)))
+        cluster = np.unique(code[kept], return_inverse=True)[1]
     part, seen = forecasts.where(kept), values[kept]
     if len(part) < 2 or (cluster is not None and cluster.max() < 1):
         raise InferenceRefusedError(
