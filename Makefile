@@ -88,6 +88,7 @@ picture: $(VENV)/developing ## Draw the pictures of README and docs again
 	$(BIN)/python docs/draw_how.py
 	$(BIN)/python docs/draw_measures.py
 	$(BIN)/python docs/draw_noise_floors.py
+	$(BIN)/python docs/write_tables.py
 
 flights: ## Rebuild the forecasts that ship and compare
 	tools/check_flights.sh $(PYTHON)

@@ -27,7 +27,7 @@ class Command:
 
 COMMANDS = (
     Command("calibrant --help", ("--help",), 0.4, 0.5, "audit"),
-    Command("audit, 100 rows", ("audit", "tiny.csv"), 0.9, 0.3, "Too few rows"),
+    Command("audit, 100 rows", ("audit", "tiny.csv"), 0.9, 0.3, "Undecided"),
     Command("audit, 10^4 rows", ("audit", "small.csv"), 3.0, 0.5, "Miscalibrated"),
     Command(
         "audit, 10^4 rows, HTML",

@@ -321,7 +321,7 @@ WORKS = (
     # Isotonic regression copies what it is given and returns more than pools.
     Work("isotonic decomposition", 1.0, cal.score_decomposition, check_decomposition, 10.0),
     Work("Brier score", 0.15, mean_of("brier"), partial(check_score, squares)),
-    Work("log score", 0.15, mean_of("log"), partial(check_score, surprises)),
+    Work("log loss", 0.15, mean_of("log"), partial(check_score, surprises)),
     # Losses for both outcomes, those of the rows, and what the spread is made of.
     Work(
         "Brier score with interval",
@@ -331,7 +331,7 @@ WORKS = (
         12.0,
     ),
     Work(
-        "log score with interval",
+        "log loss with interval",
         0.4,
         interval_of("log"),
         partial(check_score_interval, surprises),

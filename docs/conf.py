@@ -33,6 +33,9 @@ numpydoc_xref_param_type = False
 viewcode_line_numbers = True
 suppress_warnings = ["myst.header"]
 
+# Quotes and ellipses; two hyphens begin an option.
+smartquotes_action = "qe"
+
 html_theme = "pydata_sphinx_theme"
 html_title = "calibrant"
 html_static_path = ["site/static"]
@@ -47,7 +50,7 @@ html_theme_options = {
     "navigation_depth": 2,
     "show_nav_level": 1,
     "collapse_navigation": True,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "which_measure": []},
 }
 html_sidebars = {"index": [], "plots": [], "which_measure": []}
 html_show_sourcelink = False

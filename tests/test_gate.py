@@ -29,7 +29,7 @@ def test_the_gate_has_three_answers(frame, tmp_path):
     pd.DataFrame({"prediction": p, "outcome": y}).to_parquet(fair)
     few = tmp_path / "few.csv"
     frame.head(40).to_csv(few, index=False)
-    for file, code, state in ((fair, 0, "passed"), (path, 1, "failed"), (few, 3, "cannot tell")):
+    for file, code, state in ((fair, 0, "passed"), (path, 1, "failed"), (few, 3, "undecided")):
         done = run("check", str(file), "--tolerance", "0.02")
         assert done.returncode == code, done.stderr
         assert done.stdout.startswith(state)

@@ -59,6 +59,20 @@ def public_names(module: str) -> list[str]:
     ]
 
 
+VALUES = {
+    "CATALOGUE": "Every measure by its name: what it asks, its known flaw, its options.",
+    "CLASS_MAPS": "Every map for more than two classes, by its name.",
+    "FLIGHTS_FILE": "Path of the Parquet file that `flights` reads.",
+    "FORECASTERS": "Every forecaster that `calibrant play` knows, by its name.",
+    "MAPS": "Every map for two outcomes, by its name.",
+    "MEASURES": "Names of the measures of forecasts of real outcomes.",
+    "NATURES": "Everyone who can choose the outcomes in `calibrant play`, by name.",
+    "TABLE_1": "The rates of the survey's Table 1, by measure.",
+    "WORDS": 'Probabilities that words such as "very likely" stand for unless you say otherwise.',
+}
+"""What public values hold that are neither classes nor functions."""
+
+
 def _home(value: object, name: str) -> str:
     """Name the public module that defines an object and offers it, if there is one."""
     defined = getattr(value, "__module__", None) or ""
@@ -76,10 +90,10 @@ def _own_names(room: Any) -> list[str]:
     ]
 
 
-def summary(value: object) -> str:
-    """First sentence of what an object says about itself."""
+def summary(name: str, value: object) -> str:
+    """First sentence of what an object says about itself; values cannot."""
     if not (inspect.isclass(value) or inspect.isroutine(value)):
-        return "A path." if isinstance(value, Path) else f"A {type(value).__name__}."
+        return VALUES[name]
     return (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
 
 
@@ -95,7 +109,10 @@ def summary_table(module: str, names: list[str]) -> list[str]:
     lines = ["| name | what it is |", "|---|---|"]
     return [
         *lines,
-        *(f"| [`{name}`]({module}.{name}.md) | {summary(getattr(room, name))} |" for name in names),
+        *(
+            f"| [`{name}`]({module}.{name}.md) | {summary(name, getattr(room, name))} |"
+            for name in names
+        ),
         "",
     ]
 
@@ -128,8 +145,8 @@ def object_page(module: str, name: str) -> str:
     )
     if kind == "data":  # its value would fill pages
         options = ["   :no-value:"]
-    lines = [f"# {name}", "", "```{eval-rst}", f".. auto{kind}:: {module}.{name}", *options]
-    lines += ["```", ""]
+    lines = [f"# {name}", "", *([VALUES[name], ""] if kind == "data" else [])]
+    lines += ["```{eval-rst}", f".. auto{kind}:: {module}.{name}", *options, "```", ""]
     seen = [f"[{title}](../{page})" for page, title in guides_with(name)]
     lines += [f"Used in: {', '.join(seen)}.", ""] if seen else []
     lines += [f"All of [`{module}`]({module}.md)."]

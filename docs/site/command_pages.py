@@ -45,13 +45,14 @@ def command_page(name: str, command: Any) -> str:
         lines += [f"| `{one.name.upper()}` | {_words(one.help)} |" for one in arguments]
         lines += [""]
     if options:
-        lines += ["## Options", "", "| option | meaning | default |", "|---|---|---|"]
+        lines += ["## Options", "", "```{table}", ":class: options", ""]
+        lines += ["| option | meaning | default |", "|---|---|---|"]
         lines += [
             f"| {_spelled(one, known.get(one.name, set()))} | {_words(one.help)}"
             f"{_choices(known.get(one.name, set()))} | {_default(one)} |"
             for one in options
         ]
-        lines += [""]
+        lines += ["```", ""]
     lines += ["What the command ends with: [exit codes](../gate.md#exit-codes)."]
     return "\n".join(lines)
 
@@ -80,7 +81,7 @@ def _types(hint: Any) -> Iterator[type]:
 
 def _spelled(option: Any, known: set[type]) -> str:
     value = "" if option.is_flag or option.count else f" {_value(known)}"
-    return ", ".join(f"`{name}{value}`" for name in option.opts)
+    return ", ".join(f"`{name}`{value}" for name in option.opts)
 
 
 def _value(known: set[type]) -> str:

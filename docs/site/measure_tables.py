@@ -54,7 +54,7 @@ def measure_index() -> str:
     for title, (words, names) in parts.items():
         lines += [f"## {title}", "", words, "", "| measure | asks |", "|---|---|"]
         lines += [f"| [{_title(name)}]({name}.md) | {_asks(name)} |" for name in names]
-        lines += ["", "```{toctree}", ":hidden:", "", *names, "```", ""]
+        lines += ["", "<!-- pages", *names, "-->", ""]
     return "\n".join(lines)
 
 
@@ -121,11 +121,17 @@ def glance(measure: Measure) -> str:
     answers = {
         "asks": measure.asks,
         "continuous": _yes(
-            measure.continuous, "a small change of the predictions changes it little"
+            measure.continuous,
+            "a small change of the predictions changes it little",
+            "a small change of the predictions can change it much",
         ),
-        "faithful": _yes(measure.faithful, "zero only for calibrated forecasts"),
+        "faithful": _yes(
+            measure.faithful,
+            "zero only for calibrated forecasts",
+            "it can be zero for forecasts that are not calibrated",
+        ),
         "truthful": _truthful(measure),
-        "confidence interval": _yes(measure.interval, "offered"),
+        "confidence interval": "yes" if measure.interval else "no",
         "a small value promises": measure.decisions,
         "cost": measure.cost,
         "many classes": _many_classes(measure),
@@ -156,14 +162,15 @@ def _flags(measure: Measure) -> str:
 
 
 def _truthful(measure: Measure) -> str:
-    meaning = "no forecast has a smaller expected value than the chances of the outcomes"
+    if measure.truthful is None:
+        return "no (another forecast than the chances of the outcomes can score lower on average)"
     with_flags = f"with {_flags(measure)}" if measure.truthful else "yes"
-    return f"{'no' if measure.truthful is None else with_flags} ({meaning})"
+    return f"{with_flags} (on average no forecast scores lower than the chances of the outcomes)"
 
 
 def _mark(flag: object) -> str:
     return "\N{HEAVY CHECK MARK}" if flag else "\N{EN DASH}"
 
 
-def _yes(flag: object, meaning: str) -> str:
-    return f"{'yes' if flag else 'no'} ({meaning})"
+def _yes(flag: object, meaning: str, otherwise: str) -> str:
+    return f"yes ({meaning})" if flag else f"no ({otherwise})"

@@ -9,10 +9,10 @@ from typing import Any
 
 import api_pages
 import command_pages
-from measure_tables import further_table, glance, measure_index, measure_table
+from comments import with_directives
+from measure_tables import glance
 from notebooks import notebook
 from pictures import with_pictures
-from schema_table import schema_table
 
 import calibrant as cal
 
@@ -59,21 +59,13 @@ def for_readers(text: str) -> str:
 
 
 def fill_in(_app: Any, page: str, source: list[str]) -> None:
-    """Draw the pictures of a page, and put tables where it asks for them."""
+    """Draw the pictures of a page, and write its comments as the directives they stand for."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cal.errors.CalibrantWarning)
         if page.startswith(TUTORIALS) and not page.endswith("index"):
             source[0] = with_download(page, source[0])
         source[0] = with_pictures(page, source[0])
-    source[0] = for_readers(source[0])
-    for mark, table in {
-        "%MEASURES%": measure_table,
-        "%MEASURES_BY_FAMILY%": measure_index,
-        "%FURTHER_MEASURES%": further_table,
-        "%SCHEMA%": schema_table,
-    }.items():
-        if mark in source[0]:
-            source[0] = source[0].replace(mark, table())
+    source[0] = with_directives(for_readers(source[0]))
     measure = cal.CATALOGUE.get(page.removeprefix("measures/"))
     if measure is not None:
         title, rest = source[0].split("\n", 1)

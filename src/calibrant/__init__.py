@@ -104,7 +104,7 @@ __all__ = [
     "joints_by",
     "kernel_calibration_error",
     "kernel_smoothed_calibration_error",
-    "log_score",
+    "log_loss",
     "low_degree_calibration_error",
     "lower_distance_to_calibration",
     "multiclass",

@@ -11,7 +11,7 @@ class ExitCode(IntEnum):
     PASSED = 0
     FAILED = 1
     WRONG_INPUT = 2
-    CANNOT_TELL = 3
+    UNDECIDED = 3
     FAULT = 70
     INPUT_OUTPUT = 74
     INTERRUPTED = 130
@@ -27,7 +27,7 @@ MEANINGS = {
     ExitCode.PASSED: "done; check: calibrated, watch: no alarm, compare: not worse",
     ExitCode.FAILED: "check: miscalibrated, watch: an alarm, compare: worse; nothing else",
     ExitCode.WRONG_INPUT: "the command or the data is wrong",
-    ExitCode.CANNOT_TELL: "check, compare: the rows cannot tell",
+    ExitCode.UNDECIDED: "check, compare: undecided, the rows are too few to tell",
     ExitCode.FAULT: "a fault of calibrant itself",
     ExitCode.INPUT_OUTPUT: "reading or writing failed, such as on a full disk",
     ExitCode.INTERRUPTED: "interrupted (Ctrl-C)",

@@ -198,16 +198,16 @@ class LearnedFamily:
     the residual y - p from the prediction on one half, or a classifier (`fit`, `predict_proba`)
     the outcome; what it learned, scaled to reach 1 and clipped to [-1, 1], is judged on the other
     half. The value is therefore an honest estimate of the bias that this test finds, and may be
-    negative; `witness.pvalue` is the chance that a perfect forecaster's rows give it so much.
+    negative; `witness.pvalue` is the chance that perfect forecasts' rows give it so much.
 
     Parameters
     ----------
     estimator : object
         A scikit-learn regressor or classifier; a clone is fitted where scikit-learn can make one.
     draws : int, default=999
-        Redraws of the judging half for the p-value. At most 10**6.
+        Simulations of the judging half for the p-value. At most 10**6.
     rng : numpy.random.Generator or int, default=0
-        Source of randomness of the split and of the redraws.
+        Source of randomness of the split and of the simulations.
     """
 
     estimator: Any

@@ -1,4 +1,4 @@
-"""A gate for releases: does every check hold, does one fail, or can the rows not tell."""
+"""A gate for releases: every check holds, one fails, or the rows leave it undecided."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from calibrant.groups import Division, groups_of, judge_groups
 from calibrant.inference import (
     CALIBRATED,
     MISCALIBRATED,
+    UNDECIDED,
     Evidence,
     Evidences,
     Groups,
@@ -32,11 +33,11 @@ from calibrant.options import Tolerance, check_share, share_from, tolerance_from
 from calibrant.stages import Tell, silent
 from calibrant.words import capital, count_text, escaped, markdown_table
 
-PASSED, FAILED, CANNOT_TELL = "passed", "failed", "cannot tell"
+PASSED, FAILED = "passed", "failed"
 EXIT_CODES = {
     PASSED: ExitCode.PASSED,
     FAILED: ExitCode.FAILED,
-    CANNOT_TELL: ExitCode.CANNOT_TELL,
+    UNDECIDED: ExitCode.UNDECIDED,
 }
 SCHEMA = 1
 HEADLINE = "smooth_calibration_error"
@@ -49,7 +50,7 @@ class Check:
 
     name: str
     state: str
-    """"passed", "failed" or "cannot tell"."""
+    """"passed", "failed" or "undecided"."""
     sentence: str
     value: float
     low: float
@@ -71,11 +72,11 @@ class Gate:
     def state(self) -> str:
         """Failed if any check fails, else whatever the least certain one says."""
         states = {check.state for check in self.checks}
-        return next(state for state in (FAILED, CANNOT_TELL, PASSED) if state in states)
+        return next(state for state in (FAILED, UNDECIDED, PASSED) if state in states)
 
     @property
     def exit_code(self) -> int:
-        """0 if everything holds, 1 if something fails, 3 if the rows cannot tell."""
+        """0 if everything holds, 1 if something fails, 3 if the rows leave it undecided."""
         return int(EXIT_CODES[self.state])
 
     def __str__(self) -> str:
@@ -203,7 +204,7 @@ def _measures(
         error, gap = verdict.interval, verdict.gap
         yield Check(
             f"{name.replace('_', ' ')}{about}",
-            STATES.get(verdict.error_state, CANNOT_TELL),
+            STATES.get(verdict.error_state, UNDECIDED),
             f"{capital(verdict.error_sentence)}. {verdict.outlook}".strip(),
             error.value,
             error.low,
@@ -213,7 +214,7 @@ def _measures(
         if gap is not None and gap.tolerance < 1:
             yield Check(
                 f"typical gap{about}",
-                STATES.get(gap.state, CANNOT_TELL),
+                STATES.get(gap.state, UNDECIDED),
                 f"{capital(gap.sentence)}.",
                 gap.interval.value,
                 gap.interval.low,
@@ -250,7 +251,7 @@ def _ratios(
 def _ratio(name: str, verdict: RatioVerdict, state: str, sentence: str) -> Check:
     ratio = verdict.ratio
     limit = 1 + verdict.tolerance
-    state = STATES.get(state, CANNOT_TELL)
+    state = STATES.get(state, UNDECIDED)
     return Check(name, state, sentence, ratio.value, ratio.low, ratio.high, limit)
 
 
@@ -273,7 +274,7 @@ def _judged(groups: Groups) -> Check:
         state = FAILED
         worst = groups.failing[0]
     else:
-        state = PASSED if states == {CALIBRATED} else CANNOT_TELL
+        state = PASSED if states == {CALIBRATED} else UNDECIDED
     return Check(
         f"{count_text(len(groups), groups.noun)}, worst {worst.label}",
         state,
@@ -322,4 +323,4 @@ def _baseline(evidence: Evidence, baseline: Baseline, settings: Settings) -> Che
 
 def state_of_difference(low: float, high: float, limit: float) -> str:
     """Say whether a difference is certainly below a limit, certainly above, or neither."""
-    return PASSED if high < limit else FAILED if low > limit else CANNOT_TELL
+    return PASSED if high < limit else FAILED if low > limit else UNDECIDED

@@ -188,7 +188,7 @@ def enough_draws(draws: int, confidence: float) -> int:
     needed = math.ceil((1 - ROUNDING) * 2 / (1 - confidence)) - 1
     if needed > MOST_DRAWS:
         raise InvalidOptionError(
-            f"confidence must be at most {1 - 2 / MOST_DRAWS:.6f}: beyond, draws cannot tell",
+            f"confidence must be at most {1 - 2 / MOST_DRAWS:.6f}: beyond, draws are too many",
             shown(confidence),
         )
     return max(check_draws(draws), needed)

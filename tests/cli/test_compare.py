@@ -95,7 +95,7 @@ def test_rows_that_cannot_tell_are_code_3(folder):
     few.to_csv("less.csv", index=False)
     done = run("compare", "less.csv", "few.csv", "--max-worse", "0.001")
     assert done.returncode == 3
-    assert done.stdout.startswith("cannot tell: ")
+    assert done.stdout.startswith("undecided: ")
 
 
 def changed(**columns):

@@ -70,7 +70,7 @@ def test_every_help_ends_with_them():
         assert all(line in epilogue for line, _ in EXAMPLES[name])
     shown = " ".join(run("compare", "--help").stdout.split())
     assert "calibrant compare old.csv new.csv --key id" in shown
-    assert "3: check, compare: the rows cannot tell" in shown
+    assert "3: check, compare: undecided, the rows are too few to tell" in shown
 
 
 @pytest.mark.parametrize("line", sorted(REDIRECTED))

@@ -135,7 +135,7 @@ def test_what_is_printed_goes_where_it_is_sent(rows):
     """A bar on the terminal of standard error keeps its hands off standard output."""
     done, shown = run_on_a_terminal(0, "repair", str(rows))
     assert "choosing a map" in shown
-    assert "log score" in done.stdout or "leave" in done.stdout.lower()
+    assert "log loss" in done.stdout or "leave" in done.stdout.lower()
     assert CURSOR_HIDDEN not in done.stdout
 
 

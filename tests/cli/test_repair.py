@@ -47,6 +47,8 @@ def test_repair_judges_and_writes_everything(frame, file, tmp_path):
     for heading in ("before", "after", "smooth error", "AUC", "tied pairs", "worst group"):
         assert heading in done.stdout
     assert f"the rows of {out} taught the map: an audit of them flatters it" in done.stdout
+    named = {"rows": out, "map": map_file, "SQL": sql, "Python": python, "judgement": judged}
+    assert done.stdout.splitlines()[-5:] == [f"{what}: {path}" for what, path in named.items()]
     fitted = load(map_file)
     expected = fitted.transform(frame["prediction"].to_numpy())
     fixed = pd.read_parquet(out)
@@ -83,7 +85,7 @@ def test_repair_takes_time_weights_maps_and_a_task(frame, tmp_path):
     done = run("repair", str(tmp_path / "rows.csv"), "--time", "day", "--weight", "w", "--maps",
                "Platt,Beta", "--score", "brier", "--task", str(tmp_path / "task.csv"))  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "brier score" in done.stdout
+    assert "Brier score" in done.stdout
     assert "loss of your task" in done.stdout
     assert "Isotonic" not in done.stdout
 
@@ -160,7 +162,7 @@ def test_a_broken_map_is_refused(file, tmp_path):
 def test_repair_by_group_says_when_a_plain_map_is_enough(file, tmp_path):
     done = run("repair", str(file), "--by", "site", "--pairs", "--map", str(tmp_path / "map.json"))
     assert done.returncode == 0, done.stderr
-    assert "patches for groups do not improve the log score by more than noise" in done.stdout
+    assert "patches for groups do not improve the log loss by more than noise" in done.stdout
     assert load(tmp_path / "map.json").name != "Identity"
 
 

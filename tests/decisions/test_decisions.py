@@ -129,7 +129,7 @@ WRONG = ([0, 1, 1, 1, 0, 0], [0.0, 0.0, 1.0, 1.0, 0.5, 0.5])
 def test_log_score_of_a_certain_mistake_is_infinite_and_says_so():
     losses = row_losses("log", *WRONG)
     assert losses.tolist() == [0, math.inf, 0, 0, math.log(2), math.log(2)]
-    message = r"log score is infinite: forecasts of 0 or 1 proved wrong \(2 rows had such"
+    message = r"log loss is infinite: forecasts of 0 or 1 proved wrong \(2 rows had such"
     with pytest.warns(CalibrantWarning, match=message):
         assert mean_score(*WRONG, score="log") == math.inf
     with pytest.warns(CalibrantWarning, match=message):
@@ -212,7 +212,7 @@ def test_a_decomposition_reads_as_a_sum():
 def test_sentences_tell_what_was_promised_and_where_it_went():
     loss = cal.fixed_decision_loss(JOINT, task=TASK)
     assert str(cal.promised_and_received(JOINT, task=TASK)) in loss.witness.sentence
-    assert "to whoever changes action at 0.10" in loss.witness.sentence
+    assert "to anybody who changes action at 0.10" in loss.witness.sentence
     worst = cal.calibration_decision_loss(JOINT, pooling="isotonic")
     assert "recalibrated they would bring" in worst.witness.sentence
     calibrated = cal.calibration_decision_loss([0, 1], [0.5, 0.5])

@@ -112,3 +112,51 @@ def test_every_numbered_statement_of_the_tour_has_a_line():
     toured, listed = (set(re.findall(numbered, text)) for text in (pages, told))
     assert len(toured) > 30
     assert toured == listed
+
+
+TITLES = {
+    "arxiv.org/abs/1408.1028": "A simple proof of the Gaussian correlation conjecture extended to "
+    "multivariate gamma distributions",
+    "arxiv.org/abs/1711.08513": "Multicalibration: calibration for the "
+    "(computationally-identifiable) masses",
+    "arxiv.org/abs/1909.10155": "Verified uncertainty calibration",
+    "arxiv.org/abs/2011.13426": "Outcome indistinguishability",
+    "arxiv.org/abs/2109.05389": "Omnipredictors",
+    "arxiv.org/abs/2110.01052": "Learn then test: calibrating predictive algorithms to achieve "
+    "risk control",
+    "arxiv.org/abs/2203.01255": "Low-degree multicalibration",
+    "arxiv.org/abs/2205.09680": "Metrics of calibration for probabilistic predictions",
+    "arxiv.org/abs/2211.16886": "A unifying theory of distance from calibration",
+    "arxiv.org/abs/2305.18764": "When does optimizing a proper loss yield calibration?",
+    "arxiv.org/abs/2307.00168": "U-calibration: forecasting for an unknown agent",
+    "arxiv.org/abs/2309.12236": "Smooth ECE: principled reliability diagrams via kernel smoothing",
+    "arxiv.org/abs/2402.07458": "On the distance from calibration in sequential prediction",
+    "arxiv.org/abs/2402.07821": "On computationally efficient multi-class calibration",
+    "arxiv.org/abs/2402.13187": "Testing calibration in nearly-linear time",
+    "arxiv.org/abs/2404.13503": "Calibration error for decision making",
+    "arxiv.org/abs/2502.19851": "Can a calibration metric be both testable and actionable?",
+    "arxiv.org/abs/2508.13100": "A perfectly truthful calibration measure",
+    "arxiv.org/abs/2603.18391": "Computational and statistical hardness of calibration distance",
+    "doi.org/10.1002/qj.1924": "A bias-corrected decomposition of the Brier score",
+    "doi.org/10.1007/s00382-011-1191-1": "Estimating reliability and resolution of probability "
+    "forecasts through decomposition of the empirical score",
+    "doi.org/10.1016/j.jcss.2007.04.017": "Deterministic calibration and Nash equilibrium",
+    "doi.org/10.1073/pnas.2108097119": "Universal adaptability: target-independent inference that "
+    "competes with propensity scoring",
+    "doi.org/10.1109/FOCS61266.2024.00024": "Predict to minimize swap regret for all "
+    "payoff-bounded tasks",
+    "doi.org/10.1609/aaai.v29i1.9602": "Obtaining well calibrated probabilities using Bayesian "
+    "binning",
+}
+"""What works are called where their links lead; a title is written like this everywhere."""
+
+
+def test_every_work_is_called_what_its_link_leads_to():
+    link = re.compile(r"\[\*([^*\]]+)\*\]\(https://((?:arxiv|doi)\.org/[^)]+)\)")
+    told = [
+        (where, " ".join(title.split()))
+        for page in sorted((ROOT / "docs").rglob("*.md"))
+        for title, where in link.findall(page.read_text(encoding="utf-8"))
+    ]
+    assert {where for where, _ in told} == set(TITLES)
+    assert [(where, title) for where, title in told if TITLES[where] != title] == []

@@ -76,11 +76,41 @@ def test_links_of_the_readme_lead_somewhere():
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+def test_links_of_pages_lead_somewhere_without_the_site_too():
+    links = [
+        (page, link)
+        for page in PAGES
+        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if link.split("/")[0] not in GENERATED and "." in link
+    ]
+    assert len(links) > 300
+    assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
+
+
 def test_every_finding_leads_to_its_heading():
     from calibrant.report.findings import Finding
 
     page, _, anchor = Finding("CAL001", "issue", "").page.partition("#")
     assert f"### {anchor.upper()}" in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_pages_read_well_as_markdown():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        outside = re.sub(r"`[^`\n]*`", "", text)
+        assert not re.search(r"^```\{|^:::|^%[A-Z]|%[A-Z_]{3,}%|\{(?:ref|doc|math)\}", outside,
+                             re.MULTILINE), page.name  # fmt: skip
+        assert text.startswith(("# ", "[")), page.name
+
+
+def test_tables_that_follow_from_the_code_are_current():
+    from comments import tables_of
+    from write_tables import PAGES as HOLDING, tables
+
+    held = dict(
+        pair for name in HOLDING for pair in tables_of((DOCS / name).read_text(encoding="utf-8"))
+    )
+    assert held == {name: table.strip() for name, table in tables().items()}
 
 
 def test_names_of_the_api_in_pages_are_there():
@@ -168,6 +198,17 @@ def test_the_table_of_noise_floors_is_that_of_simulations():
             error = np.std(drawn, ddof=1) / 40**0.5
             assert abs(np.mean(drawn) - mean) <= 5 * error + 0.0006, (predictions, rows, head)
             assert mean < high < mean + 5 * np.std(drawn) + 0.001
+
+
+def test_pictures_of_measures_were_drawn_alike():
+    from PIL import Image
+
+    sizes = {}
+    for path in (DOCS / "measures").glob("*.png"):
+        with Image.open(path) as picture:
+            sizes[path.name] = picture.size
+    assert len(sizes) == len(JOINT_MEASURES)
+    assert set(sizes.values()) == {next(iter(sizes.values()))}, sizes
 
 
 def test_measures_have_references_with_links():

@@ -29,7 +29,7 @@ SHELLS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Forecasts that pass, fail, cannot tell and cannot be read; and the command itself."""
+    """Forecasts that pass, fail, are undecided and cannot be read; and the command itself."""
     folder = tmp_path_factory.mktemp("pipeline")
     rng = np.random.default_rng(0)
     p = rng.random(4000).round(2)

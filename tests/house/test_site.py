@@ -238,6 +238,12 @@ def test_formulas_are_mathml(site):
     assert "<math" in page
 
 
+def test_options_keep_their_two_hyphens(site):
+    page = (site / "commands" / "audit.html").read_text(encoding="utf-8")
+    assert "the columns of --by as well" in page
+    assert "\N{EN DASH}by" not in page
+
+
 def test_spelling():
     done = subprocess.run(
         [sys.executable, "-m", "codespell_lib", "README.md", "CHANGELOG.md", "CONTRIBUTING.md",

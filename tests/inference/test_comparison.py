@@ -182,7 +182,7 @@ def test_scores_are_compared_row_by_row(score):
     hidden = max(np.average((jumps[1] - jumps[0]) ** 2, weights=q * (1 - q)) for q in (p, other))
     reach = 1.96 * np.sqrt(500 * gap.var() + 1.96**2 * hidden) / 500
     assert found.high - found.difference == pytest.approx(reach, rel=1e-3)
-    assert found.measure == f"{score}_score"
+    assert found.measure == {"log": "log_loss"}.get(score, f"{score}_score")
     copies = cal.compare(
         np.tile(y, 3), np.tile(p, 3), np.tile(other, 3), measure=score,
         clusters=np.tile(np.arange(500), 3),
@@ -215,12 +215,12 @@ def test_the_sentence_names_scores_as_people_do_and_shows_digits_that_count():
         "The second forecaster is better: Brier score 0.0002137 and 0.0002135, difference "
         "-0.00000019 (between -0.00000028 and -0.00000010 with 95 % confidence)."
     )
-    large = Comparison("log_score", 0.513, 0.5279, -0.001, 0.031, 0.9, margin=0.05)
+    large = Comparison("log_loss", 0.513, 0.5279, -0.001, 0.031, 0.9, margin=0.05)
     assert large.sentence == (
         "The two forecasters differ by less than 0.05: log loss 0.513 and 0.528, difference +0.015 "
         "(between -0.001 and +0.031 with 90 % confidence)."
     )
-    endless = Comparison("log_score", 0.4, np.inf, -np.inf, np.inf, 0.95)
+    endless = Comparison("log_loss", 0.4, np.inf, -np.inf, np.inf, 0.95)
     assert "log loss 0.400 and infinite, difference +infinite (between -infinite and +inf" in str(
         endless
     )

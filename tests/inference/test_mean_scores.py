@@ -1,4 +1,4 @@
-"""The Brier and the log score by themselves."""
+"""The Brier and the log loss by themselves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_scores_are_those_of_scikit_learn_with_the_interval_of_the_library(name)
     from sklearn.metrics import brier_score_loss, log_loss
 
     y, p, weight, clusters = sample()
-    function = {"brier": cal.brier_score, "log": cal.log_score}[name]
+    function = {"brier": cal.brier_score, "log": cal.log_loss}[name]
     known = {"brier": brier_score_loss, "log": log_loss}[name]
     for options in ({}, {"sample_weight": weight}, {"clusters": clusters}):
         found = function(y, p, **options)
@@ -32,9 +32,9 @@ def test_scores_are_those_of_scikit_learn_with_the_interval_of_the_library(name)
     assert function(y, p, confidence=0.5).low > function(y, p).low
 
 
-def test_an_infinite_log_score_has_a_reason_and_no_interval():
+def test_an_infinite_log_loss_has_a_reason_and_no_interval():
     with pytest.warns(cal.errors.CalibrantWarning, match="infinite"):
-        found = cal.log_score([0, 1, 1], [0.2, 0.0, 0.9])
+        found = cal.log_loss([0, 1, 1], [0.2, 0.0, 0.9])
     assert found.value == np.inf
     assert np.isnan(found.low)
     assert "proved wrong" in found.reason

@@ -45,7 +45,7 @@ def ads(rows=40_000, factor=1.0, seed=0):
 def test_an_interval_is_held_against_both_limits(low, high, state):
     verdict = RatioVerdict(Ratio(1.0, low, high, 0.95, 10, 10), 0.1)
     assert verdict.state == state
-    assert {"calibrated": "within", "miscalibrated": "is beyond", "undecided": "cannot tell"}[
+    assert {"calibrated": "within", "miscalibrated": "is beyond", "undecided": "It is undecided"}[
         state
     ] in verdict.sentence
 
@@ -76,7 +76,7 @@ def test_every_page_shows_observed_over_expected_by_group():
 
 def test_rare_rates_keep_two_digits():
     frame = ads().assign(prediction=lambda f: f["prediction"] / 50)
-    assert "0.00011" in str(cal.audit(frame, by=["site"], tolerance=0.02, draws=19))
+    assert "0.00011" in cal.audit(frame, by=["site"], tolerance=0.02, draws=19).to_text()
 
 
 def test_nothing_is_judged_unless_asked():

@@ -132,7 +132,7 @@ def test_displays_of_the_order_show_the_librarys_numbers():
     assert marked.frame()["risk"][-1] == pytest.approx(1 - y.mean())
     parts = plots.DecompositionDisplay.of(y, {"one": p, "flat": np.full(600, 0.5)})
     assert parts.frame()["miscalibration"][0] == cal.score_decomposition(y, p).miscalibration
-    assert parts.sentence.startswith("The best brier score is that of one")
+    assert parts.sentence.startswith("The best Brier score is that of one")
     with pytest.raises(cal.errors.InvalidForecastsError):
         plots.RocDisplay.of(y, {})
 

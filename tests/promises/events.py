@@ -7,6 +7,7 @@ from functools import cache, partial
 import numpy as np
 
 import calibrant as cal
+from calibrant.decisions import score_title
 from calibrant.inference.ratio import find_ratio
 from promises.core import Promise
 from promises.samples import FAULTS, rare, sample
@@ -67,7 +68,7 @@ def promises():
         for events in (1, 2, 5, 10, 20):
             for fault in ("right", "half the truth"):
                 yield Promise(
-                    f"interval of the {score} score",
+                    f"interval of the {score_title(score)}",
                     f"events expected: {events}, forecasts {fault}",
                     partial(score_misses, score, events, fault),
                 )

@@ -332,7 +332,7 @@ def test_what_is_left_alone_says_why():
     assert f"the best alone, {choice.runner_up}, the log loss falls" in choice.sentence
     assert f"{choice.table['gain_high'][best]:.2g} with 95 % confidence" in choice.sentence
     none = choose([0, 1] * 200, [0.5] * 400, maps=["PriorShift"], rng=0)
-    assert none.sentence == "Leave it alone: out of sample no map improves the log score."
+    assert none.sentence == "Leave it alone: out of sample no map improves the log loss."
 
 
 def test_a_score_that_stays_infinite_proves_nothing():

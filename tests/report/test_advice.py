@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 
 import numpy as np
@@ -13,6 +14,7 @@ from calibrant.inference.settings import Settings
 from calibrant.inputs import Roles, read
 from calibrant.report.advice import MOST_ROWS, advise
 from calibrant.report.findings import repair_findings
+from calibrant.report.repair_command import RepairCommand
 
 RNG = np.random.default_rng(12)
 CHANCE = RNG.random(10_000)
@@ -33,6 +35,24 @@ def test_advice_tells_the_gain_with_its_interval():
     assert finding.code == "CAL070"
     assert f"between {choice.gain.low:.2g} and {choice.gain.high:.2g}" in finding.text
     assert "calibrant repair" in finding.advice
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed"),
+    [
+        ("rows.csv", "fixed.csv"),
+        ("rows.CSV.gz", "fixed.csv"),
+        ("some rows.jsonl", "fixed.jsonl"),
+        ("rows.parquet", "fixed.parquet"),
+        ("folder", "fixed.parquet"),
+    ],
+)
+def test_the_repair_that_is_advised_names_the_file_and_keeps_its_kind(name, fixed):
+    command = RepairCommand((name,), ("--prediction", "p"))
+    (finding,) = repair_findings(advised(source_of(CHANCE**1.5)), command=command)
+    assert finding.advice.endswith(
+        f"calibrant repair {shlex.quote(name)} --prediction p --out {fixed} --map map.json"
+    )
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_verdict_by_class_is_that_of_its_column():
     assert result.verdict.value == cal.smooth_calibration_error(
         cal.multiclass.top_label(label, table, classes=ANIMALS)
     )
-    assert "Too few rows to judge any of 3 classes" in result.by_class.sentence
+    assert "All 3 classes are undecided: too few rows" in result.by_class.sentence
     assert result.summary.settings["tolerance by class"] == 0.02
 
 

@@ -85,7 +85,7 @@ class Measure:
     power: Callable[..., int] = _first
     """Of its options: the power of a norm of the charges that it is; intervals work on the norm."""
     known_floor: Callable[..., float | None] | None = None
-    """Of a Joint and its options: its mean for a perfect forecaster, where that has a formula."""
+    """Of a Joint and its options: its mean for perfect forecasts, where that has a formula."""
     batch: Batch | None = None
     """What null draws and intervals evaluate; without it they measure draw by draw."""
 

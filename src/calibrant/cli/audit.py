@@ -59,8 +59,8 @@ from calibrant.cli.real import (
     ask_from,
     assumed_mean,
 )
-from calibrant.cli.show import next_command, show_screen
-from calibrant.cli.write import check_files, say, write_text
+from calibrant.cli.show import next_command, repair_command, show_screen
+from calibrant.cli.write import check_files, say, say_written, write_text
 from calibrant.errors import InvalidForecastsError
 from calibrant.options import share_from
 
@@ -218,6 +218,7 @@ def audit(
                 None if risk is None else share_from("risk", risk),
                 find_segments,
                 all_numbers,
+                None if map_file is not None else repair_command(context),
             )
             settings = Settings.read(
                 confidence=confidence, tolerance=tolerance, gap_tolerance=gap_tolerance, rng=seed
@@ -239,14 +240,14 @@ def audit(
         write_text(result.to_markdown(), markdown)
     if "-" in {json, markdown}:
         return
+    written = {"report": html, "JSON": json, "Markdown": markdown}
     if quiet:
         say(result.line)
     elif full:
-        say(result.to_text())
-        if html is not None:
-            say(f"\nreport: {html}")
+        say(f"{result.to_text()}\n" if any(written.values()) else result.to_text())
+        say_written(written)
     else:
-        show_screen(result, next_command(context, result), report=html, decided=decided)
+        show_screen(result, next_command(context, result), written=written, decided=decided)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ from calibrant.cli.options import (
     refuse_both,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import check_files, say, write_text
+from calibrant.cli.write import check_files, say, say_written, write_text
 from calibrant.errors import InvalidOptionError
 
 
@@ -103,7 +103,7 @@ def check(
         bool, typer.Option("--quiet", help="Print nothing; exit code only.")
     ] = False,
 ) -> None:
-    """Exit with 0 if forecasts are calibrated, 1 if they are not, 3 if the rows cannot tell."""
+    """Exit with 0 if forecasts are calibrated, 1 if they are not, 3 if undecided."""
     from calibrant.data.labels import Labels
     from calibrant.gate import Baseline, read_limits, run_gate
     from calibrant.inference import Settings
@@ -162,5 +162,6 @@ def check(
         write_text(gate.to_markdown(), markdown)
     if not quiet and "-" not in {json_path, markdown}:
         say(str(gate))
+        say_written({"JSON": json_path, "Markdown": markdown})
     if gate.exit_code:
         raise typer.Exit(gate.exit_code)

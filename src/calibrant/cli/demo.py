@@ -35,4 +35,4 @@ def demo(
         tell("pictures")
         page = result.to_html()
     write_text(page, html)
-    show_screen(result, NEXT, title=TITLE, report=html)
+    show_screen(result, NEXT, title=TITLE, written={"report": html})

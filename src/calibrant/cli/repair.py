@@ -43,7 +43,7 @@ from calibrant.cli.options import (
     refuse_both,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import check_files, say, write_text
+from calibrant.cli.write import check_files, say, say_written, write_text
 from calibrant.errors import InvalidOptionError
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from calibrant.stages import Tell
 
 STAGES = ["reading", "choosing a map"]
+# What the files hold that --out, --map, --sql, --python and --json name.
+WRITTEN = ("rows", "map", "SQL", "Python", "judgement")
 
 
 def repair(
@@ -198,8 +200,15 @@ def repair(
     written_texts = [(text(), path) for path, text in texts if path is not None]
     if out is not None:
         _write_rows(fitted, found, out, prediction, column)
-    for text, path in written_texts:
+    _write_texts(written_texts, written)
+
+
+def _write_texts(texts: list[tuple[str, str]], written: Mapping[str, str | None]) -> None:
+    """Write the texts, and name all files unless standard output is one of them."""
+    for text, path in texts:
         write_text(text, path)
+    if "-" not in written.values():
+        say_written(dict(zip(WRITTEN, written.values(), strict=True)))
 
 
 def _write_rows(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import typer
 
-from calibrant.cli.write import is_terminal, say
+from calibrant.cli.write import is_terminal, say, say_written
 
 if TYPE_CHECKING:
-    from calibrant.report import Audit, Line
+    from calibrant.report import Audit, Line, RepairCommand
 
 # Colours of states, and what they mean on most terminals.
 COLOURS = {"calibrated": "green", "miscalibrated": "red", "undecided": "yellow"}
@@ -30,18 +30,18 @@ def show_screen(
     command: str,
     *,
     title: str = "",
-    report: str | None = None,
+    written: Mapping[str, str | None] | None = None,
     decided: Sequence[str] = (),
 ) -> None:
     """Print an audit on one screen, below all that was decided on a log."""
     for sentence in decided:
         say(f"note: {sentence}")
     before = [title] if title else []
-    after = [] if report is None else [f"report: {report}"]
+    files = {what: path for what, path in (written or {}).items() if path is not None}
     lines = result.screen(
         width=shutil.get_terminal_size((COLUMNS, LINES)).columns,
         command=command,
-        taken=len(before) + len(after),
+        taken=len(before) + len(files),
         diagram=is_terminal(),
         notes=not decided,
     )
@@ -49,8 +49,7 @@ def show_screen(
         say(text)
     for line in lines:
         say(*_painted(line, result.verdict.state))
-    for text in after:
-        say(text)
+    say_written(files)
 
 
 def _painted(line: Line, state: str) -> list[tuple[str, dict[str, object]]]:
@@ -77,7 +76,7 @@ def next_command(context: typer.Context, result: Audit) -> str:
 
     It takes every option of this one that it knows, so that it reads the same rows.
     """
-    from calibrant.report import next_repair
+    from calibrant.report import fixed_name, next_repair
 
     if result.real or result.summary.censored:
         more = ["--html", "report.html"] if context.params.get("html") is None else ["--full"]
@@ -85,29 +84,45 @@ def next_command(context: typer.Context, result: Audit) -> str:
     summary = result.summary
     if context.params.get("map_file") is not None and context.params.get("html") is not None:
         words = ["calibrant", "apply", context.params["map_file"], *context.params["files"]]
-        return shlex.join([*words, "--out", "fixed.parquet"])
+        return shlex.join([*words, "--out", fixed_name(context.params["files"])])
     done = context.params.get("map_file") is not None
     if done or not next_repair(summary):
         if context.params.get("html") is None:
             return _like(context, "audit", WRITTEN, ["--html", "report.html"])
         return _like(context, "check", set(WRITTEN), [])
+    failing = summary.groups is not None and bool(summary.groups.failing)
+    return repair_command(context, by_group=failing).whole
+
+
+def repair_command(context: typer.Context, *, by_group: bool = False) -> RepairCommand:
+    """Write the repair of the files that are audited, read in the same way."""
+    from calibrant.report import RepairCommand
+
     left_out = set(WRITTEN)
-    if summary.groups is None or not summary.groups.failing or summary.classes is not None:
+    of_classes = context.params.get("classes") is not None
+    if of_classes or not by_group:
         left_out |= OF_GROUPS
-    if summary.classes is not None:
+    if of_classes:
         left_out |= OF_TWO_OUTCOMES
-    ending = "csv" if context.params["files"][0].lower().endswith(".csv") else "parquet"
-    return _like(context, "repair", left_out, ["--out", f"fixed.{ending}", "--map", "map.json"])
+    return RepairCommand(
+        tuple(context.params["files"]), tuple(_shared(context, "repair", left_out))
+    )
 
 
 def _like(context: typer.Context, name: str, left_out: set[str], more: list[str]) -> str:
     """Write another command on the same files, with the options that it shares with this one."""
+    shared = _shared(context, name, left_out)
+    return shlex.join(["calibrant", name, *context.params["files"], *shared, *more])
+
+
+def _shared(context: typer.Context, name: str, left_out: set[str]) -> list[str]:
+    """Options of this command that another one knows too, as they were given."""
     from calibrant.cli.main import app_for
 
     program = typer.main.get_command(app_for([name]))
     other = program.get_command(context, name)  # type: ignore[attr-defined]
     known = {option for parameter in other.params for option in parameter.opts}
-    words = ["calibrant", name, *context.params["files"]]
+    words: list[str] = []
     for parameter in context.command.params:
         option, value = parameter.opts[0], context.params.get(parameter.name or "")
         given = context.get_parameter_source(parameter.name or "")
@@ -116,4 +131,4 @@ def _like(context: typer.Context, name: str, left_out: set[str], more: list[str]
         if given.name == "COMMANDLINE" and option.startswith("--"):
             values = value if isinstance(value, list | tuple) else [value]
             words += [option] if value is True else [w for v in values for w in (option, f"{v}")]
-    return shlex.join([*words, *more])
+    return words

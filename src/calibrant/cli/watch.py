@@ -29,7 +29,7 @@ from calibrant.cli.options import (
     names_of,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import check_files, say, write_text
+from calibrant.cli.write import check_files, say, say_written, write_text
 from calibrant.data.groupings import AND
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.exit_codes import ExitCode
@@ -160,8 +160,7 @@ def watch(
         say(log_text(result, full=full))
         for note in notes:
             say(f"note: {note}")
-        if html is not None:
-            say(f"report: {html}")
+        say_written({"report": html, "JSON": json_path, "state": state})
     if result.alarm:
         raise typer.Exit(ExitCode.FAILED)
 

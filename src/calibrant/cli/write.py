@@ -63,6 +63,13 @@ def write_text(text: str, path: str) -> None:
     write_whole(path, text if text.endswith("\n") else text + "\n")
 
 
+def say_written(files: Mapping[str, str | None]) -> None:
+    """Name every file that a command wrote, by what it holds."""
+    for what, path in files.items():
+        if path not in {None, STANDARD}:
+            say(f"{what}: {path}")
+
+
 def say(*pieces: str | tuple[str, Mapping[str, Any]]) -> None:
     """Print words on standard output; what came with the data cannot act on the terminal.
 

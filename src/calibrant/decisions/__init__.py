@@ -38,6 +38,7 @@ from calibrant.decisions.scores import (
     as_score,
     mean_score,
     row_losses,
+    score_name as score_name,
     score_title as score_title,
 )
 from calibrant.decisions.tasks import DecisionTask

@@ -16,6 +16,7 @@ from calibrant.decisions.scores import (
     mean_loss,
     mean_of_rows,
     refuse_lost_outcomes,
+    score_title,
 )
 from calibrant.joint import Joint
 from calibrant.measurement import read_source
@@ -43,7 +44,7 @@ class ScoreDecomposition:
 
     def __str__(self) -> str:
         return (
-            f"{self.name} score {self.score:.6g} = miscalibration {self.miscalibration:.6g} "
+            f"{score_title(self.name)} {self.score:.6g} = miscalibration {self.miscalibration:.6g} "
             f"- discrimination {self.discrimination:.6g} + uncertainty {self.uncertainty:.6g} "
             f"(pooling {self.pooling})"
         )
@@ -90,7 +91,7 @@ def score_decomposition(
     expectiles see `calibrant.real.loss_decomposition`.
 
     Known flaw: estimated on the rows it is judged on, miscalibration is never too small on
-    average; a perfect forecaster gets some, the more the fewer the rows.
+    average; perfect forecasts get some, the more the fewer the rows.
 
     References
     ----------
@@ -103,7 +104,7 @@ def score_decomposition(
     >>> from calibrant import Joint
     >>> joint = Joint.from_counts([0.1, 0.2, 0.9], [10, 10, 10], [4, 2, 8])
     >>> print(score_decomposition(joint))
-    brier score 0.22 = miscalibration 0.0266667 - discrimination 0.0555556 + uncertainty 0.248889
+    Brier score 0.22 = miscalibration 0.0266667 - discrimination 0.0555556 + uncertainty 0.248889
     (pooling isotonic)
     """
     source = read_source(y_true, y_proba, sample_weight, pos_label)

@@ -185,7 +185,7 @@ def u_calibration_error(
 ) -> Measurement:
     r"""Most that any decision maker loses against the best single action in hindsight.
 
-    Smaller is better; 0 says that whoever trusts the forecasts does at least as well as by
+    Smaller is better; 0 says that anybody who trusts the forecasts does at least as well as by
     ignoring them. It is at most the calibration decision loss, and needs no recalibration.
 
     Parameters

@@ -67,7 +67,7 @@ class PromisedReceived:
     """Mean payoff that forecasts promise somebody who trusts them, and the one received."""
 
     promised: float
-    """Payoff per row if every outcome were a coin of the predicted bias (J^p)."""
+    """Payoff per row if every outcome were drawn from its prediction (J^p)."""
     received: float
     """Payoff per row on the outcomes that came (J*)."""
 

@@ -66,6 +66,11 @@ class Score:
         return np.maximum(0.0, self.expected(chance, forecast) - self.expected(chance, chance))
 
 
+def score_name(name: str) -> str:
+    """Name of a score in tables and JSON, beside those of measures."""
+    return "log_loss" if name == "log" else f"{name}_score"
+
+
 def score_title(name: str) -> str:
     """Name of a score in sentences, where "log" alone is no word and Brier is a person."""
     return {"log": "log loss", "brier": "Brier score"}.get(name, f"{name} score")
@@ -170,7 +175,7 @@ def row_losses(score: AnyScore, outcome: object, prediction: object) -> Floats:
     Returns
     -------
     array
-        Infinite where the log score meets a forecast of 0 or 1 that proved wrong.
+        Infinite where the log loss meets a forecast of 0 or 1 that proved wrong.
 
     Examples
     --------
@@ -214,7 +219,7 @@ def mean_score(
     Returns
     -------
     float
-        Infinite, with a warning, where the log score meets a forecast of 0 or 1 that proved wrong.
+        Infinite, with a warning, where the log loss meets a forecast of 0 or 1 that proved wrong.
 
     Notes
     -----
@@ -267,7 +272,7 @@ def refuse_lost_outcomes(joint: Joint, score: Score) -> None:
     """Refuse a score that needs each outcome where a Joint knows their mean only."""
     if score.between is not None and not joint.binary:
         raise InvalidForecastsError(
-            f"the {score.name} score of a Joint needs outcomes 0 and 1",
+            f"the {score_title(score.name)} of a Joint needs outcomes 0 and 1",
             "mean outcomes, whose squares a Joint does not know",
             "pass the rows instead: outcomes and predictions",
         )
@@ -278,7 +283,7 @@ def warn_of_infinity(joint: Joint, score: Score, losses: Floats) -> None:
     endless = np.isposinf(losses)
     if endless.any():
         warnings.warn(
-            f"the {score.name} score is infinite: forecasts of 0 or 1 proved wrong "
+            f"the {score_title(score.name)} is infinite: forecasts of 0 or 1 proved wrong "
             f"({count_text(int(joint.rows[endless].sum()), 'row')} had such forecasts)",
             CalibrantWarning,
             stacklevel=4,

@@ -14,7 +14,7 @@ from calibrant.decisions.recalibration import (
     recalibrate,
 )
 from calibrant.decisions.regret import payoff_text, promises, regret_of
-from calibrant.decisions.scores import Score
+from calibrant.decisions.scores import Score, score_title
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.joint import Joint
 from calibrant.regions import strongest_region
@@ -82,8 +82,8 @@ def _slope(task: DecisionTask | Score, forecast: Floats) -> Floats:
 
 def _name(task: DecisionTask | Score) -> str:
     if isinstance(task, Score):
-        return f"by the {task.name} score "
+        return f"by the {score_title(task.name)} "
     inside = [t for t in task.thresholds.tolist() if 0 < t < 1]
     if not 0 < len(inside) <= MOST_THRESHOLDS:
         return ""
-    return f"to whoever changes action at {' and '.join(map(probability_text, inside))} "
+    return f"to anybody who changes action at {' and '.join(map(probability_text, inside))} "

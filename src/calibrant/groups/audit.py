@@ -73,7 +73,7 @@ def audit_groups(
     measure : str or callable, default=smooth_calibration_error
         A measure that has a confidence interval.
     tolerance : float or str, optional
-        Error that is small enough, for every group, as for `verdict`: "5%" is relative to the rarer
+        Largest acceptable error, for every group, as for `verdict`: "5%" is relative to the rarer
         outcome of all rows. By default that of all rows together.
     confidence : float, default=0.95
         Chance that the intervals of all groups hold at once.
@@ -96,7 +96,7 @@ def audit_groups(
     every group; the quantile of its maximum over groups widens all intervals alike (a studentised
     maximum). Noise is drawn once for each combination of groups and added up, so that groups that
     overlap share it. Where there are too many combinations, each pair of columns has draws of its
-    own, which is on the safe side; so do the groups where rows come in clusters or were summed.
+    own, which is conservative; so do the groups where rows come in clusters or were summed.
 
     Examples
     --------

@@ -23,7 +23,7 @@ MOST_ROUNDS = 30
 # So many rounds in a row may leave the rows that are watched as they are before the fit stops.
 PATIENCE = 2
 TREES = 30
-# So many of the rows that trees are fitted to say how many rounds are worth it.
+# So many of the rows that trees are fitted to say how many rounds help.
 WATCHED = 0.3
 NO_ROUND = "no further round helps rows that no tree has seen"
 ALL_ROUNDS = "the largest number of rounds is reached"
@@ -145,7 +145,7 @@ class Trees:
 def boost(trees: Trees, jury: Jury, rng: np.random.Generator) -> tuple[Boosted, Judged]:
     """Fit trees to all rows, if trees that were fitted without some clearly help these.
 
-    Whenever trees are fitted to rows, some of these say how many rounds are worth it, and so many
+    Whenever trees are fitted to rows, some of these say how many rounds help, and so many
     are then fitted to all of them. All rows get the median number of rounds.
     """
     watched = hold_out(WATCHED, rng, np.arange(trees.prediction.size))

@@ -122,7 +122,7 @@ def families(parts: Sequence[Partition], size: int, cells: int, most: int) -> li
 
     Otherwise every pair of columns has draws of its own, which its columns share, and columns
     that are in no pair have theirs. For normal draws and convex, symmetric errors, independent
-    draws are on the safe side (the Gaussian correlation inequality, Royen 2014).
+    draws are conservative (the Gaussian correlation inequality, Royen 2014).
     """
     if len(parts) == 1 or _patterns(parts, size, most // (cells * len(parts))):
         return [list(parts)]

@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.data.groupings import Partition
+from calibrant.decisions import score_title
 from calibrant.groups.audit import judge_groups
 from calibrant.groups.division import Division
 from calibrant.groups.fits import Fit
@@ -36,7 +37,7 @@ class GroupRepair:
     """A map for all rows with patches for groups, judged on rows that neither had seen."""
 
     map: GroupMap
-    """Fitted to all rows; without patches if they are not worth it."""
+    """Fitted to all rows; without patches if they do not help."""
     plain: Choice
     """The choice of the map for all rows."""
     table: dict[str, list[Any]]
@@ -57,7 +58,7 @@ class GroupRepair:
 
     @property
     def patched(self) -> bool:
-        """Whether patches for groups are worth it."""
+        """Whether patches for groups help."""
         return bool(self.map.patches.patches)
 
     @property
@@ -105,7 +106,8 @@ class GroupRepair:
     def sentence(self) -> str:
         """Say what was chosen and what it gains."""
         if not self.patched:
-            no = f"patches for groups do not improve the {self.score} score by more than noise"
+            loss = score_title(self.score)
+            no = f"patches for groups do not improve the {loss} by more than noise"
             return f"{self.plain.sentence} Out of sample {no}."
         gain, plain = self.gain, self.plain
         count = len(self.map.patches.patches)

@@ -17,7 +17,7 @@ Distinguisher = Callable[[Any, Floats, Floats], object]
 
 @dataclass(frozen=True, slots=True)
 class Advantage:
-    """What a distinguisher scores on the outcomes, and on coins of the predicted bias."""
+    """What a distinguisher scores on the outcomes, and on outcomes drawn from the predictions."""
 
     real: float
     """Mean over the rows as they are."""

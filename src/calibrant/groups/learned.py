@@ -26,7 +26,7 @@ class LearnedAdvantage:
     value: float
     """E[w(x, p) (y - p)] on the judging half, w in [-1, 1]: unbiased, perhaps negative."""
     pvalue: float
-    """Chance that a perfect forecaster's outcomes give the test so much."""
+    """Chance that perfect forecasts' outcomes give the test so much."""
     rows: int
     """Rows that judged it."""
     learner: Any
@@ -58,7 +58,7 @@ def learned_advantage(
         Numbers that are known about the rows.
     family : LearnedFamily
         The estimator, a scikit-learn regressor (which learns the residual) or classifier (which
-        learns the outcome), with the number of redraws and the source of randomness.
+        learns the outcome), with the number of simulations and the source of randomness.
     pos_label : object, optional
         The label that counts as outcome 1.
 
@@ -70,7 +70,7 @@ def learned_advantage(
     -----
     Auditing for multicalibration is as hard as agnostic learning (Hebert-Johnson et al. 2018), so
     a learner is the auditor: a small value says only that this learner found nothing. The p-value
-    redraws the outcomes of the judging half; for more than about 30 000 rows (at 999 draws) the
+    simulates the outcomes of the judging half; for more than about 30 000 rows (at 999 draws) the
     distribution of the sum is taken for normal.
 
     Examples
@@ -138,7 +138,7 @@ def _residual(learner: Any, table: Floats) -> Floats:
 def _chance(
     stake: Floats, prediction: Floats, value: float, draws: int, rng: np.random.Generator
 ) -> float:
-    """Chance of so much or more when outcomes are coins of the predicted bias."""
+    """Chance of so much or more when outcomes are drawn from the predictions."""
     if stake.size * draws > MOST_COINS_DRAWN:
         from scipy.special import ndtr
 

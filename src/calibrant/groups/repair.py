@@ -1,4 +1,4 @@
-"""Repair by group: a map for all rows, and patches for groups if they are worth it."""
+"""Repair by group: a map for all rows, and patches for groups if they help."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def repair_by_group(
     draws: int = 999,
     rng: np.random.Generator | int | None = None,
 ) -> GroupRepair:
-    """Choose a map for all rows, and patches for groups if they are worth it on rows unseen.
+    """Choose a map for all rows, and patches for groups if they help on rows unseen.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class Segment(Conjunction):
     bias: float
     """Base rate minus mean prediction; beyond zero forecasts are too low."""
     pvalue: float
-    """Chance that a perfect forecaster's rows of the segment are so far off, times the number of
+    """Chance that perfect forecasts' rows of the segment are so far off, times the number of
     segments tested."""
     confirmed: bool
     """Whether the p-value is below the level."""
@@ -94,7 +94,7 @@ def find_segments(
     parts : int, default=5
         Number of parts that numbers are cut into.
     level : float, default=0.05
-        Chance of confirming any segment of a perfect forecaster.
+        Chance of confirming any segment of perfect forecasts.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows.
     pos_label : object, optional
@@ -113,9 +113,9 @@ def find_segments(
 
     Notes
     -----
-    A beam search over conjunctions for the largest bias in standard errors of a perfect
-    forecaster, :math:`|\sum w (y - p)| / \sqrt{\sum w^2 p (1 - p)}`. On the other half the sum is
-    compared with what coins of the predicted bias would give: exactly where few events
+    A beam search over conjunctions for the largest bias in standard errors of perfect
+    forecasts, :math:`|\sum w (y - p)| / \sqrt{\sum w^2 p (1 - p)}`. On the other half the sum is
+    compared with what outcomes drawn from the predictions would give: exactly where few events
     are expected and rows have no weights, otherwise normal with a correction for skewness. With
     clusters it is compared with Student's t, by the variance of the clusters' sums or by that of
     the coins if it is larger; a segment that is one cluster has a p-value of 1. The p-value is

@@ -53,7 +53,7 @@ from calibrant.inference.interval import (
     confidence_interval,
     find_interval as find_interval,
 )
-from calibrant.inference.mean_scores import brier_score, log_score
+from calibrant.inference.mean_scores import brier_score, log_loss
 from calibrant.inference.measured import Measured as Measured, measure_all as measure_all
 from calibrant.inference.monte_carlo import (
     CalibrationTest,
@@ -142,7 +142,7 @@ __all__ = [
     "cross_validated_error",
     "default_tolerance",
     "grade_tests",
-    "log_score",
+    "log_loss",
     "noise_floors",
     "rows_needed",
     "typical_gap",

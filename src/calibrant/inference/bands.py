@@ -29,7 +29,7 @@ class Band:
     """Lower and upper limits at increasing predictions."""
 
     kind: str
-    """"consistency" (where the curve of a perfect forecaster would lie) or "confidence" (where
+    """"consistency" (where the curve of perfect forecasts would lie) or "confidence" (where
     the true frequencies may lie)."""
     simultaneous: bool
     """Whether the whole band holds at once, rather than each point by itself."""
@@ -65,7 +65,7 @@ def consistency_band(
     draws: int = 999,
     rng: np.random.Generator | int | None = None,
 ) -> Band:
-    """Band around the diagonal in which the isotonic curve of a perfect forecaster lies.
+    """Band around the diagonal in which the isotonic curve of perfect forecasts lies.
 
     Parameters
     ----------
@@ -80,12 +80,12 @@ def consistency_band(
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other.
     confidence : float, default=0.95
-        Chance that a perfect forecaster's curve stays inside.
+        Chance that perfect forecasts' curve stays inside.
     simultaneous : bool, default=True
-        Whether the whole curve stays inside at once; otherwise each point by itself, and a perfect
-        forecaster will leave the band somewhere.
+        Whether the whole curve stays inside at once; otherwise pointwise, and the curve of
+        perfect forecasts will leave the band somewhere.
     draws : int, default=999
-        Number of redraws. At most 10**6.
+        Number of simulations. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 
@@ -163,7 +163,7 @@ def confidence_band(
     simultaneous : bool, default=True
         The whole curve at once, for a truth that does not fall as the prediction grows (which is
         assumed). Otherwise the mean frequency of each of ten pools of neighbouring predictions,
-        each by itself, without that assumption.
+        pointwise, without that assumption.
     draws : int, default=499
         How often noise is drawn to find the level of the runs. At most 10**6.
     rng : numpy.random.Generator or int, default=0

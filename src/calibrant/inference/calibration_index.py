@@ -78,8 +78,8 @@ def calibration_index(
     Notes
     -----
     Both smoothers of R are computed on the levels and agree with R to rounding, the cells of loess
-    and the steps of lowess included. Known flaws: the curve may leave [0, 1], as R's does; and a
-    perfect forecaster does not score 0, the less so the fewer the rows. An interval is offered for
+    and the steps of lowess included. Known flaws: the curve may leave [0, 1], as R's does; and
+    perfect forecasts do not score 0, the less so the fewer the rows. An interval is offered for
     the kernel smoother alone: `classical_numbers`.
 
     References

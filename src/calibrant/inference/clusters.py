@@ -22,7 +22,7 @@ def on_exact_levels(evidence: Evidence) -> Evidence:
 def clustered_noise_floors(
     evidence: Evidence, measures: Sequence[str], draws: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Mean value of measures for a perfect forecaster whose rows depend within clusters.
+    """Mean value of measures for perfect forecasts whose rows depend within clusters.
 
     Residuals of a cluster keep or change their sign together, as in the test of the smooth error.
     Redrawing rows one by one would make the floor too low, by up to the root of a cluster's size.

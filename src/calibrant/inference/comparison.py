@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant.catalogue import CATALOGUE
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Given
-from calibrant.decisions import DecisionTask, Score, score_title
+from calibrant.decisions import DecisionTask, Score, score_name, score_title
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.cases import Cases, cluster_codes
 from calibrant.inference.pairing import Both, find_reaches
@@ -256,7 +256,7 @@ def _scores(
     first = np.where(outcome == 1, losses[0][1], losses[0][0])
     mean = float(cases.total(first) / weight.sum())
     return Comparison(
-        f"{score.name}_score",
+        score_name(score.name),
         mean,
         mean + difference,
         difference - reach,

@@ -39,7 +39,7 @@ DRAWS, CELLS = 199, 2**10
 # Rows in clusters, or of different weights, are redrawn one by one: about so many in all. Of more,
 # clusters are drawn less often, and weights by the cell.
 MOST_DRAWN, FEWEST_DRAWS = 2**23, 39
-# Share of the redraws that stay below what is called chance.
+# Share of the simulations that stay below what is called chance.
 CHANCE = 0.95
 
 
@@ -51,7 +51,7 @@ class LossByChance:
     mean: Floats
     """On average, when both costs add up to one."""
     most: Floats
-    """At most so much in 95 % of redraws, each threshold by itself."""
+    """At most so much in 95 % of simulations, each threshold by itself."""
 
     def __repr__(self) -> str:
         return brief(self)
@@ -68,7 +68,7 @@ class Costs:
     worst: Measurement
     """Most that any decision maker with payoffs in [0, 1] loses; its witness has the task."""
     worst_test: CalibrationTest
-    """That loss beside its values on redrawn outcomes."""
+    """That loss beside its values on simulated outcomes."""
     decomposition: ScoreDecomposition
     """The Brier score in three parts."""
     benefit: NetBenefit
@@ -80,7 +80,7 @@ class Costs:
     task_loss: Measurement | None = None
     """What recalibrating would bring per row in it."""
     task_test: CalibrationTest | None = None
-    """That loss beside its values on redrawn outcomes; None for classes."""
+    """That loss beside its values on simulated outcomes; None for classes."""
     promised: PromisedReceived | None = None
     """What the forecasts promise in it, and what they bring."""
     noise: float | None = None

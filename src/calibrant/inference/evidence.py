@@ -247,11 +247,11 @@ class Evidence:
         return Cases(of_both(joint.prediction), outcome, weight, square, None)
 
     def exact(self, draws: int) -> bool:
-        """Whether redrawn outcomes have exactly the distribution of a perfect forecaster's."""
+        """Whether redrawn outcomes have exactly the distribution of perfect forecasts'."""
         return self.clusters is None and self._drawn_one_by_one(draws)
 
     def null_charges(self, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
-        """Charges of a perfect forecaster, `draws` rows in parts of bounded memory.
+        """Charges of perfect forecasts, `draws` rows in parts of bounded memory.
 
         Outcomes are redrawn from the predictions. Clusters may depend inside in any way, so their
         residuals are kept and their signs flipped at random, which is right for many clusters;
@@ -367,7 +367,7 @@ class Evidence:
         return max(1.0, within / max(float(self._spreads()[0].sum()), 1e-300))
 
     def _missing_spread(self) -> Floats:
-        """Variance that a perfect forecaster's clusters must have beyond what the sample shows."""
+        """Variance that perfect forecasts' clusters must have beyond what the sample shows."""
         if self.clusters is None or self.coins is None:
             return np.zeros(len(self.joint))
         chance = self.joint.prediction * (1 - self.joint.prediction)

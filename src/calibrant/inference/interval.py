@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.decisions import DecisionTask, Score, calibration_decision_loss
+from calibrant.decisions import DecisionTask, Score, calibration_decision_loss, score_name
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.cases import Cases, plain_cases
 from calibrant.inference.evidence import FEW_CLUSTERS, Evidence
@@ -172,7 +172,7 @@ def _of_score(
 ) -> ConfidenceInterval:
     mean, low, high = score_interval(cases, score, confidence)
     return ConfidenceInterval(
-        f"{score.name}_score", mean, low, high, confidence, high - mean, "normal", cautions
+        score_name(score.name), mean, low, high, confidence, high - mean, "normal", cautions
     )
 
 

@@ -1,4 +1,4 @@
-"""The Brier and the log score of forecasts, with an interval."""
+"""The Brier score and the log loss of forecasts, with an interval."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def brier_score(
     return _score("brier", *given, confidence=confidence)
 
 
-def log_score(
+def log_loss(
     y_true: object,
     y_proba: object = None,
     *,
@@ -100,7 +100,7 @@ def log_score(
 
     Examples
     --------
-    >>> score = log_score([0, 1, 1, 0], [0.1, 0.8, 0.6, 0.3])
+    >>> score = log_loss([0, 1, 1, 0], [0.1, 0.8, 0.6, 0.3])
     >>> round(score.value, 3)
     0.299
     """

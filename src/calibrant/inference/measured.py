@@ -1,4 +1,4 @@
-"""Every audited measure of the catalogue, beside what a perfect forecaster would get."""
+"""Every audited measure of the catalogue, beside what perfect forecasts would get."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Measured:
 
     values: dict[str, Measurement]
     floors: dict[str, float]
-    """What a perfect forecaster would get on average on the same rows."""
+    """What perfect forecasts would get on average on the same rows."""
     cautions: tuple[str, ...]
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Could a perfect forecaster have scored this? Outcomes redrawn from the predictions."""
+"""Could perfect forecasts have scored this? Outcomes simulated from the predictions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CalibrationTest:
     """Its value on the sample; on the rounded predictions when `cells` is set. Of several, one
     minus the smallest of their p-values."""
     null: Floats
-    """Its values on outcomes redrawn from the predictions, ascending."""
+    """Its values on outcomes simulated from the predictions, ascending."""
     exact: bool
     """False with clusters, and where rows of different weights had to be drawn as equal ones."""
     cells: int | None
@@ -64,13 +64,13 @@ class CalibrationTest:
 
     @property
     def pvalue(self) -> float:
-        """Chance that a perfect forecaster scores at least this much."""
+        """Chance that perfect forecasts score at least this much."""
         reached = self.null.size - int(np.searchsorted(self.null, self.statistic - 1e-12))
         return (1 + reached) / (1 + self.null.size)
 
     @property
     def noise_floor(self) -> float:
-        """Mean score of a perfect forecaster on these rows: by a formula, or over the redraws."""
+        """Mean score of perfect forecasts on these rows: a formula, or simulated."""
         return float(self.null.mean()) if self.known_floor is None else self.known_floor
 
     @property
@@ -79,7 +79,7 @@ class CalibrationTest:
         return max(0.0, self.statistic - self.noise_floor)
 
     def noise_quantile(self, q: float) -> float:
-        """Score that a perfect forecaster stays below with chance q."""
+        """Score that perfect forecasts stay below with chance q."""
         return float(np.quantile(self.null, q))
 
 
@@ -94,7 +94,7 @@ def calibration_test(
     clusters: object = None,
     rng: np.random.Generator | int | None = None,
 ) -> CalibrationTest:
-    """Ask whether a perfect forecaster could have scored this, by redrawing the outcomes.
+    """Ask whether perfect forecasts could have scored this, by simulating the outcomes.
 
     The default sees what users see: errors of one sign over a range of forecasts (the smooth
     error), forecasts that are too extreme or too timid (slope and intercept), and waves (shape).
@@ -115,7 +115,7 @@ def calibration_test(
         score test of intercept and slope, and the likelihood that isotonic regression gains (with
         clusters the Brier score that it gains).
     draws : int, default=999
-        Number of redraws. At most 10**6.
+        Number of simulations. At most 10**6.
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other: patients, questions, games.
     rng : numpy.random.Generator or int, optional
@@ -127,21 +127,20 @@ def calibration_test(
 
     Notes
     -----
-    The null hypothesis is that outcomes are independent coins with the predicted bias. The p-value
-    is then exact: at most a share a of calibrated samples gets a p-value of a or less, for every
-    sample size and any weights. With more than 4096 levels statistic and redraws use predictions
-    rounded to 4096 cells, which errs on the safe side. `exact` is False for a Joint whose levels
-    mix weights (and for more than about 33 000 rows of different weights): their events
-    are drawn with inverse Gaussian weights of the exact mean and variance. It is False with
-    clusters: dependence within a cluster is unknown, so the residuals of each cluster are kept and
-    their sign is flipped at random, which needs many clusters (`clusters` below 30 is too few to
-    rely on).
+    The null hypothesis is that outcomes are drawn independently from the predictions.
+    The p-value is then exact: at most a share a of calibrated samples gets a p-value of a or less,
+    for every sample size and any weights. With more than 4096 levels statistic and simulations use
+    predictions rounded to 4096 cells, which is conservative. `exact` is False for a Joint whose
+    levels mix weights (and for more than about 33 000 rows of different weights): their events are
+    drawn with inverse Gaussian weights of the exact mean and variance. It is False with clusters:
+    dependence within a cluster is unknown, so the residuals of each cluster are kept and their sign
+    is flipped at random, which needs many clusters (`clusters` below 30 is too few to rely on).
 
     A combined test takes the smallest p-value of its members, and compares it with what the
-    redraws' own smallest p-values are. All members see the same redraws, so that the p-value stays
-    exact (Besag and Clifford 1989). Over 17 ways to be wrong at 200 rows it finds 65 % at the
-    level 0.05, the smooth error alone 38 %. Its flaw: it says that something is off, not how much;
-    `parts` and `most_striking` say what.
+    simulations' own smallest p-values are. All members see the same simulations, so that the
+    p-value stays exact (Besag and Clifford 1989). Over 17 ways to be wrong at 200 rows it finds
+    65 % at the level 0.05, the smooth error alone 38 %. Its flaw: it says that something is off,
+    not how much; `parts` and `most_striking` say what.
 
     Examples
     --------
@@ -221,7 +220,8 @@ def run_test(
 def _most_striking(scores: Floats) -> Floats:
     """One minus the smallest p-value of each sample among all of them; a row per statistic.
 
-    The sample and its redraws are treated alike, so that under calibration they can be exchanged.
+    The sample and its simulations are treated alike, so that under calibration they can be
+    exchanged.
     Equal scores may differ in their last digits; a tie speaks for the forecaster.
     """
     smallest = np.ones(scores.shape[1])
@@ -236,7 +236,7 @@ def _most_striking(scores: Floats) -> Floats:
 def noise_floors(
     joint: Joint, measures: Sequence[str], draws: int, rng: np.random.Generator | int | None
 ) -> dict[str, float]:
-    """Mean value of measures for a perfect forecaster, on the exact levels of a Joint.
+    """Mean value of measures for perfect forecasts, on the exact levels of a Joint.
 
     All measures see the same draws. With many levels a measure hardly varies from draw to draw,
     so the number of draws shrinks to keep the numbers drawn in all below `MOST_NUMBERS`.

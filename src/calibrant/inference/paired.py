@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.data.rows import Given
-from calibrant.decisions import Score
+from calibrant.decisions import Score, score_name
 from calibrant.errors import InferenceRefusedError
 from calibrant.inference.cases import widening
 from calibrant.inference.comparison import Comparison, compare_errors
@@ -99,7 +99,7 @@ def _means(
         if not (np.isfinite(loss).all() and np.isfinite(if_so - if_not).all()):
             raise InferenceRefusedError(
                 "an interval needs finite scores",
-                "the log score of a forecast of 0 or 1",
+                "the log loss of a forecast of 0 or 1",
                 "use the Brier score",
             )
         weight = np.ones(code.size) if rows.weight is None else rows.weight
@@ -112,7 +112,7 @@ def _means(
     spread = count / (count - 1) * float(((apart - apart.mean()) ** 2).sum()) + z**2 * change
     wider = widening(np.full(count, 1 / count), 1 - confidence)
     reach = z * wider * float(np.sqrt(spread)) / count
-    name = ERROR_RATE if score is None else f"{score.name}_score"
+    name = ERROR_RATE if score is None else score_name(score.name)
     return Comparison(
         name, first, second, difference - reach, difference + reach, confidence, margin
     )

@@ -58,12 +58,12 @@ def rows_needed(
     Parameters
     ----------
     tolerance : float or str
-        Error that is small enough, or "5%" for 5 % of the share of the rarer outcome.
+        Largest acceptable error, or "5%" for 5 % of the share of the rarer outcome.
     predictions : array-like or Joint
         Predictions like those to come: how they spread decides how many rows are needed.
     truth : callable, optional
         Chance of outcome 1 as a function of an array of predictions; by default the predictions
-        themselves, a perfect forecaster.
+        themselves, perfect forecasts.
     measure : str or callable, default=smooth_calibration_error
         A measure that has a confidence interval.
     confidence : float, default=0.95

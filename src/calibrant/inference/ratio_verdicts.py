@@ -42,7 +42,7 @@ class RatioVerdict:
         found = {
             CALIBRATED: f"That is within {allowed} of 1.",
             MISCALIBRATED: f"That is beyond {allowed} of 1.",
-            UNDECIDED: f"The rows cannot tell whether that is within {allowed} of 1.",
+            UNDECIDED: f"It is undecided whether that is within {allowed} of 1.",
         }
         return f"{self.ratio.sentence} {found[self.state]}"
 
@@ -98,8 +98,7 @@ class RatioJudgement:
             several = count_text(len(self.groups), "group")
             return (
                 f"None of {several} has observed over expected events beyond {allowed} of 1: "
-                f"{held} {agreeing(held, 'is', 'are')} within, the others have too few rows to "
-                "tell."
+                f"{held} {agreeing(held, 'is', 'are')} within, the others are undecided."
             )
         worst = "; ".join(f"{label} {verdict.ratio.text}" for label, verdict in self.failing[:3])
         return (

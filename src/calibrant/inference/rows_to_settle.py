@@ -47,7 +47,7 @@ def rows_to_settle(
     interval : ConfidenceInterval
         Its interval on these rows, by the multiplier method.
     tolerance : float
-        Error that is small enough.
+        Largest acceptable error.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 
@@ -112,7 +112,7 @@ def rows_to_settle_gap(
     noise : ndarray of shape (draws, ranges)
         Noise of the gaps, times the root of the ranges' shares of rows.
     tolerance, confidence : float
-        Gap that is small enough, and confidence of the interval that decides.
+        Largest acceptable gap, and confidence of the interval that decides.
 
     Returns
     -------

@@ -36,7 +36,7 @@ def mean_and_reach(
     if not np.isfinite(losses).all():
         raise InferenceRefusedError(
             "an interval needs finite scores",
-            "the log score of a forecast of 0 or 1 that proved wrong",
+            "the log loss of a forecast of 0 or 1 that proved wrong",
             "use the Brier score",
         )
     total = float(cases.weight.sum())

@@ -27,11 +27,11 @@ class Settings:
 
     confidence: float = 0.95
     draws: int = 999
-    """Redraws of outcomes, and random multipliers of residuals: as many as `confidence` needs."""
+    """Simulated outcomes, and random multipliers of residuals: as many as `confidence` needs."""
     tolerance: Tolerance | None = None
-    """Error that is small enough, perhaps relative; None where the data decide."""
+    """Largest acceptable error, perhaps relative; None where the data decide."""
     gap_tolerance: Tolerance | None = None
-    """Typical gap that is small enough, perhaps relative; None for twice the tolerance."""
+    """Largest acceptable typical gap, perhaps relative; None for twice the tolerance."""
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
     seed: int | None = None
     """The seed of the source, if it was given as one."""
@@ -62,7 +62,7 @@ class Settings:
         return replace(self, tolerance=tolerance)
 
     def allowed(self, joint: Joint) -> float:
-        """Error that is small enough for forecasts: what was asked for, or the default."""
+        """Largest acceptable error for forecasts: what was asked for, or the default."""
         return (
             default_tolerance(joint) if self.tolerance is None else tolerated(self.tolerance, joint)
         )
@@ -86,7 +86,7 @@ def tolerated(tolerance: Tolerance, joint: Joint) -> float:
 
 
 def default_tolerance(joint: Joint) -> float:
-    """Error that is small enough when nobody says: 0.02, or a tenth of the rarer outcome.
+    """Largest acceptable error when nobody says: 0.02, or a tenth of the rarer outcome.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class Group:
     high: float
     """Simultaneous over all groups."""
     noise_floor: float
-    """What a perfect forecaster would have scored on the group's rows."""
+    """What perfect forecasts would have scored on the group's rows."""
     state: str
     """"calibrated", "miscalibrated" or "undecided"."""
     small: bool
@@ -126,10 +126,10 @@ class Groups:
         held = sum(group.state == CALIBRATED for group in self)
         several = count_text(len(self), self.noun)
         if not held:
-            which = agreeing(len(self), f"the {self.noun}", f"any of {several}")
-            return f"Too few rows to judge {which} against {allowed}."
+            which = agreeing(len(self), f"The {self.noun} is", f"All {several} are")
+            return f"{which} undecided: too few rows for {allowed}."
         rest = len(self) - held
-        few = f"; {agreeing(rest, 'one has', f'{rest} have')} too few rows to tell" if rest else ""
+        few = f"; {agreeing(rest, 'one is', f'{rest} are')} undecided" if rest else ""
         return (
             f"None of {several} shows an error beyond {allowed}: "
             f"{held} {agreeing(held, 'is', 'are')} within it{few}."
@@ -149,7 +149,7 @@ class Groups:
         }
 
     def confirmed(self, pvalue: Mapping[str, float]) -> Groups:
-        """Take back accusations of groups, by name, that redrawn outcomes make too often."""
+        """Take back accusations of groups, by name, that simulated outcomes make too often."""
         level = 1 - self.confidence
         groups = [
             group
@@ -162,7 +162,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Deviations of each group's error, and what a perfect forecaster would score."""
+    """Deviations of each group's error, and what perfect forecasts would score."""
 
     deviation: Floats
     """One row per group, one column per draw."""
@@ -232,7 +232,7 @@ def judge_evidences(
 ) -> Groups:
     """Judge groups that share no rows, or whose rows are not at hand: each has its own draws.
 
-    For normal draws and convex, symmetric errors, independent draws are on the safe side (the
+    For normal draws and convex, symmetric errors, independent draws are conservative (the
     Gaussian correlation inequality, Royen 2014).
     """
     statistic.refuse_without_reach()

@@ -56,7 +56,7 @@ def shape_gains(joint: Joint, charges: Floats) -> Floats:
     References
     ----------
     Dimitriadis, Gneiting, Jordan (2021), Stable reliability diagrams for probabilistic
-    classifiers, PNAS 118(8): the miscalibration of the log score.
+    classifiers, PNAS 118(8): the miscalibration of the log loss.
     """
     v, mass = joint.prediction, joint.mass
     certain = (v <= 0) | (v >= 1)

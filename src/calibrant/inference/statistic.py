@@ -69,7 +69,7 @@ class Statistic:
         return 1 if self.entry is None else self.entry.power(**self.options)
 
     def known_floor(self, joint: Joint) -> float | None:
-        """Mean value for a perfect forecaster, where it is known without draws."""
+        """Mean value for perfect forecasts, where it is known without draws."""
         known = None if self.entry is None else self.entry.known_floor
         return None if known is None else known(joint, **self.options)
 

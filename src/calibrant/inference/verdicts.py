@@ -48,7 +48,7 @@ class Gap:
     interval: ConfidenceInterval
     """Where the population's gap lies."""
     tolerance: float
-    """Gap that is small enough."""
+    """Largest acceptable gap."""
     ranges: int
     """Ranges of forecasts that it is the mean over."""
     worst: Region
@@ -84,11 +84,11 @@ class Verdict:
     interval: ConfidenceInterval
     """Where the population's error lies."""
     tolerance: float
-    """Error that is small enough."""
+    """Largest acceptable error."""
     gap: Gap | None
     """What the smooth error does not see, slope and waves; None for another measure."""
     test: CalibrationTest
-    """The forecasts beside what a perfect forecaster would have scored."""
+    """The forecasts beside what perfect forecasts would have scored."""
     rows: int
     rows_needed: tuple[int, int] | None
     """Fresh rows that would settle an undecided case, as likely as not and very probably; None if
@@ -139,12 +139,12 @@ class Verdict:
 
     @property
     def noise_floor(self) -> float:
-        """Mean error of a perfect forecaster on these rows."""
+        """Mean error of perfect forecasts on these rows."""
         return self.test.headline.noise_floor
 
     @property
     def pvalue(self) -> float:
-        """Chance that a perfect forecaster looks at least as wrong."""
+        """Chance that perfect forecasts look at least as wrong."""
         return self.test.pvalue
 
     @property
@@ -233,10 +233,10 @@ def verdict(
     measure : str or callable, default=smooth_calibration_error
         A measure that has a confidence interval.
     tolerance : float or str, optional
-        Error that is small enough, or "5%" for 5 % of the share of the rarer outcome. By default
+        Largest acceptable error, or "5%" for 5 % of the share of the rarer outcome. By default
         0.02, or a tenth of that share if it is less.
     gap_tolerance : float or str, optional
-        Typical gap between forecast and observed rate that is small enough, by default twice the
+        Largest acceptable typical gap between forecast and observed rate, by default twice the
         tolerance; 1 leaves the gap out of the verdict. Used with the smooth error, which does not
         see a slope that is off, or waves.
     confidence : float, default=0.95
@@ -244,7 +244,7 @@ def verdict(
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other.
     draws : int, default=999
-        Redraws for the noise floor, and random multipliers for the interval. At most 10**6.
+        Simulations for the noise floor, and random multipliers for the interval. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.data.labels import Labels
-from calibrant.gate import CANNOT_TELL, FAILED, read_limits, run_gate
-from calibrant.inference import Settings
+from calibrant.gate import FAILED, read_limits, run_gate
+from calibrant.inference import UNDECIDED, Settings
 from calibrant.inputs import Roles, read
 
 
@@ -38,10 +38,10 @@ def assert_calibrated(
     y_true, y_proba, prediction, outcome, sample_weight, pos_label, neg_label, by, clusters
         As for `calibrant.audit`; with `by` every group must hold.
     tolerance : float or str, optional
-        Error that is small enough, or "5%" for 5 % of the share of the rarer outcome; by default
+        Largest acceptable error, or "5%" for 5 % of the share of the rarer outcome; by default
         that of a verdict.
     gap_tolerance : float or str, optional
-        Typical gap between forecast and observed rate that is small enough, by default twice the
+        Largest acceptable typical gap between forecast and observed rate, by default twice the
         tolerance; it is checked beside the smooth error.
     oe_tolerance : float or str, optional
         Share by which observed events may differ from those expected; not checked by default.
@@ -50,7 +50,7 @@ def assert_calibrated(
     confidence : float, default=0.95
         Confidence of the intervals that decide.
     undecided : {"fail", "pass"}, default="fail"
-        What to do when the rows cannot tell.
+        What to do when the rows leave it undecided.
     rng : numpy.random.Generator or int, default=0
         Source of randomness; fixed, so that a test says the same again.
 
@@ -69,6 +69,6 @@ def assert_calibrated(
     limits = read_limits(measures or [], tolerance)
     settings = Settings.read(confidence=confidence, gap_tolerance=gap_tolerance, rng=rng)
     gate = run_gate(source, limits, settings, oe_tolerance=oe_tolerance)
-    bad = {FAILED} if undecided == "pass" else {FAILED, CANNOT_TELL}
+    bad = {FAILED} if undecided == "pass" else {FAILED, UNDECIDED}
     if gate.state in bad:
         raise AssertionError(str(gate))

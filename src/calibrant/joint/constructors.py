@@ -215,7 +215,7 @@ class Constructed(JointLevels):
         frame : dataframe
             As for `from_frame`.
         count : str
-            Column of the number of rows that each entry stands for; k rows are k coins.
+            Column of the number of rows that each entry stands for; k rows have k outcomes.
         positives : str
             Column of the number of them with outcome 1.
         prediction : str, optional

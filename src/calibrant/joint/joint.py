@@ -107,7 +107,7 @@ class Joint(Constructed):
         return self._moved_to(moved)
 
     def simulated(self, rng: np.random.Generator | int | None = None) -> Joint:
-        """Redraw the outcomes as coins of the predicted bias: a sample of J^p on the same rows.
+        """Draw the outcomes anew from the predictions: a sample of J^p on the same rows.
 
         See `draw_positives` for what is drawn when rows have weights.
 

@@ -38,7 +38,7 @@ def binned_calibration_error(
     r"""Average distance between mean prediction and frequency over bins: the usual "ECE".
 
     Smaller is better. It depends on the bins: never compare two values with different settings,
-    and do not expect 0 from a perfect forecaster (its value grows with bins and falls with rows).
+    and do not expect 0 from perfect forecasts (its value grows with bins and falls with rows).
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def expected_calibration_error(
     Notes
     -----
     :math:`(E |E[y|p] - p|^q)^{1/q}`; for order 1 the total variation distance between the joint
-    distribution of (prediction, outcome) and that in which outcomes are the predicted coins.
+    distribution of (prediction, outcome) and that in which outcomes are drawn from the predictions.
     Not continuous: an arbitrarily small change of the predictions can change it from 0 to 1/2.
 
     References

@@ -144,7 +144,7 @@ def kernel_floor(
     squared: bool = False,
     unbiased: bool = False,
 ) -> float | None:
-    """Mean error of a perfect forecaster on these rows, where it is known: of the squares."""
+    """Mean error of perfect forecasts on these rows, where it is known: of the squares."""
     if unbiased:
         return 0.0
     if not squared:

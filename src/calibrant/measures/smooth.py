@@ -85,7 +85,7 @@ def earth_mover_distance(
     sample_weight: object = None,
     pos_label: object = None,
 ) -> Measurement:
-    r"""Least work that turns the outcomes into coins of the predicted bias.
+    r"""Least work that turns the outcomes into ones drawn from the predictions.
 
     Smaller is better; 0 if and only if calibrated. Between one and two times the smooth error.
 
@@ -109,7 +109,7 @@ def earth_mover_distance(
     Notes
     -----
     Earth mover's (Wasserstein) distance between the joint distribution of (prediction, outcome)
-    and that in which each outcome is a coin of the predicted bias, for the metric
+    and that in which each outcome is drawn from its prediction, for the metric
     ``|p - p'| + |y - y'|``. Equal to the smooth error with Lipschitz constant 2:
     f(p, y) = w(p) (y - 1/2) is 1-Lipschitz for every such w with ``|w| <= 1``, and every
     1-Lipschitz f gives one as f(p, 1) - f(p, 0).

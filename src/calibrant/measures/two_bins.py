@@ -37,7 +37,7 @@ def averaged_two_bin_error(
 ) -> Measurement:
     r"""Squared bias below and above a threshold, averaged over all thresholds: cannot be gamed.
 
-    Smaller is better; 0 if and only if calibrated. It is truthful: whoever knows the chances of
+    Smaller is better; 0 if and only if calibrated. It is truthful: anybody who knows the chances of
     the outcomes gets its least expected value by forecasting just these, on every sample size.
 
     Parameters
@@ -120,7 +120,7 @@ def two_bin_batch(joint: Joint, charges: Floats, *, order: int = 2) -> Floats:
 
 
 def two_bin_floor(joint: Joint, *, order: int = 2, unbiased: bool = False) -> float | None:
-    """Mean error of a perfect forecaster on these rows, where it is known in closed form."""
+    """Mean error of perfect forecasts on these rows, where it is known in closed form."""
     if order != 2:
         return None
     if unbiased:

@@ -1,7 +1,7 @@
 """Events that several rows share: one bet each.
 
 A title race forecast every day for half a year has one outcome. A bet on every row would win or
-lose it 180 times over, and a perfect forecaster would cause an alarm. So an event enters once, with
+lose it 180 times over, and perfect forecasts would cause an alarm. So an event enters once, with
 one forecast that was chosen without looking at the outcome.
 """
 

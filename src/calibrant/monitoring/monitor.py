@@ -54,7 +54,7 @@ class CalibrationMonitor:
         By default 100 000, or 1 / alpha if that is more.
     cluster_forecast : {"last", "first", "mean", "drawn"}, optional
         For rows that share an event: which forecast the event enters with, once, when its outcome
-        is known. A mean of forecasts is less extreme than the best of them: a perfect forecaster
+        is known. A mean of forecasts is less extreme than the best of them: a forecaster
         who learns over time is found out as "not extreme enough". The others are safe.
 
     Attributes
@@ -95,7 +95,7 @@ class CalibrationMonitor:
     **What it is not.** Silence proves nothing. Rows must enter in an order that does not depend on
     their outcomes; for outcomes that come late or early see `expect`. Where forecasts are made
     before earlier outcomes are known, and those outcomes tell about later ones (weeks that
-    overlap), even a perfect forecaster breaks the null hypothesis: give each of k interleaved
+    overlap), even perfect forecasts break the null hypothesis: give each of k interleaved
     series its own monitor with alpha / k.
 
     References

@@ -38,7 +38,7 @@ class Window:
     noise: float | None = None
     """Standard deviation of the base rate if every outcome had the chance forecast."""
     noise_floor: float | None = None
-    """Mean smooth error of a perfect forecaster on these rows."""
+    """Mean smooth error of perfect forecasts on these rows."""
 
 
 @dataclass(frozen=True, slots=True)

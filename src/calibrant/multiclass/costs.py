@@ -20,7 +20,7 @@ def find_class_costs(
 ) -> Costs:
     """Add what recalibrating would save in a task for classes.
 
-    Curve, worst loss and decomposition stay those of whoever trusts the confidence in the most
+    Curve, worst loss and decomposition stay those of anybody who trusts the confidence in the most
     likely class. Without a task of the reader's own, the task is to guess the class, unless there
     are very many probabilities.
 
@@ -33,7 +33,7 @@ def find_class_costs(
     task : MulticlassDecisionTask, optional
         The reader's own decision.
     alone : bool
-        Whether rows do not depend on each other: then the spread of a perfect forecaster's payoff
+        Whether rows do not depend on each other: then the spread of perfect forecasts' payoff
         is known.
     """
     if task is None and forecasts.probability.size > MOST_GUESSED:

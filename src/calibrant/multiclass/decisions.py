@@ -57,7 +57,7 @@ def decision_calibration_error(
 ) -> Measurement:
     r"""Bias of the forecasts among the rows in which each action is taken, added up.
 
-    Smaller is better; 0 if whoever trusts the forecasts can estimate the payoff of every action
+    Smaller is better; 0 if anybody who trusts the forecasts can estimate the payoff of every action
     of the task without bias, wherever each action is taken.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Could a perfect forecaster of classes have scored this? Labels redrawn from the rows."""
+"""Could perfect forecasts of classes have scored this? Labels simulated from the rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from calibrant.options import as_generator, check_draws, measured, shown
 
 ClassMeasure = Callable[..., float]
 
-# Up to so many rows redraws use all pairs; beyond that random features, the same for all: as
+# Up to so many rows simulations use all pairs; beyond that random features, the same for all: as
 # many as keep their table below so many numbers, within limits.
 MOST_PAIRED = 2**10
 FEWEST_FEATURES, MOST_FEATURES, FEATURE_NUMBERS = 2**5, 2**8, 2**22
@@ -43,7 +43,7 @@ def calibration_test(
     draws: int = 199,
     rng: np.random.Generator | int | None = None,
 ) -> CalibrationTest:
-    """Compare a measure of class forecasts with its values on labels redrawn from the rows.
+    """Compare a measure of class forecasts with its values on labels simulated from the rows.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def calibration_test(
         A measure of this module, with options through `functools.partial`, or any function of
         ClassForecasts; for a view, compose: `lambda f: cal.smooth_calibration_error(f.top_k(3))`.
     draws : int, default=199
-        Number of redraws. At most 10**6.
+        Number of simulations. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 
@@ -74,9 +74,9 @@ def calibration_test(
     -----
     The null hypothesis is that labels are independent draws from their rows: canonical
     calibration, which implies every other notion. The p-value is then exact for any measure:
-    statistic and redraws are computed alike. For more than 1024 rows the kernel error of the test
-    uses random features, the same for all: 256 of them, from 16 384 rows on fewer and fewer down
-    to 32. Subsets of more rows than cells are rounded to 1024 cells.
+    statistic and simulations are computed alike. For more than 1024 rows the kernel error of the
+    test uses random features, the same for all: 256 of them, from 16 384 rows on fewer and fewer
+    down to 32. Subsets of more rows than cells are rounded to 1024 cells.
 
     Examples
     --------

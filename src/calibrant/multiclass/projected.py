@@ -84,17 +84,17 @@ def projected_smooth_calibration_error(
     threads : int, default=1
         Threads that share the subsets.
     floor_draws : int, default=5
-        When subsets are searched, how often labels are redrawn to find what the same search gets
-        from a perfect forecaster; 0 for never. At most 10**6.
+        When subsets are searched, how often labels are simulated to find what the same search gets
+        from perfect forecasts; 0 for never. At most 10**6.
     rng : numpy.random.Generator or int, default=0
-        Source of the redraws.
+        Source of the simulations.
 
     Returns
     -------
     Measurement
         In [0, 1]. The witness names the worst subset (`.witness.classes`). A searched value is a
         lower bound: `.bounds` claim nothing above it but 1, and the setting `noise_floor` is the
-        mean value of a perfect forecaster, of which a search among many subsets finds plenty.
+        mean value of perfect forecasts, of which a search among many subsets finds plenty.
 
     Notes
     -----

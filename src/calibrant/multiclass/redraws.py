@@ -1,4 +1,4 @@
-"""Labels redrawn from the forecasts: what a perfect forecaster of classes would have met."""
+"""Labels redrawn from the forecasts: what perfect forecasts of classes would have met."""
 
 from __future__ import annotations
 

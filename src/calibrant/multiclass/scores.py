@@ -1,4 +1,4 @@
-"""Brier and log score of classes, and the three parts they are made of."""
+"""Brier score and log loss of classes, and the three parts they are made of."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def score_decomposition(
     >>> labels = [0, 1, 1, 2, 0, 2]
     >>> table = [[0.6, 0.3, 0.1]] * 3 + [[0.2, 0.2, 0.6]] * 3
     >>> print(score_decomposition(labels, table, recalibration="canonical"))
-    brier score 0.583333 = miscalibration 0.138889 - discrimination 0.222222 + uncertainty 0.666667
+    Brier score 0.583333 = miscalibration 0.138889 - discrimination 0.222222 + uncertainty 0.666667
     (pooling canonical)
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
@@ -98,7 +98,7 @@ def _mean(forecasts: ClassForecasts, table: Floats, score: str, *, warn: bool = 
         impossible = int(np.isinf(losses).sum())
         if warn and impossible:
             warnings.warn(
-                f"the log score is infinite: {count_text(impossible, 'row')} had a class that was "
+                f"the log loss is infinite: {count_text(impossible, 'row')} had a class that was "
                 "given probability 0",
                 CalibrantWarning,
                 stacklevel=3,

@@ -16,7 +16,7 @@ CELLS = 2**7
 
 
 def class_pvalues(forecasts: ClassForecasts, draws: int, rng: np.random.Generator) -> Floats:
-    """For each class the chance that the worst class of a perfect forecaster surprises as much.
+    """For each class the chance that the worst class of perfect forecasts surprises as much.
 
     Labels are redrawn from their rows, for all classes at once, and the largest surprise over the
     classes is what each class is compared with. So the chance that any p-value is at most a is at

@@ -47,13 +47,13 @@ class SetsAndRows:
     projected: Measurement
     """Smooth error of the worst set of classes."""
     projected_test: CalibrationTest | None
-    """The same beside what a perfect forecaster gets; None with clusters, or if too slow."""
+    """The same beside what perfect forecasts get; None with clusters, or if too slow."""
     canonical: CalibrationTest | None
-    """Kernel error of the whole rows beside what a perfect forecaster gets; None with clusters."""
+    """Kernel error of the whole rows beside what perfect forecasts get; None with clusters."""
 
     @property
     def floor(self) -> float | None:
-        """Mean error of a perfect forecaster's worst set, if it was found."""
+        """Mean error of perfect forecasts' worst set, if it was found."""
         if self.projected_test is not None:
             return self.projected_test.noise_floor
         floor = self.projected.settings.get("noise_floor")

@@ -29,7 +29,7 @@ class ProperCalibeater:
 
     Notes
     -----
-    For every proper loss in [0, 1], equivalently for whoever takes best responses to what is said
+    For every proper loss in [0, 1], equivalently for all who take best responses to what is said
     in a task with payoffs in [0, 1], and for every sequence of outcomes: the expected losses sum to
     at most those of the best fixed forecast of each cell in hindsight, and
     :math:`\sum_j 3 \sqrt{2 T_j} \le 3 \sqrt{2 J T}` more, where :math:`T_j` counts the rounds of a

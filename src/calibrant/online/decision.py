@@ -17,7 +17,7 @@ C = 3 / math.sqrt(2)
 
 
 class DecisionForecaster(GridForecaster):
-    r"""Keep the decision loss small: whoever trusts it regrets about sqrt(T) log T at most.
+    r"""Keep the decision loss small: anybody who trusts it regrets about sqrt(T) log T at most.
 
     For every decision task with payoffs in [0, 1] at once, the expected gain that any
     recalibration of the forecasts would have brought stays small. Randomised, which is needed.

@@ -69,7 +69,7 @@ class UCalibratedForecaster(Forecaster):
 
     Notes
     -----
-    For every task with payoffs in [0, 1] (equivalently every proper loss in [0, 1]), whoever
+    For every task with payoffs in [0, 1] (equivalently every proper loss in [0, 1]), anybody who
     always takes the best response to the prediction loses at most :math:`2 \sqrt{K T}` in
     expectation against the best fixed action in hindsight; without a horizon
     :math:`3 \sqrt{K T}`. Proof: the frequencies after adding the outcome and the noise minimise

@@ -26,7 +26,7 @@ class _Cell:
     It begins at the middle of the interval: residuals trust x exp(middle - 1/2) at 0 and minus
     trust x exp(1/2 - middle) at 1 put the zero of h there. After n outcomes it stays 1/(4 (n + 2))
     (at first the middle itself, if that is less) away from 0 and 1, where one surprise would
-    cost a logarithmic score everything.
+    make a log loss infinite.
     """
 
     __slots__ = ("lag", "middle", "most_waiting", "prior", "rounds", "tree", "trust", "waiting")

@@ -29,7 +29,7 @@ MARKERS = {"calibrated": "o", "miscalibrated": "D", "undecided": "s"}
 WORDS = {
     "calibrated": "within the tolerance",
     "miscalibrated": "beyond the tolerance",
-    "undecided": "cannot tell",
+    "undecided": "undecided",
 }
 MOST_GROUPS = 25
 # Windows that rows are cut into.

@@ -15,6 +15,7 @@ from calibrant.decisions import (
     risk_coverage_curve,
     roc_curve,
     score_decomposition,
+    score_title,
 )
 from calibrant.errors import InvalidForecastsError
 from calibrant.inference import CertifiedThreshold, certified_threshold
@@ -162,9 +163,9 @@ class DecompositionDisplay(Display):
         best = min(self.parts, key=lambda name: self.parts[name].score)
         found = self.parts[best]
         which = (
-            f"The best {found.name} score is that of {best}"
+            f"The best {score_title(found.name)} is that of {best}"
             if len(self.parts) > 1
-            else (f"The {found.name} score is")
+            else f"The {score_title(found.name)} is"
         )
         return (
             f"{which}: {number_text(found.score)} = {number_text(found.miscalibration)} "

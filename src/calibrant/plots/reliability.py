@@ -47,7 +47,7 @@ PARTS = ("dots", "curve", "band", "counts")
 DOTS = 10
 # Recalibration behind the parts of the Brier score, as Dimitriadis, Gneiting and Jordan (2021) do.
 POOLING = "isotonic"
-# Redraws for the band.
+# Simulations for the band.
 DRAWS = 499
 # A kernel curve is not drawn where the density of forecasts is below this share of the highest.
 THIN_DENSITY = 1e-3
@@ -147,12 +147,12 @@ class ReliabilityDisplay(Display):
         scale : {"auto", "linear", "log", "logit"}, default="auto"
             Of both axes. "auto" takes "log" for rare events and "logit" for nearly sure ones.
         confidence : float, default=0.95
-            Of the band (the whole curve at once) and of the intervals (each by itself).
+            Of the band (the whole curve at once) and of the intervals (pointwise).
         detected : bool, optional
             Whether to point at the region that the smooth error names. By default if the curve
             leaves the band (a test of level 1 - confidence), or if there is no band.
         draws : int, default=499
-            Redraws for the band. At most 10**6.
+            Simulations for the band. At most 10**6.
         rng : numpy.random.Generator or int, default=0
             Source of randomness; fixed by default, so that a picture looks the same again.
         name : str, optional

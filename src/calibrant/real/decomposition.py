@@ -102,7 +102,7 @@ def loss_decomposition(
     Forecasts are recalibrated by isotonic regression for the property (the CORP decomposition),
     exactly, in O(n log n). Every loss that is consistent for the property gives the same
     recalibration. Known flaw: estimated on the rows it is judged on, miscalibration is never too
-    small on average; a perfect forecaster gets some, the more the fewer the rows, and of quantiles
+    small on average; perfect forecasts get some, the more the fewer the rows, and of quantiles
     near 0 or 1 it gets more than of the median.
 
     References

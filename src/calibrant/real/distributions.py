@@ -370,7 +370,7 @@ class PredictiveDistributions:
         clusters : array-like of shape (n,), optional
             Labels of rows that depend on each other.
         tolerance : float or str, optional
-            Smooth error that is small enough; as for `calibrant.audit`.
+            Largest acceptable smooth error; as for `calibrant.audit`.
         confidence : float, default=0.95
             Chance that the intervals of all thresholds hold.
         draws : int, default=999

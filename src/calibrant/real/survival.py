@@ -213,7 +213,7 @@ class SurvivalForecasts:
     def as_source(self, roles: Roles, title: str | None = None) -> Source:
         """Enter the door as weighted rows of two outcomes, without those that are not known.
 
-        What a row weighs depends on its outcome, so outcomes cannot be redrawn at given weights.
+        What a row weighs depends on its outcome, so outcomes cannot be simulated at given weights.
         Each row is therefore a cluster of its own, unless there are clusters: tests then flip the
         signs of residuals, which are kept with their weights.
         """

@@ -29,7 +29,7 @@ from calibrant.real.properties import Coverage, Expectile, Quantile
 from calibrant.real.regions import region_of
 
 HEADLINE = Statistic.of("smooth_calibration_error")
-# Error that is small enough when nobody says, as a share of the span of the outcomes.
+# Largest acceptable error when nobody says, as a share of the span of the outcomes.
 TOLERATED = 0.02
 # Squares beside less than this share of the largest are rounding errors.
 NO_VARIATION = 1e-10

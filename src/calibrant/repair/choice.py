@@ -14,7 +14,7 @@ from calibrant.arrays import Floats
 from calibrant.data.frames import column_names
 from calibrant.data.labels import Labels
 from calibrant.data.paths import are_paths
-from calibrant.decisions import AnyScore, DecisionTask, Score, as_score
+from calibrant.decisions import AnyScore, DecisionTask, Score, as_score, score_title
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference import Settings
 from calibrant.inputs import Roles, read
@@ -68,7 +68,7 @@ class Choice:
     _settings: Settings = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"Choice({self.map!r}, {self.score} score, gain {self.gain.value:.4g})"
+        return f"Choice({self.map!r}, {score_title(self.score)}, gain {self.gain.value:.4g})"
 
     def _repr_html_(self) -> str:
         joint = self._units.joint(self._units.prediction)
@@ -134,7 +134,7 @@ class Choice:
         """Say why forecasts are left alone."""
         if not can_nest(self._units):
             return "there are too few rows, clusters or times to judge a choice by others"
-        no = f"out of sample no map improves the {self.score} score"
+        no = f"out of sample no map improves the {score_title(self.score)}"
         if not self.runner_up:
             return no
         at = self.table["map"].index(self.runner_up)
@@ -258,7 +258,7 @@ def choose(
     in which a map was returned (standard error 3 %), and calibrated forecasts were left alone in at
     least 95 % (docs/promises.md). Where few rows hide a fault the nested gain varies much.
 
-    To compare maps, forecasts of exactly 0 or 1 that failed cost 37 in the log score, because
+    To compare maps, forecasts of exactly 0 or 1 that failed cost 37 in the log loss, because
     infinite losses cannot be compared. What is told is not cut: the score of such forecasts is
     infinite, and so is what a map saves; `before.failed` counts them, and the Brier score stands
     beside.

@@ -36,7 +36,7 @@ ENOUGH = 25
 class Gain:
     """Mean loss saved per row, out of sample, with the ends of an interval.
 
-    Where forecasts of exactly 0 or 1 failed the log score is infinite: so are then what a map
+    Where forecasts of exactly 0 or 1 failed the log loss is infinite: so are then what a map
     saves and both ends, or all are NaN if the score stays infinite.
     """
 

@@ -266,7 +266,7 @@ class VennAbers(RecalibrationMap):
     The prediction joins the rows once with outcome 0 and once with outcome 1; the two fitted values
     are an interval of probabilities of which one is perfectly calibrated, whatever the
     distribution of the rows, if rows are exchangeable. The map returns one value of the interval,
-    high / (1 - low + high), which the log score regrets least. It is never exactly 0 or 1.
+    high / (1 - low + high), which the log loss regrets least. It is never exactly 0 or 1.
 
     References
     ----------

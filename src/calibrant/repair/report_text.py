@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from calibrant.decisions import score_title
 from calibrant.repair.choice_rule import LOSSES
 from calibrant.repair.judgement import Judgement
 from calibrant.words import count_text
@@ -52,7 +53,7 @@ def choice_text(choice: Chosen) -> str:
     lines = [choice.sentence, "", f"{'out of sample':20}{'before':{width}}after"]
     lines += [f"{name:20}{value:{width}}{after[name]}" for name, value in before.items()]
     head = "".join(f"{f'gain in {loss}':34}" for loss in LOSSES.values())
-    lines += ["", f"{'each as if tried alone':24}{choice.score + ' score':>12}  {head}".rstrip()]
+    lines += ["", f"{'each as if tried alone':24}{score_title(choice.score):>12}  {head}".rstrip()]
     table = choice.table
     for i, name in enumerate(table["map"]):
         gain = "".join(f"{_gain(table, f'{side}_gain', i):34}" for side in LOSSES)

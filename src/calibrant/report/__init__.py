@@ -6,6 +6,10 @@ from calibrant.report.audit import (
     audit_real as audit_real,
     audit_source as audit_source,
 )
+from calibrant.report.repair_command import (
+    RepairCommand as RepairCommand,
+    fixed_name as fixed_name,
+)
 from calibrant.report.screen import (
     Line as Line,
     next_repair as next_repair,

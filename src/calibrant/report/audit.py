@@ -233,12 +233,12 @@ def audit(
         Whether to look for the worst combinations of the columns `by`, on one half of the rows,
         and judge them on the other.
     tolerance : float or str, optional
-        Smooth error that is small enough, or "5%" for 5 % of the share of the rarer outcome. By
+        Largest acceptable smooth error, or "5%" for 5 % of the share of the rarer outcome. By
         default 0.02, or a tenth of that share if it is less; for each of K classes the share is
         1/K. Of means of real outcomes it is in their units, and "5%" is of their range, or of the
         width of the middle 90 % of them; by default 2 % of that.
     gap_tolerance : float or str, optional
-        Typical gap between forecast and observed rate that is small enough, by default twice the
+        Largest acceptable typical gap between forecast and observed rate, by default twice the
         tolerance.
     oe_tolerance : float or str, optional
         Share by which observed events may differ from those expected: 0.1 or "10%" allows observed

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from calibrant.data.groupings import AND
 from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, RARE, range_text
+from calibrant.report.repair_command import RepairCommand
 from calibrant.report.sentences import row_sentence, set_sentence, verdict_sentence
 from calibrant.words import agreeing, capital, comparable_texts, count_text, interval_texts
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ISSUE, NOTE, PASSED = "issue", "note", "passed"
 # The finding that a map would help.
 REPAIR = "CAL070"
-# The finding that forecasts are beyond the tolerance, that rows cannot tell, that they are within.
+# The finding that forecasts are beyond the tolerance, that it is undecided, that they are within.
 VERDICT, UNTOLD, TRUSTED = "CAL001", "CAL002", "CAL003"
 FEW_VALUES = 30
 # Rows that sum to one but for this do.
@@ -52,6 +52,7 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
             summary.choice,
             needed=summary.verdict.state != CALIBRATED,
             censored=summary.censored,
+            command=summary.repair_command,
         ),
         *_shape(summary),
         *_ratios(summary),
@@ -65,7 +66,7 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
 
 
 def actions(summary: Summary) -> list[Finding]:
-    """Choose what to do: more rows where these cannot tell, a map, then what else is wrong."""
+    """Choose what to do: more rows where these are too few, a map, then what else is wrong."""
     advised = [finding for finding in summary.findings if finding.advice]
     found = [finding for finding in advised if finding.code == UNTOLD]
     needed = summary.verdict.state != CALIBRATED
@@ -97,7 +98,11 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
 
 
 def repair_findings(
-    choice: Choice | None, *, needed: bool = True, censored: bool = False
+    choice: Choice | None,
+    *,
+    needed: bool = True,
+    censored: bool = False,
+    command: RepairCommand | None = None,
 ) -> Iterator[Finding]:
     """Say what a map would gain, or that none would; forecasts within a tolerance need none.
 
@@ -111,8 +116,8 @@ def repair_findings(
     before, after = comparable_texts(*choice.smooth_errors)
     classes = choice.map.classes_
     of = "" if classes is None else " of the confidence"
-    named = "" if classes is None else f" --classes {','.join(map(str, classes))}"
-    how = f"calibrant repair FILE{named} --out fixed.parquet --map map.json"
+    named = () if classes is None else ("--classes", ",".join(map(str, classes)))
+    how = (command or RepairCommand(options=named)).whole
     if censored:
         how = "learn the map in Python from the weighted rows (repair.choose)"
     sure = "" if not choice.gain.low <= 0 else ", and audit fresh rows before you rely on it"
@@ -211,11 +216,11 @@ def _by_group(summary: Summary) -> str:
     if summary.classes is not None:
         named = f"{agreeing(len(columns), 'column', 'columns')} {', '.join(columns)}"
         return f"give the model the {named}"
-    by = shlex.quote(",".join(columns))
     these = agreeing(len(columns), "the column", "these columns")
     if summary.censored:
         return f"give the model {these}"
-    return f"recalibrate by group (calibrant repair FILE --by {by}), or give the model {these}"
+    how = (summary.repair_command or RepairCommand()).text("--by", ",".join(columns))
+    return f"recalibrate by group ({how}), or give the model {these}"
 
 
 def columns_of(groups: Groups) -> list[str]:

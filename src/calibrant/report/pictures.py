@@ -253,7 +253,7 @@ def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
         sheet.text(left - 8, y + 4, short_name(label, LONGEST_NAME), anchor="end")
         _dumbbell(sheet, axis, y, group, label, factor)
     sheet.across(axis, foot, "forecast (ring) and observed rate (filled)")
-    states = (("miscalibrated", "beyond the tolerance"), ("undecided", "cannot tell"),
+    states = (("miscalibrated", "beyond the tolerance"), ("undecided", "undecided"),
               ("calibrated", "within"))  # fmt: skip
     at = left
     for state, words in states:

@@ -132,7 +132,7 @@ def number_table(summary: RealSummary) -> ShownTable:
                 "typical gap",
                 number_text(gap.value),
                 f"{rounded_down(gap.low)} to {rounded_up(gap.high)}",
-                "0",
+                "",
             )
         )
     binned = summary.measures["binned_calibration_error"]
@@ -142,7 +142,7 @@ def number_table(summary: RealSummary) -> ShownTable:
     what = "promised - observed share"
     if summary.forecasts.kind.in_outcome_units:
         what = "observed - forecast"
-    rows.append((what, mean, f"{low} to {high}", "0"))
+    rows.append((what, mean, f"{low} to {high}", ""))
     rows.append((loss_name(summary.forecasts.kind), number_text(summary.loss), "", ""))
     return ShownTable(("measure", "value", "interval", PERFECT), tuple(rows))
 

@@ -164,16 +164,13 @@ def _further(summary: Summary) -> Iterator[str]:
 
 
 def _numbers(summary: Summary, width: int) -> list[Line]:
-    """Show five numbers beside what perfect forecasts would show on the same rows."""
+    """Show five numbers, the errors beside their noise floors."""
     joint, verdict = summary.joint, summary.verdict
     error, floor = comparable_texts(verdict.value, verdict.noise_floor)
     ends = f"{rounded_down(verdict.interval.low)} to {rounded_up(verdict.interval.high)}"
     binned = summary.measured.values["binned_calibration_error"]
     binned_texts = comparable_texts(float(binned), summary.measured.floors[binned.name])
     ratio = summary.classical.ratio.texts
-    chance = float(joint.mass @ (joint.prediction * (1 - joint.prediction)))
-    brier = comparable_texts(summary.classical.brier, chance)
-    auc = comparable_texts(area_under_curve(joint), area_under_curve(joint, joint.prediction))
     of = count_text(summary.data.rows, "forecast")
     if summary.classes is not None:
         of = f"{of}: confidence"
@@ -182,9 +179,9 @@ def _numbers(summary: Summary, width: int) -> list[Line]:
         (
             ("smooth error", error, ends, floor),
             (f"binned error, {binned.settings['bins']} bins", binned_texts[0], "", binned_texts[1]),
-            ("observed/expected", ratio[0], f"{ratio[1]} to {ratio[2]}", "1"),
-            ("Brier score", brier[0], "", brier[1]),
-            ("AUC", auc[0], "", auc[1]),
+            ("observed/expected", ratio[0], f"{ratio[1]} to {ratio[2]}", ""),
+            ("Brier score", *comparable_texts(summary.classical.brier), "", ""),
+            ("AUC", *comparable_texts(area_under_curve(joint)), "", ""),
         ),
     )
     heads = (of, "value", f"{percent_text(verdict.interval.confidence)} interval", "noise floor")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from calibrant.report.summary import Summary
 
 SEGMENTS = "Segments found on one half of the rows and judged on the other:"
-# A perfect forecaster's payoff stays within so many standard deviations of the promise in 95 %.
+# Perfect forecasts' payoff stays within so many standard deviations of the promise in 95 %.
 REACH = 1.96
 
 

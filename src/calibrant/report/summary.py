@@ -32,6 +32,7 @@ from calibrant.options import ShareOfRarer, enough_draws
 from calibrant.report.advice import advise
 from calibrant.report.distances import find_distances
 from calibrant.report.findings import Finding, findings
+from calibrant.report.repair_command import RepairCommand
 from calibrant.report.sections import (
     RELATIVE,
     ClassSection,
@@ -72,6 +73,8 @@ class Asked:
     """Whether to look for the worst combinations of the columns of the groups."""
     distances: bool = False
     """Whether to find the distance to calibration at once, rather than when it is asked for."""
+    repair_command: RepairCommand | None = None
+    """What repairs the forecasts, where the command that audits them knows."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,8 @@ class Summary:
     """The classic binned error as other programs define it."""
     settings: dict[str, object]
     """What the numbers depend on beside the data."""
+    repair_command: RepairCommand | None = None
+    """What repairs the forecasts, where that is known."""
 
     def __repr__(self) -> str:
         return brief(self)
@@ -238,6 +243,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         classical=classical,
         conventions=conventions(joint),
         settings=_settings(source, settings, asked, verdict, classes),
+        repair_command=asked.repair_command,
     )
     if asked.distances:
         tell("distance to calibration")

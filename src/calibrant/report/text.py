@@ -114,7 +114,7 @@ def _smooth_error(summary: Summary) -> Iterator[str]:
         worth = summary.classes.worth
         yield f"{'worst class':<30}  {worth.worst_class_error:.4f}"
         yield f"{'worst set of classes':<30}  {float(summary.classes.sets.projected):.4f}"
-        yield f"{'log score':<30}  {worth.log_loss:.4f}"
+        yield f"{'log loss':<30}  {worth.log_loss:.4f}"
         yield f"{'Brier score':<30}  {worth.brier:.4f}"
 
 

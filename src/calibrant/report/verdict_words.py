@@ -38,10 +38,10 @@ def not_wrong(verdict: Verdict, unit: ErrorUnit, trust: str) -> str:
 def _fine(verdict: Verdict, unit: ErrorUnit, trust: str) -> str:
     """Say what to trust, and by how much forecasts are off at most."""
     most, limit = unit.text(verdict.interval.high, rounded_up), unit.text(verdict.tolerance)
-    begin, but = "Calibrated", "They are"
-    if verdict.pvalue <= DETECTABLE:
-        begin, but = "Good enough", "They are not perfect, but"
-    return f"{begin}: {trust}. {but} off by at most {most}; {limit} {_is_or_are(limit)} tolerated."
+    but = "They are not perfect, but" if verdict.pvalue <= DETECTABLE else "They are"
+    return (
+        f"Calibrated: {trust}. {but} off by at most {most}; {limit} {_is_or_are(limit)} tolerated."
+    )
 
 
 def _open(verdict: Verdict, unit: ErrorUnit) -> str:
@@ -50,12 +50,12 @@ def _open(verdict: Verdict, unit: ErrorUnit) -> str:
     if verdict.error_state == CALIBRATED and verdict.gap is not None:
         interval, tolerance, what = verdict.gap.interval, verdict.gap.tolerance, "typical gap"
     high, limit = unit.text(interval.high, rounded_up), unit.text(tolerance)
-    begin = "Too few rows to say"
+    but = ""
     if verdict.pvalue <= DETECTABLE:
-        begin = "Not perfect, but too few rows to say whether it matters"
+        but = "not perfect, but too few rows to say whether it matters; "
     return (
-        f"{begin}: the {what} may be anything up to {high}, and {limit} {_is_or_are(limit)} "
-        f"tolerated. {verdict.outlook}"
+        f"Undecided: {but}the {what} may be anything up to {high}, and {limit} "
+        f"{_is_or_are(limit)} tolerated. {verdict.outlook}"
     )
 
 
