@@ -22,7 +22,7 @@ RETIRED = {
     r"\bhappened\b": "observed rate, observed",
     r"they say|forecasts say": "mean forecast",
     r"\bredraws?\b|\bredrawn\b": "simulation, simulated",
-    r"perfect forecaster": "noise floor, perfect forecasts",
+    r"perfect forecaster|[Rr]ight forecasts": "noise floor, perfect forecasts",
     r"would get\b": "noise floor",
     r"so large an error|such errors": "p-value",
     r"[Mm]ost clearly:": "worst",

@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 from scipy.stats import chi2
 
 import calibrant as cal
-from calibrant.inference.belt import _exceeding, _gain_needed, _quantile
+from calibrant.inference.polynomial_fit import _exceeding, _gain_needed, _quantile
 
 
 @pytest.mark.parametrize("chosen", [0, 1, 2, 3])

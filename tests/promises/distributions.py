@@ -49,7 +49,7 @@ def a_bin_leaves_the_band(n, form, weighted, rng):
 
 
 def a_right_threshold_is_accused(n, form, weighted, rng):
-    """By so small a tolerance that nothing but the intervals protects right forecasts."""
+    """By so small a tolerance that nothing but the intervals protects perfect forecasts."""
     forecasts, y = right(rng, n, form)
     found = forecasts.threshold_calibration(
         y,

@@ -110,7 +110,7 @@ def saving_is_missed(noise, rows, clusters, rng):
         if not found.leave_alone:
             break
     y, z, _ = forecasts(rng, POPULATION, noise, 2.0, 0)
-    # Noise of the outcomes cancels: of means, squared errors differ by that of the right forecasts.
+    # Noise of the outcomes cancels: of means, squared errors differ by that of perfect forecasts.
     right = z + 2.0
     saved = float(np.mean((z - right) ** 2 - (found.map.predict(z) - right) ** 2))
     return not found.gain.low <= saved <= found.gain.high

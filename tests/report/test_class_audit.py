@@ -1,4 +1,4 @@
-"""The audit of class forecasts, from Python and from the command line."""
+"""The audit of class forecasts, from Python."""
 
 from __future__ import annotations
 
@@ -17,24 +17,14 @@ from calibrant.inference import Evidence, Settings, find_costs
 from calibrant.multiclass import ClassForecasts
 from calibrant.multiclass.costs import find_class_costs
 from calibrant.words import typeset
-from commands import run
 from oracles.class_definitions import draw_labels
-
-NAMES = ["cat", "dog", "cow"]
-
-
-def forecasts(rows=1500, seed=0, lift=(1, 1, 1)):
-    rng = np.random.default_rng(seed)
-    table = rng.dirichlet(np.ones(3), rows)
-    true = table * lift
-    label = draw_labels(rng, true / true.sum(axis=1, keepdims=True))
-    return np.array(NAMES)[label], table
+from samples import ANIMALS, animals
 
 
 @pytest.fixture(scope="module")
 def off():
-    label, table = forecasts(lift=(6, 1, 1))
-    return cal.audit(label, table, classes=NAMES, title="Animals", draws=199)
+    label, table = animals(lift=(6, 1, 1))
+    return cal.audit(label, table, classes=ANIMALS, title="Animals", draws=199)
 
 
 def test_an_audit_names_classes_and_sets_that_are_off(off):
@@ -50,15 +40,15 @@ def test_an_audit_names_classes_and_sets_that_are_off(off):
 
 
 def test_verdict_by_class_is_that_of_its_column():
-    label, table = forecasts(400, seed=3)
-    result = cal.audit(label, table, classes=NAMES, draws=99)
+    label, table = animals(400, seed=3)
+    result = cal.audit(label, table, classes=ANIMALS, draws=99)
     for group in result.by_class:
-        column = NAMES.index(group.name)
+        column = ANIMALS.index(group.name)
         joint = cal.Joint.from_samples(label == group.name, table[:, column])
         assert group.value == cal.smooth_calibration_error(joint)
         assert group.events == (label == group.name).sum()
     assert result.verdict.value == cal.smooth_calibration_error(
-        cal.multiclass.top_label(label, table, classes=NAMES)
+        cal.multiclass.top_label(label, table, classes=ANIMALS)
     )
     assert "All 3 classes are undecided: too few rows" in result.by_class.sentence
     assert result.summary.settings["tolerance by class"] == 0.02
@@ -84,8 +74,8 @@ def test_json_and_page_hold_what_the_text_says(off, tmp_path):
 @pytest.mark.parametrize(
     ("given", "clusters"),
     [
-        (forecasts(400), None),
-        (forecasts(400), np.arange(400) // 2),
+        (animals(400), None),
+        (animals(400), np.arange(400) // 2),
         ((["cat"], [[0.5, 0.25, 0.25]]), None),
         ((["cat", "cat", "cow"], [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.5, 0.0, 0.5]]), None),
         ((["dog"] * 40, [[0.2, 0.5, 0.3]] * 40), None),
@@ -95,7 +85,7 @@ def test_json_and_page_hold_what_the_text_says(off, tmp_path):
 def test_json_follows_the_schema_that_ships(given, clusters):
     schema = json.loads(files("calibrant.report").joinpath("schema.json").read_text("utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
-    result = cal.audit(*given, classes=NAMES, clusters=clusters, draws=19)
+    result = cal.audit(*given, classes=ANIMALS, clusters=clusters, draws=19)
     jsonschema.validate(json.loads(result.to_json()), schema)
 
 
@@ -117,8 +107,8 @@ def test_json_of_searched_sets_follows_the_schema():
 
 
 def test_names_of_classes_are_escaped_in_the_page():
-    label, table = forecasts(60)
-    bad = [f"<b>{name}</b>" for name in NAMES]
+    label, table = animals(60)
+    bad = [f"<b>{name}</b>" for name in ANIMALS]
     renamed = np.array([f"<b>{name}</b>" for name in label])
     page = cal.audit(renamed, table, classes=bad, draws=19).to_html()
     assert "<b>" not in page
@@ -144,10 +134,10 @@ def test_two_classes_are_audited_as_the_binary_case():
 
 
 def test_order_of_classes_changes_no_error():
-    label, table = forecasts(300, seed=6, lift=(3, 1, 1))
+    label, table = animals(300, seed=6, lift=(3, 1, 1))
     order = [2, 0, 1]
-    plain = cal.audit(label, table, classes=NAMES, draws=49)
-    other = cal.audit(label, table[:, order], classes=[NAMES[index] for index in order], draws=49)
+    plain = cal.audit(label, table, classes=ANIMALS, draws=49)
+    other = cal.audit(label, table[:, order], classes=[ANIMALS[index] for index in order], draws=49)
     first, second = (
         {group.name: (group.value, group.events) for group in result.by_class}
         for result in (plain, other)
@@ -162,8 +152,8 @@ def test_order_of_classes_changes_no_error():
 def test_a_class_that_never_happens_is_audited_with_the_others():
     rng = np.random.default_rng(7)
     table = rng.dirichlet([2, 2, 1], 2000)
-    label = pd.Categorical(np.where(rng.random(2000) < 0.5, "cat", "dog"), categories=NAMES)
-    result = cal.audit(label, table, classes=NAMES, draws=99)
+    label = pd.Categorical(np.where(rng.random(2000) < 0.5, "cat", "dog"), categories=ANIMALS)
+    result = cal.audit(label, table, classes=ANIMALS, draws=99)
     cow = next(group for group in result.by_class if group.name == "cow")
     assert cow.events == 0
     assert cow.state == "miscalibrated"
@@ -173,16 +163,16 @@ def test_a_class_that_never_happens_is_audited_with_the_others():
 
 
 def test_clusters_forbid_redraws_and_weights_of_zero_are_removal():
-    label, table = forecasts(90)
+    label, table = animals(90)
     cluster = np.repeat(np.arange(30), 3)
-    result = cal.audit(label, table, classes=NAMES, clusters=cluster, draws=49)
+    result = cal.audit(label, table, classes=ANIMALS, clusters=cluster, draws=49)
     assert result.summary.classes.sets.canonical is None
     assert result.summary.classes.sets.projected_test is None
     assert "not tested" in result.to_text()
     assert json.loads(result.to_json())["classes"]["canonical"] is None
     weight = np.r_[np.zeros(30), np.ones(60)]
     lighter = cal.audit(
-        label, table, classes=NAMES, clusters=cluster, sample_weight=weight, draws=49
+        label, table, classes=ANIMALS, clusters=cluster, sample_weight=weight, draws=49
     )
     assert lighter.summary.data.rows == 60
 
@@ -202,79 +192,6 @@ def test_many_classes_have_exact_errors_and_noise_on_cells():
     assert result.summary.settings["tolerance by class"] == pytest.approx(0.1 / 70)
 
 
-def test_command_reads_columns_and_lists(tmp_path):
-    label, table = forecasts(200)
-    frame = pd.DataFrame(table, columns=NAMES).assign(outcome=label)
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-    with (tmp_path / "rows.jsonl").open("w", encoding="utf-8") as file:
-        for row, name in zip(table.tolist(), label, strict=True):
-            file.write(json.dumps({"prediction": row, "outcome": str(name)}) + "\n")
-    outputs = [
-        run("audit", str(tmp_path / f"rows.{kind}"), "--classes", "cat,dog,cow", "--json", "-")
-        for kind in ("csv", "jsonl")
-    ]
-    assert [done.returncode for done in outputs] == [0, 0], [done.stderr for done in outputs]
-    first, second = (json.loads(done.stdout) for done in outputs)
-    assert first["title"] == "rows.csv"
-    assert first["verdict"] == second["verdict"]
-    assert first["classes"] == second["classes"]
-    expected = cal.audit(label, table, classes=NAMES)
-    scores = json.loads(expected.to_json())["classes"]["scores"]
-    assert first["classes"]["scores"] == scores
-
-
-def test_command_takes_positions_percent_and_missing_rows(tmp_path):
-    label, table = forecasts(150)
-    frame = pd.DataFrame(100 * table, columns=["c0", "c1", "c2"])
-    frame["truth"] = [NAMES.index(name) for name in label]
-    frame.loc[0, "c0"] = np.nan
-    path = tmp_path / "rows.parquet"
-    frame.to_parquet(path)
-    common = ["audit", str(path), "--classes", "c0,c1,c2", "--outcome", "truth"]
-    options = ["--scale", "percent", "--na", "drop", "--html", str(tmp_path / "page.html")]
-    done = run(*common, *options)
-    assert done.returncode == 0, done.stderr
-    assert "149 forecasts: confidence" in done.stdout
-    assert "1 row with a missing value left out" in run(*common, *options, "--full").stdout
-    assert (tmp_path / "page.html").exists()
-    assert run(*common, "--scale", "percent").returncode == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--classes", "cat,dog,fox"], "column 'fox'"),
-        (["--classes", "ape,bee,fox"], "lists of numbers"),
-        (["--classes", "cat,dog"], "sum to one"),
-        (["--classes", "cat,dog,cow", "--pos-label", "cat"], "--pos-label is for"),
-        (["--classes", "cat,dog,cow", "--count", "prediction"], "--count is for"),
-        (["--classes", "cat,dog,cow", "--outcome", "truth"], "truth"),
-        (["--classes", "cat,dog,cow", "--find-segments"], "--by"),
-    ],
-    ids=["stranger", "strangers", "too few", "label", "counts", "no outcome", "no columns"],
-)
-def test_command_refuses_with_one_message(tmp_path, options, said):
-    label, table = forecasts(20)
-    frame = pd.DataFrame(table, columns=NAMES).assign(outcome=label, prediction=0.5)
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-    done = run("audit", str(tmp_path / "rows.csv"), *options)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert done.stdout == ""
-
-
-def test_numbers_may_be_names_in_a_file(tmp_path):
-    label, table = forecasts(100)
-    frame = pd.DataFrame(table, columns=["1", "2", "3"])
-    frame["outcome"] = [NAMES.index(name) + 1 for name in label]
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-    done = run("audit", str(tmp_path / "rows.csv"), "--classes", "1,2,3", "--json", "-")
-    assert done.returncode == 0, done.stderr
-    plain = cal.audit(ClassForecasts.read(label, table, classes=NAMES))
-    assert json.loads(done.stdout)["verdict"]["value"] == pytest.approx(plain.verdict.value)
-
-
 def test_audit_refuses_forecasts_of_nothing():
     with pytest.raises(InvalidForecastsError):
         cal.audit([], np.empty((0, 3)))
@@ -283,7 +200,7 @@ def test_audit_refuses_forecasts_of_nothing():
 @pytest.fixture(scope="module")
 def full():
     """An audit of classes in which everything was asked for."""
-    label, table = forecasts(900, lift=(6, 1, 1))
+    label, table = animals(900, lift=(6, 1, 1))
     rows = np.arange(900)
     task = cal.multiclass.MulticlassDecisionTask({
         "wait": {"cat": 0, "dog": 0, "cow": 0},
@@ -293,7 +210,7 @@ def full():
     return cal.audit(
         label,
         table,
-        classes=NAMES,
+        classes=ANIMALS,
         by=by,
         time=rows // 30,
         task=task,
@@ -317,16 +234,16 @@ def test_classes_have_every_section_that_two_outcomes_have(full):
 
 
 def test_no_finding_of_classes_advises_what_is_for_two_outcomes():
-    label, table = forecasts(900, lift=(6, 1, 1))
+    label, table = animals(900, lift=(6, 1, 1))
     by = {"site": np.array(["north", "south"])[np.arange(900) % 2]}
-    audit = cal.audit(label, table, classes=NAMES, by=by, draws=19)
+    audit = cal.audit(label, table, classes=ANIMALS, by=by, draws=19)
     (advice,) = (finding.advice for finding in audit.findings if finding.code == "CAL040")
     assert advice == "give the model the column site"
 
 
 def test_sections_of_classes_look_at_confidence(full):
-    label, table = forecasts(900, lift=(6, 1, 1))
-    forecast = ClassForecasts.read(label, table, classes=NAMES)
+    label, table = animals(900, lift=(6, 1, 1))
+    forecast = ClassForecasts.read(label, table, classes=ANIMALS)
     joint = forecast.top_label()
     assert full.summary.joint == joint
     measure = cal.CATALOGUE["binned_calibration_error"].function
@@ -371,43 +288,43 @@ def test_markdown_and_notebooks_show_classes(off, tmp_path):
 
 
 def test_frames_files_and_arrays_give_one_audit(tmp_path):
-    label, table = forecasts(120)
-    frame = pd.DataFrame(table, columns=NAMES).assign(kind=label, site=np.arange(120) % 3)
+    label, table = animals(120)
+    frame = pd.DataFrame(table, columns=ANIMALS).assign(kind=label, site=np.arange(120) % 3)
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    options = {"classes": NAMES, "outcome": "kind", "by": ["site"], "draws": 19}
+    options = {"classes": ANIMALS, "outcome": "kind", "by": ["site"], "draws": 19}
     lists = pl.DataFrame({"prediction": table.tolist(), "kind": label, "site": frame["site"]})
     read = [
         cal.audit(given, **options)
         for given in (frame, pl.from_pandas(frame), tmp_path / "rows.csv", lists)
     ]
-    read.append(cal.audit(label, table, classes=NAMES, by={"site": frame["site"]}, draws=19))
-    read.append(cal.audit(label, frame[NAMES], by={"site": frame["site"]}, draws=19))
+    read.append(cal.audit(label, table, classes=ANIMALS, by={"site": frame["site"]}, draws=19))
+    read.append(cal.audit(label, frame[ANIMALS], by={"site": frame["site"]}, draws=19))
     assert len({audit.summary.data.fingerprint for audit in read}) == 1
     assert len({(audit.verdict.sentence, audit.groups.sentence) for audit in read}) == 1
     assert len({audit.by_class.sentence for audit in read}) == 1
 
 
 def test_labels_that_mean_missing_are_dropped_on_request(tmp_path):
-    label, table = forecasts(80)
-    frame = pd.DataFrame(table, columns=NAMES).assign(outcome=label)
+    label, table = animals(80)
+    frame = pd.DataFrame(table, columns=ANIMALS).assign(outcome=label)
     frame.loc[:3, "outcome"] = "pending"
     with pytest.raises(InvalidForecastsError, match="pending"):
-        cal.audit(frame, classes=NAMES, draws=19)
+        cal.audit(frame, classes=ANIMALS, draws=19)
     with pytest.raises(InvalidForecastsError, match="missing"):
-        cal.audit(frame, classes=NAMES, na_label="pending", draws=19)
+        cal.audit(frame, classes=ANIMALS, na_label="pending", draws=19)
     frame.to_csv(tmp_path / "rows.csv", index=False)
     for given in (frame, tmp_path / "rows.csv"):
-        found = cal.audit(given, classes=NAMES, na_label="pending", na="drop", draws=19)
+        found = cal.audit(given, classes=ANIMALS, na_label="pending", na="drop", draws=19)
         assert (found.summary.data.rows, found.summary.data.dropped) == (76, 4)
         assert "CAL034" in {finding.code for finding in found.findings}
 
 
 def test_more_than_two_columns_need_no_positive_label():
-    label, table = forecasts(30)
+    label, table = animals(30)
     with pytest.raises(InvalidOptionError, match="pos_label is for forecasts of two outcomes"):
-        cal.audit(label, table, classes=NAMES, pos_label="cat")
+        cal.audit(label, table, classes=ANIMALS, pos_label="cat")
     with pytest.raises(InvalidOptionError, match="task must be a MulticlassDecisionTask"):
-        cal.audit(label, table, classes=NAMES, task=cal.DecisionTask.umbrella(), draws=19)
+        cal.audit(label, table, classes=ANIMALS, task=cal.DecisionTask.umbrella(), draws=19)
     task = cal.multiclass.MulticlassDecisionTask(np.eye(3))
     with pytest.raises(InvalidOptionError, match="task must be a DecisionTask"):
         cal.audit([0, 1], [0.2, 0.7], task=task, draws=19)
@@ -415,94 +332,18 @@ def test_more_than_two_columns_need_no_positive_label():
 
 def test_many_probabilities_are_guessed_for_nobody(monkeypatch):
     monkeypatch.setattr("calibrant.multiclass.costs.MOST_GUESSED", 100)
-    label, table = forecasts(60)
-    result = cal.audit(label, table, classes=NAMES, draws=19)
+    label, table = animals(60)
+    result = cal.audit(label, table, classes=ANIMALS, draws=19)
     assert result.summary.costs.task is None
     assert "Acting on them shows no loss beyond chance" in result.to_text()
     result.to_html()
 
 
-@pytest.fixture(scope="module")
-def logs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("logs")
-    for name, rows, lift in (("fair", 40_000, (1, 1, 1)), ("off", 1500, (6, 1, 1)),
-                             ("few", 60, (1, 1, 1))):  # fmt: skip
-        label, table = forecasts(rows, lift=lift)
-        frame = pd.DataFrame(table, columns=NAMES).assign(outcome=label)
-        frame["day"] = np.arange(rows) // 100
-        frame["site"] = np.array(["north", "south"])[np.arange(rows) % 2]
-        frame.to_csv(folder / f"{name}.csv", index=False)
-    (folder / "task.csv").write_text("action,cat,dog,cow\nwait,0,0,0\nrun,-1,3,2\n")
-    return folder
-
-
-CLASSES = ("--classes", "cat,dog,cow")
-
-
-@pytest.mark.parametrize(("name", "code"), [("fair", 0), ("off", 1), ("few", 3)])
-def test_the_gate_looks_at_confidence_and_at_classes(logs, name, code):
-    done = run("check", str(logs / f"{name}.csv"), *CLASSES, "--tolerance", "0.03", "--json", "-")
-    assert done.returncode == code, done.stderr
-    checks = {check["name"]: check["state"] for check in json.loads(done.stdout)["checks"]}
-    states = {0: "passed", 1: "failed", 3: "undecided"}
-    assert checks.pop("smooth calibration error of the confidence") == states[code]
-    assert checks.pop("typical gap of the confidence") in {states[code], "undecided"}
-    ((classes, state),) = checks.items()
-    assert classes.startswith("3 classes, worst class ")
-    assert state == states[code]
-
-
-def test_classes_fail_the_gate_where_confidence_holds(tmp_path):
-    """Confidence is right, and two classes are mistaken for each other."""
-    rng = np.random.default_rng(8)
-    table = np.tile([0.6, 0.3, 0.1], (20_000, 1))
-    label = draw_labels(rng, table[:, [0, 2, 1]])
-    pd.DataFrame(table, columns=NAMES).assign(outcome=np.array(NAMES)[label]).to_csv(
-        tmp_path / "rows.csv", index=False
-    )
-    done = run("check", str(tmp_path / "rows.csv"), *CLASSES)
-    assert done.returncode == 1, done.stderr
-    assert "passed       smooth calibration error of the confidence" in done.stdout
-    assert "failed       3 classes" in done.stdout
-
-
-def test_the_command_takes_the_options_of_two_outcomes(logs, tmp_path):
-    page, text = tmp_path / "page.html", tmp_path / "page.md"
-    options = ["--by", "site", "--time", "day", "--cluster", "day", "--find-segments"]
-    written = ["--task", str(logs / "task.csv"), "--html", str(page), "--markdown", str(text)]
-    done = run("audit", str(logs / "off.csv"), *CLASSES, *options, *written, "--full")
-    assert done.returncode == 0, done.stderr
-    assert "Trusting the forecasts promises" in done.stdout
-    assert "Row by row in the order of time" in done.stdout
-    assert "site south" in done.stdout
-    assert "Segments found" in done.stdout
-    assert "not tested" in done.stdout
-    assert page.read_text().count("<svg") == 7
-    assert "| group |" in text.read_text()
-
-
-@pytest.mark.parametrize(("name", "code"), [("fair", 0), ("off", 1)])
-def test_a_monitor_watches_the_most_likely_class(logs, name, code):
-    done = run("watch", str(logs / f"{name}.csv"), *CLASSES, "--time", "day", "--until", "14")
-    assert done.returncode == code, done.stderr
-    assert "1 500 rows from 0 to 14" in done.stdout
-
-
-def test_a_key_joins_two_outcomes_only(logs):
-    off = str(logs / "off.csv")
-    done = run("check", off, *CLASSES, "--baseline", str(logs / "few.csv"))
-    assert done.returncode == 1, done.stderr
-    assert "not worse than the baseline" in done.stdout
-    done = run("check", off, *CLASSES, "--baseline", off, "--key", "day")
-    assert done.returncode == 2
-    assert "--key" in done.stderr
-
-
 def test_one_group_and_one_probability_are_singular():
-    label, table = forecasts(300)
+    label, table = animals(300)
     few = np.where(np.arange(300) < 20, "small", "large")
     table[0] = [1 + 1e-10, -1e-10, 0]
     table[1] = [-1e-10, 1 + 1e-10, 0]
-    text = cal.audit(label, table, classes=NAMES, by={"size": few}, draws=19).to_text()
+    text = cal.audit(label, table, classes=ANIMALS, by={"size": few}, draws=19).to_text()
     assert "1 group with few rows or events: its interval is wide." in text
     assert "4 probabilities outside [0, 1]" in text

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant.arrays import Flags, Floats
 from calibrant.data.input import is_missing, read_column
 from calibrant.errors import InvalidForecastsError
 from calibrant.options import MOST_BINS, check_flag, whole
@@ -104,6 +104,10 @@ class Partition:
         """Name of a group."""
         parts = np.unravel_index(code, [len(grouping) for grouping in self.groupings])
         return AND.join(g.levels[int(i)] for g, i in zip(self.groupings, parts, strict=True))
+
+    def where(self, keep: Flags) -> Partition:
+        """Keep some of the rows."""
+        return Partition(self.groupings, self.codes[keep])
 
     def crossed(self, other: Partition) -> Partition:
         """Divide rows by the columns of both."""

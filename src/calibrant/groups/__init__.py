@@ -37,14 +37,15 @@ from calibrant.groups.outcome_learner import (
     TestAdvantage,
 )
 from calibrant.groups.repair import repair_by_group
+from calibrant.groups.segment_search import (
+    PARTS_OF_FORECASTS as PARTS_OF_FORECASTS,
+    Conjunction as Conjunction,
+    choose_segments as choose_segments,
+    no_columns as no_columns,
+)
 from calibrant.groups.segments import (
-    DEPTH as DEPTH,
-    SEGMENTS as SEGMENTS,
-    WIDTH as WIDTH,
     Segment,
-    SegmentSearch as SegmentSearch,
     find_segments,
-    members_of as members_of,
     search_segments as search_segments,
 )
 from calibrant.groups.witnesses import GroupWitness

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
-from calibrant.data import hold_out
+from calibrant.arrays import Floats, Indices
 from calibrant.data.groupings import PARTS, Partition, columns_of, grouped, partitions
 from calibrant.data.input import read_labels
 from calibrant.errors import InvalidForecastsError
+from calibrant.groups.segment_search import (
+    DEPTH,
+    LIMITS,
+    PARTS_OF_FORECASTS,
+    SEGMENTS,
+    WIDTH,
+    Conjunction,
+    Named,
+    choose_segments,
+)
 from calibrant.inference import LEAST_FREEDOM
 from calibrant.joint import Joint, Rows
 from calibrant.options import MOST_SEGMENTS, as_generator, check_share, whole
-from calibrant.words import chance_text, count_text, forecast_and_rate, visible
+from calibrant.words import chance_text, count_text, forecast_and_rate
 
-Members = npt.NDArray[np.bool_]
-DEPTH, WIDTH, SEGMENTS = 3, 8, 3
-# Parts of the prediction that a segment may be confined to.
-CELLS = 5
-# A segment must have so many rows in the half that looks for it.
-FEWEST_ROWS = 50
 # Sums of a smaller variance have their exact distribution, of predictions rounded to such cells.
 MOST_EXACT, RESOLUTION = 100.0, 2**12
 # Smaller chances are given as this: transforms round, and large sums are not normal so far out.
@@ -32,13 +35,9 @@ LEAST_CHANCE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Conjunction):
     """A conjunction of conditions, and what rows that did not choose it say about it."""
 
-    conditions: tuple[tuple[str, str], ...]
-    """Column and level of each condition."""
-    rows: int
-    """Rows of the half that tests it."""
     events: float
     mean_prediction: float
     base_rate: float
@@ -49,11 +48,6 @@ class Segment:
     segments tested."""
     confirmed: bool
     """Whether the p-value is below the level."""
-
-    @property
-    def label(self) -> str:
-        """The conditions in words."""
-        return visible(", ".join(f"{column} {level}" for column, level in self.conditions))
 
     @property
     def sentence(self) -> str:
@@ -147,138 +141,56 @@ def find_segments(
         raise InvalidForecastsError("a search needs outcomes 0 and 1", "mean outcomes")
     parted = partitions(columns_of(by), size, parts=parts, weight=rows.weight)
     labels = None if clusters is None else read_labels(clusters, "clusters", size)
-    return search_segments(rows, parted, depth, width, count, level, as_generator(rng), labels)
+    limits = depth, width, count
+    return search_segments(rows, parted, level, as_generator(rng), labels, limits)
 
 
 def search_segments(
     rows: Rows,
     parts: Sequence[Partition],
-    depth: int,
-    width: int,
-    count: int,
     level: float,
     rng: np.random.Generator,
     clusters: npt.NDArray[Any] | None = None,
+    limits: tuple[int, int, int] = LIMITS,
 ) -> tuple[Segment, ...]:
     """Search rows that were divided before."""
     cluster = None if clusters is None else np.unique(clusters, return_inverse=True)[1]
     size = rows.prediction.size
     singles = [part for part in parts if len(part.groupings) == 1]
-    divided = [*singles, grouped(rows.prediction, "prediction", size, parts=CELLS)]
-    known = (part.codes for part in divided)
-    search = hold_out(0.5, rng, rows.prediction, rows.outcome, rows.weight, *known, cluster=cluster)
+    forecast = grouped(rows.prediction, "prediction", size, parts=PARTS_OF_FORECASTS)
     weight = np.ones(size) if rows.weight is None else rows.weight
-    beam = SegmentSearch(
-        (weight * (rows.outcome - rows.prediction))[search],
-        (weight**2 * rows.prediction * (1 - rows.prediction))[search],
-        [part.codes[search] for part in divided],
-        [part.size for part in divided],
+    chosen = choose_segments(
+        weight * (rows.outcome - rows.prediction),
+        weight**2 * rows.prediction * (1 - rows.prediction),
+        [*singles, forecast],
+        (rows.prediction, rows.outcome, rows.weight),
+        rng,
+        limits,
+        cluster,
     )
-    chosen = beam.best(depth, width, count)
-    judges = rows.where(~search)
-    theirs = None if cluster is None else cluster[~search]
-    codes = [part.codes[~search] for part in divided]
     tested = [
-        _tested(judges, codes, divided, found, len(chosen), level, theirs) for found in chosen
+        _tested(
+            conditions,
+            rows.where(inside),
+            None if cluster is None else cluster[inside],
+            len(chosen),
+            level,
+        )
+        for conditions, inside in chosen
     ]
     return tuple(sorted(tested, key=lambda segment: segment.pvalue))
 
 
-Conditions = tuple[tuple[int, int], ...]
-"""Column and level, by number, in the order of the columns."""
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentSearch:
-    """Beam search for the conjunction with the largest bias in standard errors."""
-
-    charge: Floats
-    """Residual of each row, times its weight."""
-    variance: Floats
-    """Variance of that if forecasts are right."""
-    codes: Sequence[npt.NDArray[np.int64]]
-    """Level of each row in each column, by number."""
-    sizes: Sequence[int]
-    """How many levels each column has."""
-
-    def best(self, depth: int, width: int, count: int) -> list[Conditions]:
-        """Return the strongest segments that do not overlap much."""
-        beam: list[Conditions] = [()]
-        seen: dict[Conditions, float] = {}
-        for _ in range(depth):
-            found = {
-                conditions: score
-                for parent in beam
-                for conditions, score in self.refined(parent)
-                if conditions not in seen
-            }
-            seen |= found
-            beam = sorted(found, key=lambda conditions: -found[conditions])[:width]
-        return self.apart(sorted(seen, key=lambda conditions: -seen[conditions]), count)
-
-    def refined(self, parent: Conditions) -> Iterator[tuple[Conditions, float]]:
-        """Score every segment with one more condition."""
-        rows = np.flatnonzero(self.members(parent))
-        charge, variance = self.charge[rows], self.variance[rows]
-        used = {column for column, _ in parent}
-        for column, codes in enumerate(self.codes):
-            if column in used:
-                continue
-            code, size = codes[rows], self.sizes[column]
-            bias = np.bincount(code, charge, size)
-            spread = np.sqrt(np.bincount(code, variance, size))
-            enough = (np.bincount(code, minlength=size) >= FEWEST_ROWS) & (spread > 0)
-            for found in np.flatnonzero(enough):
-                score = float(abs(bias[found]) / spread[found])
-                yield tuple(sorted((*parent, (column, int(found))))), score
-
-    def members(self, conditions: Conditions) -> Members:
-        """Rows of a segment."""
-        return members_of(self.codes, conditions, self.charge.size)
-
-    def apart(self, ordered: list[Conditions], count: int) -> list[Conditions]:
-        """Skip segments that mostly repeat an earlier one."""
-        chosen: list[Conditions] = []
-        covered = np.zeros(self.charge.size, dtype=bool)
-        for conditions in ordered:
-            members = self.members(conditions)
-            if members[covered].sum() < members.sum() / 2:
-                chosen.append(conditions)
-                covered |= members
-            if len(chosen) == count:
-                break
-        return chosen
-
-
-def members_of(
-    codes: Sequence[npt.NDArray[np.int64]], conditions: Conditions, size: int
-) -> Members:
-    """Rows that meet all conditions."""
-    inside = np.ones(size, dtype=bool)
-    for column, level in conditions:
-        inside &= codes[column] == level
-    return inside
-
-
 def _tested(
-    rows: Rows,
-    codes: Sequence[npt.NDArray[np.int64]],
-    parts: Sequence[Partition],
-    conditions: Conditions,
-    tests: int,
-    level: float,
-    cluster: npt.NDArray[np.intp] | None,
+    conditions: Named, mine: Rows, cluster: Indices | None, tests: int, level: float
 ) -> Segment:
-    inside = members_of(codes, conditions, rows.prediction.size)
-    mine = rows.where(inside)
     p, y = mine.prediction, np.asarray(mine.outcome, dtype=np.float64)
     w = np.ones(p.size) if mine.weight is None else mine.weight
     total = float(w.sum())
     said, happened = (float(w @ p / total), float(w @ y / total)) if total else (0.0, 0.0)
-    theirs = None if cluster is None else cluster[inside]
-    pvalue = min(1.0, tests * _chance(w, p, y, theirs)) if total else 1.0
+    pvalue = min(1.0, tests * _chance(w, p, y, cluster)) if total else 1.0
     return Segment(
-        tuple((parts[column].by, parts[column].name(code)) for column, code in conditions),
+        conditions,
         int(p.size),
         float(y.sum()),
         said,
@@ -289,7 +201,7 @@ def _tested(
     )
 
 
-def _chance(w: Floats, p: Floats, y: Floats, cluster: npt.NDArray[np.intp] | None = None) -> float:
+def _chance(w: Floats, p: Floats, y: Floats, cluster: Indices | None = None) -> float:
     """Two-sided chance of so large a sum of residuals when outcomes are coins."""
     variance = float(w**2 @ (p * (1 - p)))
     value = float(w @ (y - p))
@@ -307,7 +219,7 @@ def _chance(w: Floats, p: Floats, y: Floats, cluster: npt.NDArray[np.intp] | Non
 
 
 def _chance_of_clusters(
-    w: Floats, value: float, coins: float, charge: Floats, cluster: npt.NDArray[np.intp]
+    w: Floats, value: float, coins: float, charge: Floats, cluster: Indices
 ) -> float:
     """Two-sided chance by Student's t, with one degree less than equal clusters would be."""
     from scipy.special import stdtr

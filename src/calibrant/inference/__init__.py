@@ -13,6 +13,8 @@ from calibrant.inference.calibration_index import CalibrationIndex, calibration_
 from calibrant.inference.cases import (
     LEAST_FREEDOM as LEAST_FREEDOM,
     Cases as Cases,
+    cluster_codes as cluster_codes,
+    one_cluster as one_cluster,
     widening as widening,
 )
 from calibrant.inference.certified import (
@@ -29,7 +31,7 @@ from calibrant.inference.classical import (
     find_classical as find_classical,
 )
 from calibrant.inference.cluster_charges import Clusters as Clusters
-from calibrant.inference.comparison import Comparison, compare
+from calibrant.inference.comparison import Comparison, Difference as Difference, compare
 from calibrant.inference.costs import (
     Costs as Costs,
     LossByChance as LossByChance,
@@ -46,6 +48,7 @@ from calibrant.inference.evidence import (
 from calibrant.inference.gap import Ranges as Ranges, typical_gap
 from calibrant.inference.grades import GradeTest, grade_tests
 from calibrant.inference.interval import (
+    LONE as LONE,
     ConfidenceInterval,
     confidence_interval,
     find_interval as find_interval,
@@ -89,6 +92,7 @@ from calibrant.inference.simultaneous_verdicts import (
     confidence_of_each as confidence_of_each,
     judge_all as judge_all,
     judge_evidences as judge_evidences,
+    noise_of_each as noise_of_each,
 )
 from calibrant.inference.slope_and_shape import CLUSTERED_SHAPE as CLUSTERED_SHAPE
 from calibrant.inference.statistic import AnyMeasure as AnyMeasure, Statistic as Statistic

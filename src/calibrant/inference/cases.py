@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Flags, Floats
+from calibrant.arrays import Flags, Floats, Indices
+from calibrant.errors import InferenceRefusedError
 from calibrant.joint.sums import AnyRows, cells
 
 # Fewer degrees of freedom than this are none at all.
@@ -26,7 +28,7 @@ class Cases:
     """Sum of the weights."""
     square: Floats
     """Sum of the squared weights."""
-    cluster: npt.NDArray[np.intp] | None
+    cluster: Indices | None
 
     def where(self, keep: Flags) -> Cases:
         """Keep some of the cases."""
@@ -99,6 +101,21 @@ def plain_cases(given: AnyRows) -> Cases | None:
         return None
     one = np.ones(rows.prediction.size)
     return Cases(rows.prediction, np.asarray(rows.outcome, dtype=np.float64), one, one, None)
+
+
+def cluster_codes(labels: npt.NDArray[Any]) -> Indices:
+    """Give clusters, of which there must be two, a number."""
+    names, code = np.unique(labels, return_inverse=True)
+    if names.size < 2:
+        raise one_cluster()
+    return code
+
+
+def one_cluster() -> InferenceRefusedError:
+    """Return the refusal of rows that are all one cluster, which says nothing about chance."""
+    return InferenceRefusedError(
+        "clusters must be at least two", "one cluster", "leave clusters out"
+    )
 
 
 def widening(share: Floats, level: float) -> float:

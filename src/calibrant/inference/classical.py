@@ -8,11 +8,11 @@ import numpy as np
 
 from calibrant.arrays import Floats, Indices, blocks
 from calibrant.errors import ConvergenceError, InferenceRefusedError
-from calibrant.inference.belt import PolynomialFit
 from calibrant.inference.calibration_index import CalibrationIndex, find_index
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
+from calibrant.inference.polynomial_fit import PolynomialFit
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import charges_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,8 @@ from calibrant.data.input import read_labels
 from calibrant.data.rows import Given
 from calibrant.decisions import DecisionTask, Score, score_name, score_title
 from calibrant.errors import InvalidOptionError
-from calibrant.inference.cases import Cases
-from calibrant.inference.pairing import Both, cluster_codes, find_reaches
+from calibrant.inference.cases import Cases, cluster_codes
+from calibrant.inference.pairing import Both, find_reaches
 from calibrant.inference.scores import mean_and_reach, score_of
 from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint, Rows
@@ -25,25 +26,19 @@ from calibrant.options import as_generator, check_share, enough_draws
 from calibrant.words import comparable_texts, interval_texts, number_text, percent_text
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The error of a second forecaster less that of a first, on the same rows."""
+class Difference:
+    """A number of a second forecaster less that of a first, smaller being better."""
 
-    measure: str
+    __slots__ = ()
     first: float
     second: float
     low: float
     high: float
-    confidence: float
-    margin: float | None = None
-    """Difference that does not matter."""
-
-    def _repr_html_(self) -> str:
-        return card(self.sentence)
+    margin: float | None
 
     @property
     def difference(self) -> float:
-        """Error of the second less that of the first: negative when the second is better."""
+        """The second number less the first: negative when the second is better."""
         return self.second - self.first
 
     @property
@@ -60,24 +55,54 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """Say the comparison in plain words."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def _repr_html_(self) -> str:
+        return card(self.sentence)
+
+    def _found(self, sample: str, margin_text: Callable[[float], str]) -> str:
+        """Say which forecaster is better, or that these rows or the sample do not tell."""
+        if self.high < 0:
+            return "The second forecaster is better"
+        if self.low > 0:
+            return "The first forecaster is better"
+        if self.margin is not None and self.equivalent:
+            return f"The two forecasters differ by less than {margin_text(self.margin)}"
+        return f"{sample} not tell which forecaster is better"
+
+    def _margin(self) -> float:
+        if self.margin is None:
+            raise InvalidOptionError("equivalence needs a margin", "none", "compare(..., margin=)")
+        return self.margin
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Difference):
+    """The error of a second forecaster less that of a first, on the same rows."""
+
+    measure: str
+    first: float
+    second: float
+    low: float
+    high: float
+    confidence: float
+    margin: float | None = None
+    """Difference that does not matter."""
+
+    @property
+    def sentence(self) -> str:
+        """Say the comparison in plain words."""
         first, second = comparable_texts(self.first, self.second)
         texts = interval_texts(self.difference, self.low, self.high)
         numbers = (self.difference, self.low, self.high)
         difference, low, high = map(_signed, texts, numbers)
         sure = f"between {low} and {high} with {percent_text(self.confidence)}"
         values = f"{self._title()} {first} and {second}, difference {difference}"
-        if self.high < 0:
-            found = "The second forecaster is better"
-        elif self.low > 0:
-            found = "The first forecaster is better"
-        elif self.margin is not None and self.equivalent:
-            found = f"The two forecasters differ by less than {number_text(self.margin)}"
-        else:
-            found = "This sample does not tell which forecaster is better"
+        found = self._found("This sample does", number_text)
         return f"{found}: {values} ({sure} confidence)."
-
-    def __str__(self) -> str:
-        return self.sentence
 
     def _title(self) -> str:
         """Name of the measure or of the score, in words."""
@@ -85,11 +110,6 @@ class Comparison:
             return CATALOGUE[self.measure].title
         score = self.measure.removesuffix("_score")
         return self.measure.replace("_", " ") if score == self.measure else score_title(score)
-
-    def _margin(self) -> float:
-        if self.margin is None:
-            raise InvalidOptionError("equivalence needs a margin", "none", "compare(..., margin=)")
-        return self.margin
 
 
 def _signed(text: str, value: float) -> str:
@@ -182,7 +202,22 @@ def compare(
         return _scores(pair, labels, score, confidence, margin)
     statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
     statistic.refuse_without_reach()
-    reach, beyond = find_reaches(pair, labels, statistic, confidence, draws, as_generator(rng))
+    reaches = find_reaches(pair, labels, statistic, confidence, draws, as_generator(rng))
+    return compare_errors(joints, statistic, reaches, confidence, margin)
+
+
+def compare_errors(
+    joints: list[Joint],
+    statistic: Statistic,
+    reaches: tuple[float, float],
+    confidence: float,
+    margin: float | None,
+) -> Comparison:
+    """Compare the errors of two Joints.
+
+    `reaches` are how far their difference, and the error of their difference, may be off.
+    """
+    reach, beyond = reaches
     first, second = (statistic.value(joint) for joint in joints)
     difference = second - first
     both = Both.of(*joints)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts, small_product
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Given, Rows
-from calibrant.errors import InferenceRefusedError, InvalidForecastsError
-from calibrant.inference.cases import Cases, widening
+from calibrant.errors import InvalidForecastsError
+from calibrant.inference.cases import Cases, one_cluster, widening
 from calibrant.inference.cluster_charges import FEW_LEVELS, MANY_CLUSTERS, Clusters
 from calibrant.inputs import Source
 from calibrant.joint import Joint
@@ -134,9 +134,7 @@ class Evidence:
         """Take rows that are arrays already, checked or not; checked ones may bring their Joint."""
         evidence = cls.of_group(rows, clusters, joint)
         if evidence.lone:
-            raise InferenceRefusedError(
-                "clusters must be at least two", "one cluster", "leave clusters out"
-            )
+            raise one_cluster()
         return evidence
 
     @classmethod
@@ -165,6 +163,12 @@ class Evidence:
         clusters = self.clusters and self.clusters.on_levels(self.rows, joint, level)
         coins = Coins.of_rows(self.rows, joint, level)
         return Evidence(self.given, joint, coins, clusters, self.rows)
+
+    def on_cells(self, cells: int) -> Evidence:
+        """Draw the same rows on fewer levels; clusters stay on theirs."""
+        if self.clusters is not None or len(self.joint) <= cells:
+            return self
+        return Evidence.of_joint(self.given.rounded(cells))
 
     @classmethod
     def of_source(cls, source: Source) -> Evidence:

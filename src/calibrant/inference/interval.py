@@ -27,7 +27,8 @@ from calibrant.parallel import in_threads
 from calibrant.words import percent_text
 
 METHODS = ("multiplier", "worst-case")
-ONE_CLUSTER = "all rows are one cluster, which says nothing about chance: no interval but [0, 1]"
+LONE = "all rows are one cluster, which says nothing about chance"
+ONE_CLUSTER = f"{LONE}: no interval but [0, 1]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +268,29 @@ def _around(
 
 def _highest(evidence: Evidence, statistic: Statistic) -> float:
     return statistic.entry.range[1] if statistic.entry and evidence.bounded else np.inf
+
+
+def interval_between(
+    evidence: Evidence,
+    statistic: Statistic,
+    settings: Settings,
+    value: float,
+    low: float,
+    high: float,
+    highest: float = 1.0,
+) -> ConfidenceInterval:
+    """Return ends found by multipliers, within the range of the measure and around its value."""
+    low, high = min(value, max(0.0, low)), max(value, min(highest, high))
+    return ConfidenceInterval(
+        statistic.name,
+        value,
+        low,
+        high,
+        settings.confidence,
+        max(value - low, high - value),
+        "multiplier",
+        tuple(cautions_of(evidence)),
+    )
 
 
 def cautions_of(evidence: Evidence) -> list[str]:

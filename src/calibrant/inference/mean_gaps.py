@@ -8,7 +8,7 @@ from calibrant.arrays import Floats
 from calibrant.errors import InferenceRefusedError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges, gap_interval
-from calibrant.inference.interval import ConfidenceInterval, cautions_of, upper_quantile
+from calibrant.inference.interval import ConfidenceInterval, interval_between, upper_quantile
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic, charges_of
 from calibrant.joint import Joint
@@ -59,17 +59,7 @@ def mean_gap_interval(
     else:
         seen = np.add.reduceat(charges_of(joint), first)
         low, high = _of_order_one(seen, noise, settings.confidence, evidence)
-    low, high = min(low, value), max(min(1.0, high), value)
-    return ConfidenceInterval(
-        statistic.name,
-        value,
-        low,
-        high,
-        settings.confidence,
-        max(value - low, high - value),
-        "multiplier",
-        tuple(cautions_of(evidence)),
-    )
+    return interval_between(evidence, statistic, settings, value, low, high)
 
 
 def _of_order_one(

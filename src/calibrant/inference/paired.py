@@ -12,10 +12,10 @@ from calibrant.data.rows import Given
 from calibrant.decisions import Score, score_name
 from calibrant.errors import InferenceRefusedError
 from calibrant.inference.cases import widening
-from calibrant.inference.comparison import Comparison
-from calibrant.inference.pairing import Both, find_reaches_of_units
+from calibrant.inference.comparison import Comparison, compare_errors
+from calibrant.inference.pairing import find_reaches_of_units
 from calibrant.inference.scores import score_of
-from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
+from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint, Rows
 from calibrant.options import as_generator, check_share, enough_draws
 
@@ -67,23 +67,8 @@ def compare_on_units(
         return _means(pair, codes, score, confidence, margin)
     statistic = Statistic.of(measure)
     statistic.refuse_without_reach()
-    found = find_reaches_of_units(pair, codes, statistic, confidence, draws, as_generator(rng))
-    reach, beyond = found
-    first, second = (statistic.value(joint) for joint in joints)
-    difference = second - first
-    both = Both.of(*joints)
-    charges = both.difference(*(charges_of(joint)[np.newaxis, :] for joint in joints))
-    # Two errors differ by no more than any test tells the forecasters apart.
-    most = max(abs(difference), float(statistic.values(both.joint, charges)[0])) + beyond
-    return Comparison(
-        statistic.name,
-        first,
-        second,
-        max(difference - reach, -most) + 0.0,  # never minus zero
-        min(difference + reach, most),
-        confidence,
-        margin,
-    )
+    reaches = find_reaches_of_units(pair, codes, statistic, confidence, draws, as_generator(rng))
+    return compare_errors(joints, statistic, reaches, confidence, margin)
 
 
 def _codes(units: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> list[npt.NDArray[np.intp]]:

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats, in_parts
-from calibrant.errors import InferenceRefusedError
-from calibrant.inference.cases import Cases, widening
+from calibrant.inference.cases import Cases, cluster_codes, widening
 from calibrant.inference.evidence import RESOLUTION
 from calibrant.inference.interval import upper_quantile
 from calibrant.inference.statistic import Statistic, charges_of
@@ -254,14 +253,6 @@ def _unit(
     single = float(weight @ weight / weight.sum() ** 2)
     cases = Cases(pair[0].prediction, outcome, weight, weight**2, cluster)
     return single * max(cases.design_effect(outcome - rows.prediction) for rows in pair)
-
-
-def cluster_codes(labels: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-    """Give clusters, of which there must be two, a number."""
-    names, cluster = np.unique(labels, return_inverse=True)
-    if names.size < 2:
-        raise InferenceRefusedError("clusters must be at least two", "one cluster")
-    return cluster
 
 
 def _alike(

@@ -188,6 +188,14 @@ class Noise:
         )
         return upper_quantile(relative.max(axis=0), confidence) * self.scale * self.widening
 
+    def strongest_first(self, values: Sequence[float], states: Sequence[str]) -> list[int]:
+        """Order groups by the evidence of their errors, those that fail before the others."""
+        above = np.asarray(values) - self.floor
+        against = np.divide(above, self.scale, out=np.zeros_like(above), where=self.scale > 0)
+        return sorted(
+            range(len(states)), key=lambda i: (states[i] != MISCALIBRATED, -float(against[i]))
+        )
+
 
 def judge_all(
     named: Sequence[Named],
@@ -204,7 +212,7 @@ def judge_all(
     if values is None:
         values = [statistic.value(evidence.given) for *_, evidence in named]
     tolerance = min(settings.allowed(evidence.given) for *_, evidence in named)
-    half_widths, scale = noise.reach(settings.confidence), noise.scale
+    half_widths = noise.reach(settings.confidence)
     single = confidence_of_each(settings.confidence, len(named))
     judged = [
         _group(key, value, float(half_width), float(floor), tolerance, single)
@@ -212,11 +220,7 @@ def judge_all(
             named, values, half_widths, noise.floor, strict=True
         )
     ]
-    evidence_of = [
-        (g.value - g.noise_floor) / s if s > 0 else 0.0 for g, s in zip(judged, scale, strict=True)
-    ]
-    fine = [group.state != MISCALIBRATED for group in judged]
-    order = sorted(range(len(judged)), key=lambda i: (fine[i], -evidence_of[i]))
+    order = noise.strongest_first(values, [group.state for group in judged])
     return Groups(tuple(judged[i] for i in order), tolerance, settings.confidence)
 
 
@@ -233,7 +237,7 @@ def judge_evidences(
     """
     statistic.refuse_without_reach()
     named = [(*key, evidence) for key, evidence in evidences.items()]
-    noise = _noise_of_each(list(evidences.values()), statistic, settings)
+    noise = noise_of_each(list(evidences.values()), statistic, settings)
     return judge_all(named, noise, statistic, settings, values)
 
 
@@ -247,7 +251,7 @@ def cells_for(groups: int) -> int:
     return CELLS[int(np.searchsorted(MANY_GROUPS, groups))]
 
 
-def _noise_of_each(evidences: list[Evidence], statistic: Statistic, settings: Settings) -> Noise:
+def noise_of_each(evidences: Sequence[Evidence], statistic: Statistic, settings: Settings) -> Noise:
     """Draw noise for each group by itself, with one number for each of its clusters.
 
     Without clusters on cells, the fewer the more groups there are; values are exact. A group that
@@ -259,9 +263,8 @@ def _noise_of_each(evidences: list[Evidence], statistic: Statistic, settings: Se
 
     def drawn() -> Iterator[tuple[Joint, list[Floats], list[Floats]]]:
         for given in evidences:
-            evidence = replace(given, clusters=None) if given.lone else given
-            if evidence.clusters is None and len(evidence.joint) > cells:
-                evidence = Evidence.of_joint(evidence.given.rounded(cells))
+            alone = replace(given, clusters=None) if given.lone else given
+            evidence = alone.on_cells(cells)
             noise = list(evidence.multiplied_charges(draws, rng, single))
             null = list(evidence.null_charges(min(draws, DRAWS_FOR_A_FLOOR), rng))
             yield evidence.joint, noise, null

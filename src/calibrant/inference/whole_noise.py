@@ -15,8 +15,8 @@ from calibrant.arrays import Floats, Indices, in_parts
 from calibrant.inference.evidence import Evidence, level_of
 from calibrant.inference.interval import (
     ConfidenceInterval,
-    cautions_of,
     find_interval,
+    interval_between,
     upper_quantile,
 )
 from calibrant.inference.settings import Settings
@@ -49,7 +49,9 @@ def loss_interval(
     reach *= evidence.widening(1 - settings.confidence)
     value = statistic.value(evidence.given)
     highest = 1.0 if statistic.options.get("payoffs", "unit") == "unit" else 2.0
-    return _around(evidence, statistic, settings, value, value - reach, value + reach, highest)
+    return interval_between(
+        evidence, statistic, settings, value, value - reach, value + reach, highest
+    )
 
 
 def _majorants(cut: Floats, mass: Floats, ones: Floats) -> Floats:
@@ -99,29 +101,7 @@ def distance_interval(
     reach *= evidence.widening(1 - half.confidence)
     value = statistic.value(evidence.given)
     low, high = max(smooth.low / 2, value - reach), min(2 * smooth.high, value + reach)
-    return _around(evidence, statistic, settings, value, low, high, 1.0)
-
-
-def _around(
-    evidence: Evidence,
-    statistic: Statistic,
-    settings: Settings,
-    value: float,
-    low: float,
-    high: float,
-    highest: float,
-) -> ConfidenceInterval:
-    low, high = min(value, max(0.0, low)), max(value, min(highest, high))
-    return ConfidenceInterval(
-        statistic.name,
-        value,
-        low,
-        high,
-        settings.confidence,
-        max(value - low, high - value),
-        "multiplier",
-        tuple(cautions_of(evidence)),
-    )
+    return interval_between(evidence, statistic, settings, value, low, high)
 
 
 def _cells(joint: Joint) -> Indices:

@@ -188,7 +188,7 @@ class TimeDisplay(Display):
 
     @property
     def chance(self) -> tuple[Floats, Floats]:
-        """Limits between which right forecasts leave the base rates of all windows."""
+        """Limits between which perfect forecasts leave the base rates of all windows."""
         reach = self.noise * NormalDist().inv_cdf(1 - MISSED / 2 / max(1, self.start.size))
         return np.maximum(self.mean_prediction - reach, 0), np.minimum(
             self.mean_prediction + reach, 1

@@ -146,6 +146,6 @@ class PitDisplay(Display):
         ax.bar(found.edges[:-1], found.share, width, align="edge", color=colours, alpha=0.6, lw=0)
         ax.set(xlim=(0, 1), ylim=(0, 1.15 * max(found.high, float(found.share.max()))))
         ax.set_xlabel("level of the outcome in its forecast (PIT)", color=INK)
-        band = f"{percent(found.confidence)} of right forecasts have all bars end in the band"
+        band = f"{percent(found.confidence)} of perfect forecasts have all bars end in the band"
         ax.set_ylabel("share of rows", color=INK)
         ax.set_title(band, color=INK, loc="left")

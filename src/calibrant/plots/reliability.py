@@ -340,7 +340,7 @@ class ReliabilityDisplay(Display):
         held.get_title().set_color(QUIET)
 
     def _draw_parts(self, ax: Axes) -> None:
-        """Write the parts of the Brier score in the corner that right forecasts leave free."""
+        """Write the parts of the Brier score in the corner that perfect forecasts leave free."""
         ax.text(
             0.98, 0.02, "\n".join(self._part_texts()), transform=ax.transAxes, ha="right",
             va="bottom", color=QUIET, fontsize="small",

@@ -1,5 +1,6 @@
 """Forecasts of real outcomes: means, quantiles, intervals, whole distributions, survival."""
 
+from calibrant.real.betting_test import BettingTest, betting_test
 from calibrant.real.comparison import RealComparison, compare
 from calibrant.real.decomposition import LossDecomposition, loss_decomposition
 from calibrant.real.diagram import Dot as Dot
@@ -9,7 +10,7 @@ from calibrant.real.groups import RealGroup, RealGroups
 from calibrant.real.losses import loss_name as loss_name
 from calibrant.real.maps import RealMap, load
 from calibrant.real.measures import MEASURES, calibration_error
-from calibrant.real.monitor import BettingTest, RealMonitor, betting_test
+from calibrant.real.monitor import RealMonitor
 from calibrant.real.pit import PitHistogram, PitTest
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.real.reading import (

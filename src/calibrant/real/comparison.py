@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant.arrays import Floats
 from calibrant.data import canonical_order
 from calibrant.data.input import read_labels
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
-from calibrant.inference import Cases, mean_and_reach
-from calibrant.notebook import card
+from calibrant.inference import Difference
 from calibrant.options import check_positive, check_share
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.losses import loss_name, losses
+from calibrant.real.means import mean_with_reach
 from calibrant.real.measures import calibration_error
 from calibrant.real.properties import Coverage
 from calibrant.real.scale import OutcomeScale
@@ -22,7 +21,7 @@ from calibrant.words import comparable_texts, percent_text
 
 
 @dataclass(frozen=True, slots=True)
-class RealComparison:
+class RealComparison(Difference):
     """The mean loss of a second forecaster less that of a first, on the same rows."""
 
     kind: str
@@ -41,41 +40,16 @@ class RealComparison:
     """Difference that does not matter."""
 
     @property
-    def difference(self) -> float:
-        """Loss of the second less that of the first: negative when the second is better."""
-        return self.second - self.first
-
-    @property
-    def equivalent(self) -> bool:
-        """Whether the difference is certainly smaller than the margin, in either direction."""
-        if self.margin is None:
-            raise InvalidOptionError("equivalence needs a margin", "none", "compare(..., margin=)")
-        return -self.margin < self.low and self.high < self.margin
-
-    @property
     def sentence(self) -> str:
         """Say the comparison in plain words."""
         first, second = comparable_texts(self.first, self.second)
         low, high = comparable_texts(self.low, self.high)
         errors = " and ".join(comparable_texts(*self.errors))
-        if self.high < 0:
-            found = "The second forecaster is better"
-        elif self.low > 0:
-            found = "The first forecaster is better"
-        elif self.margin is not None and self.equivalent:
-            found = f"The two forecasters differ by less than {self.margin:g}"
-        else:
-            found = "These rows do not tell which forecaster is better"
+        found = self._found("These rows do", "{:g}".format)
         return (
             f"{found}: {self.loss} {first} and {second}, difference between {low} and {high} with "
             f"{percent_text(self.confidence)} confidence; smooth calibration errors {errors}."
         )
-
-    def __str__(self) -> str:
-        return self.sentence
-
-    def _repr_html_(self) -> str:
-        return card(self.sentence)
 
 
 def compare(
@@ -168,31 +142,6 @@ def compare(
         (one, other),
         margin,
     )
-
-
-def mean_with_reach(
-    forecasts: RealForecasts, values: Floats, clusters: object, confidence: float
-) -> tuple[float, float]:
-    """Mean of one number a row, and how far it may lie from the population's."""
-    weight = forecasts.weights
-    # Rows that are clusters of one have Student's interval.
-    cluster = np.arange(len(forecasts))
-    if clusters is not None:
-        labels = read_labels(clusters, "clusters", len(forecasts))
-        names, cluster = np.unique(labels, return_inverse=True)
-        if names.size < 2:
-            raise InferenceRefusedError(
-                "clusters must be at least two", "one cluster", "leave clusters out"
-            )
-    kept = weight > 0
-    cases = Cases(forecasts.forecast, forecasts.outcome, weight, weight**2, cluster).where(kept)
-    if cases.clusters < 2:
-        raise InferenceRefusedError(
-            "an interval needs at least two rows or clusters with weight", "one"
-        )
-    # Values do not depend on an outcome of 0 or 1: both sides are the same.
-    seen = values[kept]
-    return mean_and_reach(cases, seen, seen, [np.zeros(seen.size)], confidence)
 
 
 def _read(

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices, in_parts
 from calibrant.data.input import read_labels
-from calibrant.errors import InferenceRefusedError
 from calibrant.inference import (
     MOST_COINS_DRAWN,
     RESOLUTION,
     Clusters,
     Evidence,
     level_of,
+    one_cluster,
     widening,
 )
 from calibrant.joint import Joint
@@ -47,9 +47,7 @@ class RealEvidence(Evidence):
         """Take forecasts that were checked, perhaps in clusters."""
         evidence = cls.of_part(forecasts, clusters)
         if evidence.lone:
-            raise InferenceRefusedError(
-                "clusters must be at least two", "one cluster", "leave clusters out"
-            )
+            raise one_cluster()
         return evidence
 
     @classmethod
@@ -112,14 +110,14 @@ class RealEvidence(Evidence):
         return False
 
     def exact(self, draws: int) -> bool:
-        """Whether the null draws have exactly the distribution of right forecasts.
+        """Whether the null draws have exactly the distribution of perfect forecasts.
 
         Those of quantiles and intervals do, if outcomes are continuous.
         """
         return self.chance is not None and self.clusters is None and self._one_by_one(draws)
 
     def null_charges(self, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
-        """Charges of right forecasts, `draws` rows in parts of bounded memory.
+        """Charges of perfect forecasts, `draws` rows in parts of bounded memory.
 
         Outcomes below a right quantile are coins of its level. Other residuals are multiplied by
         random numbers, by row or by cluster; where rows are too many for that, normal numbers of
@@ -152,7 +150,7 @@ class RealEvidence(Evidence):
         return self.level.size * draws <= MOST_COINS_DRAWN
 
     def _null_squares(self) -> Floats:
-        """Variance of the charges of right forecasts, by level."""
+        """Variance of the charges of perfect forecasts, by level."""
         assert self.level is not None  # noqa: S101
         assert self.share is not None  # noqa: S101
         if self.chance is None:
@@ -177,7 +175,7 @@ class RealEvidence(Evidence):
         return self._null_squares()
 
     def _missing_spread(self) -> Floats:
-        """Nothing is known of what residuals of right forecasts must vary by."""
+        """Nothing is known of what residuals of perfect forecasts must vary by."""
         return np.zeros(len(self.joint))
 
 

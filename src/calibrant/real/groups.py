@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
 from calibrant.data.groupings import label_of, partitions
 from calibrant.data.input import read_labels
 from calibrant.errors import InvalidForecastsError
-from calibrant.inference import (
-    DRAWS_FOR_A_FLOOR,
-    MISCALIBRATED,
-    Groups,
-    Noise,
-    Settings,
-    cells_for,
-    confidence_of_each,
-    state_of,
-)
+from calibrant.inference import LONE, Groups, Settings, noise_of_each, state_of
 from calibrant.notebook import card
-from calibrant.parallel import in_threads
 from calibrant.real.evidence import RealEvidence
 from calibrant.real.forecasts import AnyKind, RealForecasts
 from calibrant.real.reading import RealSource
@@ -33,7 +22,6 @@ from calibrant.words import count_text
 
 # Groups with fewer rows are marked as small.
 FEW_ROWS = 100
-ONE_CLUSTER = "all rows are one cluster, which says nothing about chance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +42,7 @@ class RealGroup:
     high: float
     """Simultaneous over all groups."""
     noise_floor: float
-    """What right forecasts would have scored on the group's rows."""
+    """What perfect forecasts would have scored on the group's rows."""
     state: str
     """"calibrated", "miscalibrated" or "undecided"."""
     small: bool
@@ -96,9 +84,9 @@ def judge_groups(source: RealSource, settings: Settings, tolerance: float) -> Re
     if not named:
         raise InvalidForecastsError("by must name at least one column", "none")
     evidences = [RealEvidence.of_part(part, labels) for _, _, part, labels in named]
-    noise = _noise(evidences, settings)
+    noise = noise_of_each(evidences, HEADLINE, settings)
     unit = source.forecasts.scale.unit
-    values = np.array([HEADLINE.value(evidence.given) for evidence in evidences])
+    values = [HEADLINE.value(evidence.given) for evidence in evidences]
     reach = noise.reach(settings.confidence)
     judged = []
     for (by, name, part, _), evidence, value, half_width, floor in zip(
@@ -121,13 +109,10 @@ def judge_groups(source: RealSource, settings: Settings, tolerance: float) -> Re
                 state=state_of(low * unit, high * unit, tolerance),
                 small=evidence.given.row_count < FEW_ROWS,
                 kind=part.kind,
-                caution=ONE_CLUSTER if evidence.lone else "",
+                caution=LONE if evidence.lone else "",
             )
         )
-    scale = np.where(noise.scale > 0, noise.scale, np.inf)
-    against = (values - noise.floor) / scale
-    fine = [group.state != MISCALIBRATED for group in judged]
-    order = sorted(range(len(judged)), key=lambda i: (fine[i], -against[i]))
+    order = noise.strongest_first(values, [group.state for group in judged])
     return RealGroups(tuple(judged[i] for i in order), tolerance, settings.confidence)
 
 
@@ -151,29 +136,3 @@ def _named(source: RealSource) -> Iterator[tuple[str, str, RealForecasts, Any]]:
             rows = np.flatnonzero((part.codes == code) & weighing)
             clusters = None if labels is None else labels[rows]
             yield part.by, part.name(int(code)), forecasts.where(rows), clusters
-
-
-def _noise(evidences: list[RealEvidence], settings: Settings) -> Noise:
-    """Draw noise for each group by itself, which is conservative where groups overlap."""
-    single = confidence_of_each(settings.confidence, len(evidences))
-    cells = cells_for(len(evidences))
-
-    def drawn() -> Iterator[tuple[RealEvidence, list[Floats], list[Floats]]]:
-        for given in evidences:
-            alone = replace(given, clusters=None) if given.lone else given
-            evidence = alone.on_cells(cells)
-            noise = list(evidence.multiplied_charges(settings.draws, settings.rng, single))
-            few = min(settings.draws, DRAWS_FOR_A_FLOOR)
-            yield evidence, noise, list(evidence.null_charges(few, settings.rng))
-
-    def scored(group: tuple[RealEvidence, list[Floats], list[Floats]]) -> tuple[Floats, float]:
-        evidence, *parts = group
-        deviations, null = (
-            np.concatenate([HEADLINE.values(evidence.joint, charges) for charges in part])
-            for part in parts
-        )
-        return deviations, float(null.mean())
-
-    deviations, floors = zip(*in_threads(scored, drawn()), strict=True)
-    widening = np.array([evidence.widening(1 - single) for evidence in evidences])
-    return Noise(np.stack(deviations), np.array(floors), widening)

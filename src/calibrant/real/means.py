@@ -1,26 +1,33 @@
-"""Intervals of weighted means, by row or by cluster."""
+"""Weighted means and their intervals, by row or by cluster."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
-from calibrant.inference import widening
+from calibrant.data.input import read_labels
+from calibrant.errors import InferenceRefusedError
+from calibrant.inference import cluster_codes, widening
+from calibrant.real.forecasts import RealForecasts
 
 
-def mean_variance(share: Floats, influence: Floats, cluster: Indices | None) -> tuple[float, int]:
-    """Variance of a weighted mean, and the independent parts that it was found from.
-
-    `share` adds up to one; `influence` is what each row differs by from the mean. Infinite for a
-    single part.
-    """
-    scores = share * influence
-    if cluster is not None:
-        scores = np.asarray(np.bincount(cluster, scores), dtype=np.float64)
-    count = scores.size
-    if count < 2:
-        return np.inf, count
-    return float(scores @ scores) * count / (count - 1), count
+def mean_with_reach(
+    forecasts: RealForecasts, values: Floats, clusters: object, confidence: float
+) -> tuple[float, float]:
+    """Mean of one number a row, and how far it may lie from the population's."""
+    cluster = None
+    kept = forecasts.weights > 0
+    if clusters is not None:
+        code = cluster_codes(read_labels(clusters, "clusters", len(forecasts)))
+        cluster = np.unique(code[kept], return_inverse=True)[1]
+    part, seen = forecasts.where(kept), values[kept]
+    if len(part) < 2 or (cluster is not None and cluster.max() < 1):
+        raise InferenceRefusedError(
+            "an interval needs at least two rows or clusters with weight", "one"
+        )
+    mean = part.mean_of(seen)
+    share = part.weights / part.weights.sum()
+    return mean, mean_reach(share, seen - mean, cluster, confidence)
 
 
 def mean_reach(
@@ -38,3 +45,19 @@ def mean_reach(
     if count < 2 or not np.isfinite(wide):
         return np.inf
     return float(wide * ndtri((1 + confidence) / 2) * np.sqrt(variance))
+
+
+def mean_variance(share: Floats, influence: Floats, cluster: Indices | None) -> tuple[float, int]:
+    """Variance of a weighted mean, and the independent parts that it was found from.
+
+    `share` adds up to one; `influence` is what each row differs by from the mean. Infinite for a
+    single part.
+    """
+    scores = share * influence
+    if cluster is not None:
+        scores = np.asarray(np.bincount(cluster, scores), dtype=np.float64)
+    count = scores.size
+    if count < 2:
+        return np.inf, count
+    # BLAS would start threads for so short a product.
+    return float((scores * scores).sum()) * count / (count - 1), count

@@ -14,11 +14,11 @@ from calibrant.data.input import read_labels
 from calibrant.errors import InvalidOptionError
 from calibrant.notebook import card
 from calibrant.options import as_generator, check_share, refuse_unknown
-from calibrant.real.comparison import mean_with_reach
 from calibrant.real.fits import rows_for_conformal
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.losses import loss_name, losses
 from calibrant.real.maps import METHODS, RealMap, fitted_map, methods_for, moved
+from calibrant.real.means import mean_with_reach
 from calibrant.real.properties import Coverage, Quantile
 from calibrant.words import comparable_texts, interval_texts, percent_text
 

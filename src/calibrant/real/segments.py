@@ -9,45 +9,30 @@ import numpy as np
 from calibrant.arrays import Indices
 from calibrant.data.groupings import grouped, partitions
 from calibrant.data.input import read_labels
-from calibrant.data.splits import hold_out
-from calibrant.errors import InvalidOptionError
 from calibrant.groups import (
-    DEPTH,
-    SEGMENTS,
-    WIDTH,
-    SegmentSearch,
-    members_of,
+    PARTS_OF_FORECASTS,
+    Conjunction,
+    choose_segments,
+    no_columns,
 )
 from calibrant.inference import LEAST_FREEDOM
 from calibrant.real.forecasts import AnyKind, RealForecasts
 from calibrant.real.reading import RealSource
 from calibrant.real.regions import observed, promised, promised_and_observed
-from calibrant.words import chance_text, count_text, visible
-
-# Parts of the forecasts that a segment may be confined to.
-CELLS = 5
+from calibrant.words import chance_text, count_text
 
 
 @dataclass(frozen=True, slots=True)
-class RealSegment:
+class RealSegment(Conjunction):
     """A conjunction of conditions, and what rows that did not choose it say about it."""
 
-    conditions: tuple[tuple[str, str], ...]
-    """Column and level of each condition."""
-    rows: int
-    """Rows of the half that tests it."""
     promised: float
     observed: float
     pvalue: float
-    """Chance that right forecasts are so far off, times the number of segments tested."""
+    """Chance that perfect forecasts are so far off, times the number of segments tested."""
     confirmed: bool
     """Whether the p-value is below the level."""
     kind: AnyKind
-
-    @property
-    def label(self) -> str:
-        """The conditions in words."""
-        return visible(", ".join(f"{column} {level}" for column, level in self.conditions))
 
     @property
     def sentence(self) -> str:
@@ -68,40 +53,33 @@ def search_real_segments(
     segments tested.
     """
     if not source.by:
-        raise InvalidOptionError(
-            "find_segments looks at combinations of columns", "no columns", "name them with by=..."
-        )
-    forecasts = source.forecasts.where(source.forecasts.weights > 0)
+        raise no_columns()
     size, kept = len(source.forecasts), source.forecasts.weights > 0
-    cluster: Indices = np.arange(len(forecasts))
+    forecasts = source.forecasts.where(kept)
+    cluster = None
     if source.clusters is not None:
         labels = read_labels(source.clusters, "clusters", size)[kept]
         cluster = np.unique(labels, return_inverse=True)[1]
     columns = partitions(source.by, size, parts=source.roles.cuts, weight=source.forecasts.weight)
-    divided = [*columns, grouped(source.forecasts.place, "forecast", size, parts=CELLS)]
-    codes = [part.codes[kept] for part in divided]
-    held = (forecasts.forecast, forecasts.outcome, forecasts.upper, forecasts.weight, *codes)
-    whole = None if source.clusters is None else cluster
-    search = hold_out(0.5, rng, *held, cluster=whole)
+    forecast = grouped(source.forecasts.place, "forecast", size, parts=PARTS_OF_FORECASTS)
     charge = forecasts.weights * forecasts.residual
-    beam = SegmentSearch(
-        charge[search],
-        np.square(charge[search]),
-        [code[search] for code in codes],
-        [part.size for part in divided],
+    chosen = choose_segments(
+        charge,
+        np.square(charge),
+        [part.where(kept) for part in (*columns, forecast)],
+        (forecasts.forecast, forecasts.outcome, forecasts.upper, forecasts.weight),
+        rng,
+        cluster=cluster,
     )
-    chosen = beam.best(DEPTH, WIDTH, SEGMENTS)
-    judges, theirs = forecasts.where(~search), cluster[~search]
     found = []
-    for conditions in chosen:
-        inside = members_of([code[~search] for code in codes], conditions, len(judges))
-        part = judges.where(inside)
-        chance = min(1.0, len(chosen) * _chance(part, theirs[inside])) if len(part) else 1.0
+    for conditions, inside in chosen:
+        part = forecasts.where(inside)
+        # Rows that are clusters of one have Student's t as well.
+        unit = np.arange(len(part)) if cluster is None else cluster[inside]
+        chance = min(1.0, len(chosen) * _chance(part, unit)) if len(part) else 1.0
         found.append(
             RealSegment(
-                tuple(
-                    (divided[column].by, divided[column].name(code)) for column, code in conditions
-                ),
+                conditions,
                 len(part),
                 promised(part) if len(part) else np.nan,
                 observed(part) if len(part) else np.nan,
@@ -117,7 +95,7 @@ def _chance(part: RealForecasts, cluster: Indices) -> float:
     """Two-sided chance of so large a sum of residuals, by Student's t corrected for skewness.
 
     The correction is Hall's (1992), which is monotone; without it, segments of strongly skewed
-    outcomes were confirmed in 12 % of samples of right forecasts instead of 5 %.
+    outcomes were confirmed in 12 % of samples of perfect forecasts instead of 5 %.
     """
     from scipy.special import stdtr
 

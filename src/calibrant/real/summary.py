@@ -52,7 +52,7 @@ class RealSummary:
     tolerance_given: bool
     measures: dict[str, Measurement]
     floors: dict[str, float]
-    """What right forecasts would get on average on the same rows."""
+    """What perfect forecasts would get on average on the same rows."""
     promised: float
     """Mean forecast, or the share of outcomes that was promised."""
     observed: float

@@ -6,7 +6,6 @@ from typing import Any as _Any
 from calibrant.repair.base import (
     TWO_OUTCOMES as TWO_OUTCOMES,
     RecalibrationMap,
-    shaped as shaped,
 )
 from calibrant.repair.choice import Choice, choose, choose_among as choose_among
 from calibrant.repair.choice_rule import (
@@ -60,6 +59,7 @@ from calibrant.repair.quoting import (
     dialect_of as dialect_of,
     number_text as number_text,
 )
+from calibrant.repair.reading import shaped as shaped
 from calibrant.repair.registry import CLASS_MAPS, MAPS, load, untaught as untaught
 from calibrant.repair.report_text import choice_text as choice_text
 from calibrant.repair.routing import Routed as Routed

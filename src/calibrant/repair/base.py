@@ -10,21 +10,24 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.data.classes import read_classes, read_probabilities
-from calibrant.data.input import as_floats, read_table
-from calibrant.data.rows import Given, chances, predictions_alone
+from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes, as_forecasts
-from calibrant.options import check_flag, refuse_unknown, shown
-from calibrant.regression import rows_behind
 from calibrant.repair.class_export import class_python
 from calibrant.repair.class_forms import AnyForm, ClassForm, class_form_from
-from calibrant.repair.columns import shape_of
 from calibrant.repair.estimator import Estimator, reading_arguments
-from calibrant.repair.export import LOGIT, PERCENT, SCALES, UNIT, free_name, python_source
+from calibrant.repair.export import PERCENT, SCALES, UNIT, free_name, python_source
 from calibrant.repair.fingerprint import Fingerprint
 from calibrant.repair.forms import Form, Lines, Logistic, LogOddsCurve, Steps, form_from
+from calibrant.repair.reading import (
+    is_number,
+    read_predictions,
+    read_rows,
+    refuse_pos_label,
+    refuse_scale,
+    shaped,
+)
 from calibrant.stored import Stored, plain_value, restoring, value_from
 
 SCHEMA = 1
@@ -394,79 +397,12 @@ class RecalibrationMap(Estimator):
         )
 
 
-def is_number(X: object) -> bool:  # noqa: N803
-    """Whether one prediction is given, not a container of some."""
-    return isinstance(X, int | float | np.number) or getattr(X, "shape", None) == ()
-
-
-def shaped(repaired: Floats, given: object) -> Floats:
-    """Return predictions of two outcomes in the shape of those given: one column, or two."""
-    shape = shape_of(given)
-    if shape[1:] == (2,):
-        return np.column_stack([1 - repaired, repaired])
-    return repaired.reshape(shape)
-
-
 def form_of_two(fitted: RecalibrationMap) -> Form:
     """Return the function of a map of two outcomes."""
     form = fitted.form_
     if not isinstance(form, Steps | Lines | Logistic | LogOddsCurve):
         raise InvalidOptionError("the map must be of two outcomes", "a map of classes")
     return form
-
-
-def refuse_pos_label(pos_label: object) -> None:
-    """Refuse a label for outcome 1 where there are classes."""
-    if pos_label is not None:
-        raise InvalidOptionError(
-            "pos_label is for two outcomes", shown(pos_label), "leave it out with classes"
-        )
-
-
-def read_rows(y_proba: object, classes: tuple[Any, ...], scale: str = UNIT) -> Floats:
-    """Read rows of probabilities of some classes, in their order."""
-    if isinstance(y_proba, ClassForecasts):
-        _refuse_other_classes(y_proba.classes, classes)
-        return y_proba.probability
-    table = read_table(y_proba, "y_proba")
-    if table.shape[1] != len(classes):
-        _refuse_other_classes((f"{table.shape[1]} columns",), classes)
-    read_classes(y_proba, classes, table.shape[1])
-    if scale == PERCENT:
-        table = as_floats(table) / 100
-    return read_probabilities(table, None, logits=False)[0]
-
-
-def read_predictions(y_proba: object, scale: str = UNIT) -> Floats:
-    """Read predictions alone through the gate, as probabilities in [0, 1]."""
-    if scale == LOGIT:
-        return predictions_alone(chances(y_proba))
-    return predictions_alone(y_proba, 100.0 if scale == PERCENT else 1.0)
-
-
-def refuse_scale(scale: str, classes: tuple[Any, ...] | None) -> None:
-    """Refuse units that nobody knows, and log-odds of classes."""
-    refuse_unknown("scale", scale, SCALES)
-    if scale == LOGIT and classes is not None:
-        raise InvalidOptionError(
-            "log-odds are of two outcomes", "a map of classes", "pass softmax of the scores"
-        )
-
-
-def away_from_ends(value: Floats, joint: Joint, *, allow_certain: bool) -> Floats:
-    """Keep values off 0 and 1 by half a row in all rows and one, unless certainty is asked for."""
-    if check_flag("allow_certain", allow_certain):
-        return value
-    least = 0.5 / (rows_behind(joint) + 1)
-    return np.clip(value, least, 1 - least)
-
-
-def _refuse_other_classes(given: Sequence[Any], classes: tuple[Any, ...]) -> None:
-    if tuple(given) != classes:
-        raise InvalidForecastsError(
-            "probabilities must be of the classes that the map was fitted to",
-            f"{', '.join(map(str, given[:5]))} for {', '.join(map(str, classes[:5]))}",
-        )
 
 
 def _classes_from(data: Stored) -> tuple[Any, ...]:

@@ -23,12 +23,13 @@ from calibrant.joint.classes import ClassForecasts, are_classes
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import card
 from calibrant.options import check_flag, shown
-from calibrant.repair.base import RecalibrationMap, refuse_pos_label
+from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.choice_rule import LEAVE, LOSSES, Gain
 from calibrant.repair.folds import Split, Units, read_class_units, read_units
 from calibrant.repair.judgement import Judgement, failure_text, judge, plain_table
 from calibrant.repair.nested_choice import can_nest, chosen_by, cross_fitted, nested
 from calibrant.repair.parametric import Identity
+from calibrant.repair.reading import refuse_pos_label
 from calibrant.repair.registry import candidates_of, untaught
 from calibrant.repair.row_losses import mean_loss, read_score
 from calibrant.repair.sides import GainsByScore, after_choice, gain_columns, told_gains

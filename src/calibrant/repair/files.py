@@ -17,13 +17,14 @@ from calibrant.data.labels import Labels, shown
 from calibrant.data.paths import Paths
 from calibrant.data.tables import Part, Table, literal, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.repair.base import RecalibrationMap, form_of_two, refuse_scale
+from calibrant.repair.base import RecalibrationMap, form_of_two
 from calibrant.repair.export import LOGIT, PERCENT, UNIT, form_text, guarded, read_column
 from calibrant.repair.forms import Logistic, LogOddsCurve
 from calibrant.repair.group_map import GroupMap
 from calibrant.repair.lookup import looked_up
 from calibrant.repair.patches import MOST_NESTED, Patches
 from calibrant.repair.quoting import dialect_of
+from calibrant.repair.reading import refuse_scale
 from calibrant.repair.sql import (
     free_mark,
     input_columns,

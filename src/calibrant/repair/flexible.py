@@ -18,8 +18,10 @@ from calibrant.measures.kernel_smoothed import (
 )
 from calibrant.options import check_flag, refuse_unknown
 from calibrant.pooling import Pooling, isotonic, pooling_at, quantile_bins, uniform_bins
-from calibrant.repair.base import RecalibrationMap, away_from_ends, read_predictions
+from calibrant.regression import rows_behind
+from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.forms import Form, Lines, Steps, form_from
+from calibrant.repair.reading import read_predictions
 from calibrant.stored import Stored
 from calibrant.words import count_text, distinct_texts
 
@@ -170,7 +172,7 @@ class Histogram(RecalibrationMap):
     def _fitted(self, joint: Joint) -> Form:
         refuse_unknown("strategy", self.strategy, STRATEGIES)
         pools = self._pools(joint)
-        value = away_from_ends(pools.joint.outcome, joint, allow_certain=self.allow_certain)
+        value = _away_from_ends(pools.joint.outcome, joint, allow_certain=self.allow_certain)
         start = pools.start[pools.occupied].copy()
         start[0] = 0.0
         self.bins_ = start.size
@@ -245,7 +247,7 @@ class Smooth(RecalibrationMap):
         chosen = np.unique(np.linspace(0, size - 1, max(count, 2)).astype(np.intp))
         chosen = chosen[np.isfinite(curve["outcome"][chosen])]
         value = np.clip(curve["outcome"][chosen], 0.0, 1.0)
-        value = away_from_ends(value, joint, allow_certain=self.allow_certain)
+        value = _away_from_ends(value, joint, allow_certain=self.allow_certain)
         line = Lines.between(curve["prediction"][chosen], value)
         # Tails of the kernel reach beyond the rows, and what they say there is not to be believed.
         knot = np.unique(np.clip(line.knot, joint.prediction[0], joint.prediction[-1]))
@@ -355,7 +357,7 @@ class VennAbers(RecalibrationMap):
 
 def _heights(pools: Pooling, joint: Joint, *, allow_certain: bool) -> Floats:
     """Observed rates of pools, which increase."""
-    value = away_from_ends(pools.joint.outcome, joint, allow_certain=allow_certain)
+    value = _away_from_ends(pools.joint.outcome, joint, allow_certain=allow_certain)
     return np.maximum.accumulate(value)  # sums of pools may differ in their last digit
 
 
@@ -374,3 +376,11 @@ def _largest_move(form: Steps | Lines) -> str:
         return "no forecast moves"
     said, becomes = distinct_texts(before, after)
     return f"the largest move is that of {said} to {becomes}"
+
+
+def _away_from_ends(value: Floats, joint: Joint, *, allow_certain: bool) -> Floats:
+    """Keep values off 0 and 1 by half a row in all rows and one, unless certainty is asked for."""
+    if check_flag("allow_certain", allow_certain):
+        return value
+    least = 0.5 / (rows_behind(joint) + 1)
+    return np.clip(value, least, 1 - least)

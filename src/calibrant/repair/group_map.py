@@ -11,19 +11,13 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.data.groupings import Codes, Grouping
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.repair.base import (
-    SCHEMA,
-    RecalibrationMap,
-    form_of_two,
-    is_number,
-    read_predictions,
-    shaped,
-)
+from calibrant.repair.base import SCHEMA, RecalibrationMap, form_of_two
 from calibrant.repair.estimator import reading_arguments
 from calibrant.repair.export import free_name, python_source
 from calibrant.repair.forms import Form
 from calibrant.repair.patches import Patches, codes_of, patches_text, unseen
 from calibrant.repair.quoting import docstring, python_literal
+from calibrant.repair.reading import is_number, read_predictions, shaped
 from calibrant.stored import Stored
 
 PROGRAM = """\

@@ -25,7 +25,7 @@ KEPT_PART = 0.9
 FEWEST_CELLS, MOST_CELLS = 8, 2**13
 LEAST_TOLERANCE = 1e-3
 MOST_STEPS = 10_000
-# The worst set of right forecasts is off by about what chance does, and rarely by so many times.
+# The worst set of perfect forecasts is off by about what chance does, and rarely by so many times.
 BEYOND_CHANCE = 1.5
 
 
@@ -69,7 +69,7 @@ class ProjectedSmooth(MapOfClasses):
     one may be missed. Values stay half a row in all rows and one away from 0, which may add
     K / (n + 1) to the error. Known flaws: the order of probabilities may change, and the log loss
     may rise, because the squared loss is what falls. With the default tolerance most samples of
-    right forecasts are left alone; below it noise is learned, and with few rows and many classes
+    perfect forecasts are left alone; below it noise is learned, and with few rows and many classes
     the error on other rows may rise. `choose` tries this map only where it is named.
 
     References

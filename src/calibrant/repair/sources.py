@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from calibrant.errors import InvalidOptionError
 from calibrant.inputs import Source
-from calibrant.repair.base import RecalibrationMap, read_rows
+from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.group_map import GroupMap
 from calibrant.repair.parametric import Identity
+from calibrant.repair.reading import read_rows
 
 
 def repaired(source: Source, fitted: RecalibrationMap, name: str) -> Source:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED
+from calibrant.inference import DETECTABLE, MISCALIBRATED
 from calibrant.regions import Region, strongest_region
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.sections import RELATIVE
 from calibrant.report.summary import HEADLINE, Summary
+from calibrant.report.verdict_words import certainty_of, not_wrong, wrong
 from calibrant.words import (
     RARE,
     comparable_texts,
     count_text,
-    percent_text,
     points_text,
     range_texts,
     rate_texts,
-    rounded_up,
-    samples_text,
     thousands_text,
 )
 
@@ -30,26 +28,14 @@ def conclusion(summary: Summary) -> str:
     verdict = summary.verdict
     if verdict.state == MISCALIBRATED:
         return f"{_wrong(summary)} {_cure(summary)}"
-    told = _fine(summary) if verdict.state == CALIBRATED else _open(summary)
+    told = not_wrong(verdict, ErrorUnit.of(summary), _trust(summary))
     return " ".join([told, *_ratio_of_rare(summary), *_but(summary)])
 
 
 def certainty(summary: Summary) -> str:
     """Say how sure the conclusion is, and what is tolerated."""
-    verdict = summary.verdict
-    unit = ErrorUnit.of(summary)
-    error = unit.bounds(verdict.interval, verdict.tolerance)
-    known = f"the smooth error is {error} (tolerated: {unit.number(verdict.tolerance)})"
-    if verdict.gap is not None:
-        gap = unit.bounds(verdict.gap.interval, verdict.gap.tolerance)
-        known += f" and the typical gap {gap} (tolerated: {unit.number(verdict.gap.tolerance)})"
-    draws = verdict.test.headline.null.size
-    most = "at most " if verdict.pvalue * (draws + 1) < 1.5 else ""
-    return (
-        f"How sure: {percent_text(verdict.interval.confidence)} confident that {known}. Perfect "
-        f"forecasts would look at least this bad in {most}{samples_text(verdict.pvalue)} samples."
-        f"{tolerance_origin(summary)}"
-    )
+    unit, origin = ErrorUnit.of(summary), tolerance_origin(summary)
+    return certainty_of(summary.verdict, unit, origin=origin)
 
 
 def _ratio_of_rare(summary: Summary) -> Iterator[str]:
@@ -100,10 +86,8 @@ def _wrong(summary: Summary) -> str:
         f"{where} are too {too} by {_difference(region)} ({mean} {forecast}, {observed} "
         f"{rate}, {rows} of {count_text(summary.data.rows, 'row')})."
     )
-    if verdict.error_state == MISCALIBRATED or verdict.gap is None:
-        return f"Miscalibrated: {told}"
-    gap = points_text(verdict.gap.interval.value)
-    return f"Miscalibrated: {subject} are typically off by {gap}, up and down. Worst: {told}"
+    gap = "" if verdict.gap is None else points_text(verdict.gap.interval.value)
+    return wrong(verdict, subject, gap, told)
 
 
 def _range(summary: Summary, region: Region) -> str:
@@ -146,34 +130,7 @@ def _cure(summary: Summary) -> str:
     return f"Recalibrate: {lowers} on rows it had not seen."
 
 
-def _fine(summary: Summary) -> str:
-    verdict = summary.verdict
-    trust = "use the probabilities as they are"
+def _trust(summary: Summary) -> str:
     if summary.classes is not None:
-        trust = "trust the confidence in the most likely class as it is"
-    unit = ErrorUnit.of(summary)
-    most, limit = unit.text(verdict.interval.high, rounded_up), unit.text(verdict.tolerance)
-    but = "They are"
-    if verdict.pvalue <= DETECTABLE:
-        but = "They are not perfect, but"
-    return (
-        f"Calibrated: {trust}. {but} off by at most {most}; {limit} {is_or_are(limit)} tolerated."
-    )
-
-
-def _open(summary: Summary) -> str:
-    verdict = summary.verdict
-    interval, tolerance, what = verdict.interval, verdict.tolerance, "error"
-    if verdict.error_state == CALIBRATED and verdict.gap is not None:
-        interval, tolerance, what = verdict.gap.interval, verdict.gap.tolerance, "typical gap"
-    unit = ErrorUnit.of(summary)
-    high, limit = unit.text(interval.high, rounded_up), unit.text(tolerance)
-    up_to = f"the {what} may be anything up to {high}, and {limit} {is_or_are(limit)} tolerated"
-    if verdict.pvalue <= DETECTABLE:
-        up_to = f"not perfect, but too few rows to say whether it matters; {up_to}"
-    return f"Undecided: {up_to}. {verdict.outlook}"
-
-
-def is_or_are(amount: str) -> str:
-    """Choose the verb of an amount."""
-    return "are" if amount.endswith("points") else "is"
+        return "trust the confidence in the most likely class as it is"
+    return "use the probabilities as they are"

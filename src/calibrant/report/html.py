@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrant.decisions import DecisionTask
-from calibrant.inference import DETECTABLE, Groups
+from calibrant.inference import DETECTABLE
 from calibrant.report import sentences, tables
 from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
-from calibrant.report.drawing import HARMLESS, SHAPES
+from calibrant.report.drawing import SHAPES
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.findings import actions
 from calibrant.report.json import plain
-from calibrant.report.page import page_environment, raw_file, with_commands
-from calibrant.report.pictures import pictures, rates_text
+from calibrant.report.page import page_environment, raw_file, script_data, with_commands
+from calibrant.report.pictures import judged_rows, pictures
 from calibrant.report.sentences import split_texts
 from calibrant.report.summary import Summary
-from calibrant.words import count_text, number_text, percent_text, thousands_text
+from calibrant.words import percent_text, thousands_text
 
-# A page shows so many groups or classes, and counts the others.
-MOST = 500
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 # A reader is asked to do so many things.
 ACTIONS = 3
 # Ends of the threshold's slider, and chances that are neither rare nor nearly sure.
 THRESHOLDS, COMMON = (0.005, 0.995), (0.1, 0.9)
-# Words of a verdict that are coloured like a state.
-COLOURS = {"confirmed": "miscalibrated", "may be chance": "undecided"}
 # Rows of the table of net benefit.
 BENEFITS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 
@@ -49,14 +47,11 @@ def render_html(summary: Summary) -> str:
         s=summary,
         say=sentences,
         tables=tables,
-        most=MOST,
         conclusion=conclusion(summary),
         certainty=certainty(summary),
         actions=actions(summary)[:ACTIONS],
         advised=with_commands,
-        about=_columns_of,
-        rates=rates_text,
-        colours=COLOURS,
+        facts=partial(judged_rows, tolerance=summary.verdict.tolerance),
         pictures=drawn,
         estimates=[
             ("calibration slope", numbers.slope, 1),
@@ -76,28 +71,14 @@ def render_html(summary: Summary) -> str:
         version=__version__,
         percent=percent_text,
         number=_number,
-        exact=number_text,
         unit=ErrorUnit.of(summary),
         split=split_texts(summary),
         thousands=thousands_text,
-        count=count_text,
     )
     return str(page)
 
 
-def _columns_of(groups: Groups, tolerance: float) -> Iterator[dict[str, str]]:
-    """Give a script what it needs to judge the rows of a table by another tolerance."""
-    for group in groups:
-        yield {
-            "low": f"{group.low:.8g}",
-            "high": f"{group.high:.8g}",
-            "factor": f"{groups.tolerance / tolerance:.6g}",
-        }
-
-
-def _script_data(summary: Summary) -> Any:
-    from markupsafe import Markup
-
+def _script_data(summary: Summary) -> Markup:
     threshold, loss = summary.costs.at_thresholds()
     perfect = summary.costs.perfect
     columns = {"loss": loss, "perfect": perfect.mean.tolist(), "most": perfect.most.tolist()}
@@ -107,9 +88,7 @@ def _script_data(summary: Summary) -> Any:
     classes = None if summary.classes is None else summary.classes.by_class
     found = {"groups": summary.groups, "classes": classes}
     listed = {name: groups.table() for name, groups in found.items() if groups is not None}
-    data = {"curve": curve, "shapes": SHAPES, "tables": plain(listed)}
-    # Names are the words of others: none may end the script.
-    return Markup(json.dumps(data, allow_nan=False).translate(HARMLESS))  # noqa: S704
+    return script_data({"curve": curve, "shapes": SHAPES, "tables": plain(listed)})
 
 
 def _start(summary: Summary) -> dict[str, float]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from calibrant.words import capital, typeset
+from calibrant.report.drawing import HARMLESS
+from calibrant.words import capital, count_text, number_text, typeset
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
 
+# A page shows so many groups or classes, and counts the others.
+MOST = 500
 COMMAND = re.compile(r"calibrant [a-z]+ [^()]+")
 
 
@@ -19,13 +23,15 @@ def page_environment() -> Environment:
     """Prepare templates: what they are given is escaped, and must be there."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("calibrant.report"),
         autoescape=select_autoescape(["html", "jinja"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         finalize=_typeset,
     )
+    environment.globals |= {"most": MOST, "count": count_text, "exact": number_text}
+    return environment
 
 
 def raw_file(environment: Environment, name: str) -> Markup:
@@ -43,6 +49,14 @@ def with_commands(text: str) -> Markup:
     told = str(escape(typeset(capital(text))))
     # Escaped above: nothing but the tags around a command is markup.
     return Markup(COMMAND.sub(r"<code>\g<0></code>", told) + ".")  # noqa: S704
+
+
+def script_data(data: dict[str, Any]) -> Markup:
+    """Write what a script reads."""
+    from markupsafe import Markup
+
+    # Names are the words of others: none may end the script.
+    return Markup(json.dumps(data, allow_nan=False).translate(HARMLESS))  # noqa: S704
 
 
 def _typeset(value: object) -> object:

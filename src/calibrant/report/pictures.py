@@ -229,6 +229,12 @@ def judged_by(low: float, high: float, factor: float = 1.0) -> dict[str, object]
     return {"low": f"{low:.8g}", "high": f"{most:.8g}", "factor": f"{factor:.6g}"}
 
 
+def judged_rows(groups: Groups, tolerance: float) -> list[dict[str, object]]:
+    """Give the slider what it needs to judge all groups, of whom another error is tolerated."""
+    factor = groups.tolerance / tolerance
+    return [judged_by(group.low, group.high, factor) for group in groups]
+
+
 def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
     """Draw a dumbbell for each group, from forecast to observed rate; outliers end in an arrow."""
     display = GroupsDisplay.of(groups)

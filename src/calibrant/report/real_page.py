@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant.inference import Groups
 from calibrant.real import Coverage, Dot, RealSummary
 from calibrant.report import real_words as words
-from calibrant.report.drawing import COLOURS, HARMLESS, SHAPES, Axis, Sheet
+from calibrant.report.drawing import COLOURS, SHAPES, Axis, Sheet
 from calibrant.report.json import plain
-from calibrant.report.page import page_environment, raw_file
-from calibrant.report.pictures import judged_by, scale_picture
+from calibrant.report.page import page_environment, raw_file, script_data
+from calibrant.report.pictures import judged_rows, scale_picture
 from calibrant.report.real_audit import told_beside
-from calibrant.words import capital, count_text, number_text, percent_text
+from calibrant.words import capital, count_text, percent_text
 
-# Groups that a page lists.
-MOST = 500
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 # Room beyond the first and the last dot, as a share of the axis.
 MARGIN = 0.05
 
@@ -42,11 +42,8 @@ def render_real_page(summary: RealSummary) -> str:
         data=_script_data(summary),
         meaning=_meaning(summary),
         beside=list(told_beside(summary)),
-        about=_facts,
-        most=MOST,
+        facts=partial(judged_rows, tolerance=summary.verdict.tolerance),
         settings={name: str(value) for name, value in summary.settings.items()},
-        count=count_text,
-        number=number_text,
         version=__version__,
         css=raw_file(environment, "report.css"),
         js=raw_file(environment, "report.js"),
@@ -54,18 +51,9 @@ def render_real_page(summary: RealSummary) -> str:
     return str(page)
 
 
-def _script_data(summary: RealSummary) -> Any:
-    from markupsafe import Markup
-
+def _script_data(summary: RealSummary) -> Markup:
     tables = {} if summary.groups is None else {"groups": plain(summary.groups.table())}
-    data = {"shapes": SHAPES, "tables": tables}
-    # Names are the words of others: none may end the script.
-    return Markup(json.dumps(data, allow_nan=False).translate(HARMLESS))  # noqa: S704
-
-
-def _facts(groups: Groups) -> list[dict[str, object]]:
-    """Give a script what it needs to judge the rows of a table by another tolerance."""
-    return [judged_by(group.low, group.high) for group in groups]
+    return script_data({"shapes": SHAPES, "tables": tables})
 
 
 def _meaning(summary: RealSummary) -> str:
@@ -74,7 +62,7 @@ def _meaning(summary: RealSummary) -> str:
         return "Across: how wide intervals are. Up: how many outcomes they hold."
     if not summary.forecasts.kind.in_outcome_units:
         return "Across: the forecast. Up: how many outcomes lie at or below it."
-    return "Across: the forecast. Up: what was observed. Right forecasts lie on the dashed line."
+    return "Across: the forecast. Up: what was observed. Perfect forecasts lie on the dashed line."
 
 
 def _diagram(summary: RealSummary) -> Sheet:

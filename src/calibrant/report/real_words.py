@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED
+from calibrant.inference import MISCALIBRATED
 from calibrant.real import (
     Coverage,
     Mean,
@@ -11,9 +11,9 @@ from calibrant.real import (
     RealSummary,
     loss_name,
 )
-from calibrant.report.conclusion import is_or_are
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.tables import PERFECT, ShownTable
+from calibrant.report.verdict_words import certainty_of, not_wrong, wrong
 from calibrant.words import (
     capital,
     comparable_texts,
@@ -24,7 +24,6 @@ from calibrant.words import (
     points_text,
     rounded_down,
     rounded_up,
-    samples_text,
     thousands_text,
 )
 
@@ -35,8 +34,9 @@ def conclusion(summary: RealSummary) -> str:
     """Say in two plain sentences what was found and what to do about it."""
     verdict = summary.verdict
     if verdict.state == MISCALIBRATED:
-        return f"Miscalibrated: {_wrong(summary)} {_cure(summary)}"
-    told = _fine(summary) if verdict.state == CALIBRATED else _open(summary)
+        return f"{_wrong(summary)} {_cure(summary)}"
+    several = "intervals" if isinstance(summary.forecasts.kind, Coverage) else "forecasts"
+    told = not_wrong(verdict, unit_of(summary), f"use the {several} as they are")
     if summary.groups is not None and summary.groups.failing:
         told += f" But {summary.groups.count_sentence}"
     return told
@@ -44,18 +44,8 @@ def conclusion(summary: RealSummary) -> str:
 
 def certainty(summary: RealSummary) -> str:
     """Say how sure the conclusion is, and what is tolerated."""
-    verdict, unit = summary.verdict, unit_of(summary)
-    error = unit.bounds(verdict.interval, verdict.tolerance)
-    known = f"the smooth error is {error} (tolerated: {unit.number(verdict.tolerance)})"
-    if verdict.gap is not None:
-        gap = unit.bounds(verdict.gap.interval, verdict.gap.tolerance)
-        known += f" and the typical gap {gap} (tolerated: {unit.number(verdict.gap.tolerance)})"
-    least = verdict.pvalue * (verdict.test.headline.null.size + 1) < 1.5
-    return (
-        f"How sure: {percent_text(verdict.interval.confidence)} confident that {known}. Right "
-        f"forecasts would look at least this bad in {'at most ' if least else ''}"
-        f"{samples_text(verdict.pvalue)} samples{_about_test(summary)}.{_origin(summary)}"
-    )
+    unit = unit_of(summary)
+    return certainty_of(summary.verdict, unit, _about_test(summary), _origin(summary))
 
 
 def _about_test(summary: RealSummary) -> str:
@@ -82,15 +72,13 @@ def unit_of(summary: RealSummary) -> ErrorUnit:
 def _wrong(summary: RealSummary) -> str:
     region = summary.worst
     if region is None:
-        return "forecasts are off."
+        return "Miscalibrated: forecasts are off."
     by = _amount(summary, abs(region.outcome - region.prediction))
     rows = f"{thousands_text(region.rows)} of {count_text(len(summary.forecasts), 'row')}"
     told = f"{region.where} {region.direction} by {by} ({region.promised_and_observed}, {rows})."
-    verdict = summary.verdict
-    if verdict.error_state == MISCALIBRATED or verdict.gap is None:
-        return told
-    size = _amount(summary, verdict.gap.interval.value)
-    return f"forecasts are typically off by {size}, up and down. Worst: {told}"
+    gap = summary.verdict.gap
+    size = "" if gap is None else _amount(summary, gap.interval.value)
+    return wrong(summary.verdict, "forecasts", size, told)
 
 
 def _amount(summary: RealSummary, size: float) -> str:
@@ -114,35 +102,6 @@ def _cure(summary: RealSummary) -> str:
     return "Recalibrate them on rows that the model was not fitted to, or change the model."
 
 
-def _fine(summary: RealSummary) -> str:
-    verdict, unit = summary.verdict, unit_of(summary)
-    but = "They are"
-    if verdict.pvalue <= DETECTABLE:
-        but = "They are not perfect, but"
-    several = "intervals" if isinstance(summary.forecasts.kind, Coverage) else "forecasts"
-    most, limit = unit.text(verdict.interval.high, rounded_up), unit.text(verdict.tolerance)
-    return (
-        f"Calibrated: use the {several} as they are. {but} off by at most {most}; {limit} "
-        f"{is_or_are(limit)} tolerated."
-    )
-
-
-def _open(summary: RealSummary) -> str:
-    verdict, unit = summary.verdict, unit_of(summary)
-    interval, tolerance, what = verdict.interval, verdict.tolerance, "error"
-    if verdict.error_state == CALIBRATED and verdict.gap is not None:
-        interval, tolerance, what = verdict.gap.interval, verdict.gap.tolerance, "typical gap"
-    limit = unit.text(tolerance)
-    but = ""
-    if verdict.pvalue <= DETECTABLE:
-        but = "not perfect, but too few rows to say whether it matters; "
-    return (
-        f"Undecided: {but}the {what} may be anything up to "
-        f"{unit.text(interval.high, rounded_up)}, and {limit} {is_or_are(limit)} tolerated. "
-        f"{verdict.outlook}"
-    )
-
-
 def headline(summary: RealSummary) -> str:
     """Say what was read, and what the forecasts are forecasts of."""
     kind = summary.forecasts.kind
@@ -161,7 +120,7 @@ def headline(summary: RealSummary) -> str:
 
 
 def number_table(summary: RealSummary) -> ShownTable:
-    """Show the main numbers, the errors beside their noise floors."""
+    """Show the main numbers beside what perfect forecasts would show on the same rows."""
     verdict, rows = summary.verdict, []
     error, floor = comparable_texts(verdict.value, verdict.noise_floor)
     ends = f"{rounded_down(verdict.interval.low)} to {rounded_up(verdict.interval.high)}"

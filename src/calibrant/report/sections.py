@@ -119,23 +119,12 @@ def look_for_segments(
     divided: Division | Evidences | None, settings: Settings
 ) -> tuple[Segment, ...]:
     """Look for the worst combinations of columns on one half of the rows; judge on the other."""
-    from calibrant.groups import DEPTH, SEGMENTS, WIDTH, Division, search_segments
+    from calibrant.groups import Division, no_columns, search_segments
 
     if not isinstance(divided, Division):
-        raise InvalidOptionError(
-            "find_segments looks at combinations of columns", "no columns", "name them with by=..."
-        )
+        raise no_columns()
     level = 1 - settings.confidence
-    return search_segments(
-        divided.rows,
-        divided.parts,
-        DEPTH,
-        WIDTH,
-        SEGMENTS,
-        level,
-        settings.rng,
-        divided.clusters,
-    )
+    return search_segments(divided.rows, divided.parts, level, settings.rng, divided.clusters)
 
 
 def watch_source(source: Source, tolerance: Tolerance | None) -> Watched | None:

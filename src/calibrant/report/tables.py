@@ -23,8 +23,7 @@ from calibrant.words import (
 if TYPE_CHECKING:
     from calibrant.groups import Groups, Segment
 
-# Columns of words; all others hold numbers.
-WORDS = {"group", "class", "segment", "measure", "verdict", "settings", "what it asks"}
+WORDS = frozenset({"group", "class", "segment", "measure", "verdict", "settings", "what it asks"})
 PERFECT = "noise floor"
 FORECAST, OBSERVED = "mean forecast", "observed rate"
 # The p-value of a segment.
@@ -41,11 +40,14 @@ class ShownTable:
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    words: frozenset[str] = WORDS
+    """Columns of words; all others hold numbers."""
 
     def only(self, *heads: str) -> ShownTable:
         """Keep some columns, in the order given."""
         places = [self.heads.index(head) for head in heads]
-        return ShownTable(heads, tuple(tuple(row[place] for place in places) for row in self.rows))
+        rows = tuple(tuple(row[place] for place in places) for row in self.rows)
+        return replace(self, heads=heads, rows=rows)
 
     def cut(self, start: int, stop: int | None = None) -> ShownTable:
         """Keep some rows."""
@@ -61,7 +63,7 @@ class ShownTable:
 
     def is_numeric(self, head: str) -> bool:
         """Whether a column holds numbers, which stand on the right."""
-        return head not in WORDS
+        return head not in self.words
 
     def text(self, heads: tuple[str, ...] | None = None) -> Iterator[str]:
         """Write lines of equal columns, for a terminal, perhaps under other heads."""

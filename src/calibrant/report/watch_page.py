@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from calibrant.report.page import page_environment, raw_file
+from calibrant.report.tables import ShownTable
 from calibrant.words import count_text, percent_text
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def render_watch(watch: Watch, title: str, notes: Sequence[str] = ()) -> str:
         title=title,
         certainty=_certainty(watch),
         notes=notes,
-        groups=group_table(watch) if several else None,
+        groups=_shown(group_table(watch), "group", "alarm") if several else None,
         groups_caption=f"{count_text(len(watch.groups), 'group')} in one table",
         parts=[_part(group, place, Markup) for place, group in enumerate(pictured)],
         hidden=f"{count_text(hidden, 'group')} without a picture." if hidden else "",
@@ -55,11 +56,16 @@ def _part(group: Watched, place: int, markup: Any) -> dict[str, Any]:
     return {
         "group": group,
         "picture": markup(sheet.svg()),
-        "windows": window_table(group.windows, group.noun),
+        "windows": _shown(window_table(group.windows, group.noun), "from"),
         "caption": f"{count_text(len(group.windows), 'window')} of {count_text(group.rows, 'row')}",
         "shown": len(windows),
         "left_out": len(group.windows) - len(windows),
     }
+
+
+def _shown(lines: list[tuple[str, ...]], *words: str) -> ShownTable:
+    """Take heads and lines, and the columns that hold words."""
+    return ShownTable(lines[0], tuple(lines[1:]), frozenset(words))
 
 
 def _certainty(watch: Watch) -> str:

@@ -1,0 +1,122 @@
+"""Test forecasts of real outcomes by the bets of a monitor, whatever their distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.data import canonical_order
+from calibrant.data.input import read_labels
+from calibrant.inference import cluster_codes
+from calibrant.options import as_generator
+from calibrant.real.bets import bets_on
+from calibrant.real.forecasts import RealForecasts
+from calibrant.real.monitor import QUARTILES, RealMonitor
+from calibrant.real.properties import Coverage, Quantile
+from calibrant.words import chance_text, count_text
+
+
+@dataclass(frozen=True, slots=True)
+class BettingTest:
+    """A test of calibration by bets, valid for any distribution and any number of rows."""
+
+    pvalue: float
+    """Chance, at most, of so much evidence if forecasts are right."""
+    evidence: float
+    """The e-value at the end; under the null hypothesis its mean is at most 1."""
+    kind: str
+    rows: int
+    observed: str
+    """What was promised beside what was observed."""
+
+    @property
+    def sentence(self) -> str:
+        """Say what was found."""
+        rows = count_text(self.rows, "row")
+        told = f"{self.observed}, {rows}" if self.observed else rows
+        return (
+            f"The p-value is {chance_text(self.pvalue)}: perfect forecasts give one so small with "
+            f"that chance at most, whatever the distribution of outcomes ({told})."
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def betting_test(
+    y_true: object,
+    y_pred: object = None,
+    *,
+    kind: object = "mean",
+    upper: object = None,
+    level: float | None = None,
+    range: object = None,  # noqa: A002  # the word users know
+    tolerance: float | str = 0.0,
+    clusters: object = None,
+    rng: np.random.Generator | int | None = None,
+) -> BettingTest:
+    """Test by bets whether forecasts of real outcomes are calibrated: exact for every sample size.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or RealForecasts
+        Outcomes.
+    y_pred : array-like of shape (n,), optional
+        Forecasts; of intervals the lower ends.
+    kind : {"mean", "median", "quantile=0.9", "expectile=0.8", "interval"}, default="mean"
+        What the forecasts are forecasts of.
+    upper, level
+        Upper ends of intervals, and the share of outcomes that they promise to hold.
+    range : (float, float), optional
+        The least and the largest outcome there can be; means and expectiles need it.
+    tolerance : float or str, default=0
+        How far forecasts may be off, as for `RealMonitor`.
+    clusters : array-like of shape (n,), optional
+        Labels of groups of rows that depend on each other: each is one bet, on its mean.
+    rng : numpy.random.Generator or int, optional
+        Source of the order in which rows are bet on.
+
+    Returns
+    -------
+    BettingTest
+
+    Notes
+    -----
+    Null hypothesis: rows, or clusters, are independent, and each forecast is right given all
+    forecasts. Rows are bet on in random order by the bets of `RealMonitor`; the p-value is one over
+    the largest evidence on the way. It holds for skewed and heavy-tailed outcomes, where flipped
+    signs do not, and costs power: the test of `audit` finds errors with fewer rows. Another seed
+    gives another p-value; each is valid, the smallest of several is not.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.uniform(10, 40, 500)
+    >>> y = np.clip(z + rng.exponential(10, 500) - 10, 0, 100)
+    >>> betting_test(y, z, range=(0, 100), rng=0).pvalue > 0.05
+    True
+    >>> betting_test(y, z - 6, range=(0, 100), rng=0).pvalue < 0.05
+    True
+    """
+    given = y_true
+    if not isinstance(given, RealForecasts):
+        given = RealForecasts.read(y_true, y_pred, kind, upper=upper, level=level, range_=range)
+    ends = (given.scale.start, given.scale.end) if given.scale.bounded else None
+    bet = bets_on(given)
+    if clusters is not None:
+        bet = bet.averaged(cluster_codes(read_labels(clusters, "clusters", len(given))))
+    order = canonical_order(bet.place, bet.prediction, bet.outcome)
+    bet = bet.where(as_generator(rng).permutation(order))
+    by_place = isinstance(given.kind, Quantile | Coverage)
+    monitor = RealMonitor(
+        given.kind,
+        range=ends if given.kind.in_outcome_units else None,
+        tolerance=tolerance,
+        # All forecasts are known before the first bet, and their quartiles with them.
+        edges=np.unique(np.quantile(bet.place, QUARTILES, method="lower")) if by_place else None,
+    )
+    monitor.play(bet)
+    return BettingTest(
+        monitor.pvalue, monitor.evidence, given.kind.kind, len(given), monitor.observed
+    )

@@ -1,0 +1,77 @@
+"""Predictions that a map is given: read and checked, and returned in the shape they had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calibrant.arrays import Floats
+from calibrant.data.classes import read_classes, read_probabilities
+from calibrant.data.input import as_floats, read_table
+from calibrant.data.rows import chances, predictions_alone
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.joint.classes import ClassForecasts
+from calibrant.options import refuse_unknown, shown
+from calibrant.repair.columns import shape_of
+from calibrant.repair.export import LOGIT, PERCENT, SCALES, UNIT
+
+
+def is_number(X: object) -> bool:  # noqa: N803
+    """Whether one prediction is given, not a container of some."""
+    return isinstance(X, int | float | np.number) or getattr(X, "shape", None) == ()
+
+
+def read_predictions(y_proba: object, scale: str = UNIT) -> Floats:
+    """Read predictions alone through the gate, as probabilities in [0, 1]."""
+    if scale == LOGIT:
+        return predictions_alone(chances(y_proba))
+    return predictions_alone(y_proba, 100.0 if scale == PERCENT else 1.0)
+
+
+def read_rows(y_proba: object, classes: tuple[Any, ...], scale: str = UNIT) -> Floats:
+    """Read rows of probabilities of some classes, in their order."""
+    if isinstance(y_proba, ClassForecasts):
+        _refuse_other_classes(y_proba.classes, classes)
+        return y_proba.probability
+    table = read_table(y_proba, "y_proba")
+    if table.shape[1] != len(classes):
+        _refuse_other_classes((f"{table.shape[1]} columns",), classes)
+    read_classes(y_proba, classes, table.shape[1])
+    if scale == PERCENT:
+        table = as_floats(table) / 100
+    return read_probabilities(table, None, logits=False)[0]
+
+
+def shaped(repaired: Floats, given: object) -> Floats:
+    """Return predictions of two outcomes in the shape of those given: one column, or two."""
+    shape = shape_of(given)
+    if shape[1:] == (2,):
+        return np.column_stack([1 - repaired, repaired])
+    return repaired.reshape(shape)
+
+
+def refuse_pos_label(pos_label: object) -> None:
+    """Refuse a label for outcome 1 where there are classes."""
+    if pos_label is not None:
+        raise InvalidOptionError(
+            "pos_label is for two outcomes", shown(pos_label), "leave it out with classes"
+        )
+
+
+def refuse_scale(scale: str, classes: tuple[Any, ...] | None) -> None:
+    """Refuse units that nobody knows, and log-odds of classes."""
+    refuse_unknown("scale", scale, SCALES)
+    if scale == LOGIT and classes is not None:
+        raise InvalidOptionError(
+            "log-odds are of two outcomes", "a map of classes", "pass softmax of the scores"
+        )
+
+
+def _refuse_other_classes(given: Sequence[Any], classes: tuple[Any, ...]) -> None:
+    if tuple(given) != classes:
+        raise InvalidForecastsError(
+            "probabilities must be of the classes that the map was fitted to",
+            f"{', '.join(map(str, given[:5]))} for {', '.join(map(str, classes[:5]))}",
+        )
