@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calibrant.repair import Isotonic, Platt, load
-from commands import run
+from commands import broken_stdout, run, run_forked
 
 RNG = np.random.default_rng(7)
 
@@ -352,3 +352,14 @@ def test_log_odds_go_in_everywhere(frame, tmp_path):
     )
     refused = run("check", rows, "--prediction", "logit", "--scale", "logit")
     assert "--scale logit is for audit, repair and apply" in refused.stderr
+
+
+def test_files_are_written_though_nobody_listens(file, tmp_path):
+    """`calibrant repair ... | head -1` must leave what it was asked for."""
+    written = [tmp_path / name for name in ("out.csv", "map.json")]
+    done = run_forked(
+        "repair", str(file), "--out", str(written[0]), "--map", str(written[1]),
+        fault=broken_stdout,
+    )  # fmt: skip
+    assert done.code == 74
+    assert all(path.stat().st_size > 0 for path in written)

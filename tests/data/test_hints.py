@@ -107,3 +107,13 @@ def test_labels_that_share_a_group_are_named_everywhere(tmp_path):
     # A label that only looks like it is no such group.
     frame["user"] = np.where(rng.random(3000) < 0.5, "other (3 values)", "me")
     assert "rarest share" not in str(cal.audit(frame, by=["user"], draws=99))
+
+
+def test_all_missing_columns_are_named_at_once(tmp_path):
+    path = tmp_path / "loans.csv"
+    path.write_text("customer,region,risk,default\n1,north,0.2,1\n")
+    said = run("audit", str(path)).stderr
+    assert "there must be columns 'outcome' and 'prediction'" in said
+    # "region" is no misspelling of "prediction".
+    assert "Hint: say which columns hold them: --prediction NAME --outcome NAME." in said
+    assert "did you mean 'risk'" in run("audit", str(path), "--prediction", "rsk").stderr

@@ -137,7 +137,7 @@ def test_no_row_is_taken_for_a_line_before_the_header(tmp_path):
     with pytest.raises(InvalidForecastsError, match="there must be a column 'h'"):
         cal.joints_by(path, by="h")
     titled = written(tmp_path / "titled.csv", "Report\n" + csv("prediction,outcome,g", rows))
-    with pytest.raises(InvalidForecastsError, match="column 'prediction', got columns Report"):
+    with pytest.raises(InvalidForecastsError, match="'outcome', got columns Report"):
         cal.Joint.from_files(titled)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
+from calibrant.report.conclusion import conclusion
 
 
 def biased(n: int, shift: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -110,3 +111,39 @@ def test_a_risk_certifies_from_which_forecast_on_to_act():
     assert clustered.summary.certified.rows == 1000
     with pytest.raises(cal.errors.InferenceRefusedError, match="count alike"):
         cal.audit(y, p, risk=0.1, sample_weight=1 + p, draws=99)
+
+
+def test_the_first_sentence_tells_of_both_sides():
+    """Too extreme: whoever reads only of the high forecasts trusts the low ones."""
+    rng = np.random.default_rng(3)
+    odds = rng.normal(0, 2, 4000)
+    p = 1 / (1 + np.exp(-odds))
+    y = (rng.random(p.size) < 1 / (1 + np.exp(-odds / 3))).astype(int)
+    first = conclusion(cal.audit(y, p, rng=0).summary)
+    assert "too high by" in first
+    assert "too low by" in first
+    # Rows twice, in clusters of both, are no more evidence than once.
+    few = slice(0, 300)
+    twice = cal.audit(
+        np.tile(y[few], 40), np.tile(p[few], 40), clusters=np.tile(np.arange(300), 40), rng=0
+    )
+    once = cal.audit(y[few], p[few], rng=0)
+    told = [", those" in conclusion(audit.summary) for audit in (once, twice)]
+    assert told[0] == told[1]
+
+
+def test_the_wrong_label_is_noticed_and_no_map_hides_it():
+    rng = np.random.default_rng(4)
+    p = rng.random(2000)
+    y = (rng.random(p.size) < p).astype(int)
+    audit = cal.audit(1 - y, p, rng=0)
+    codes = {finding.code for finding in audit.findings}
+    assert "CAL024" in codes
+    assert not {"CAL020", "CAL021", "CAL070"} & codes
+    assert "check which label is outcome 1" in conclusion(audit.summary)
+    for seed in range(3):  # forecasts that know nothing are not turned round
+        rng = np.random.default_rng(seed)
+        noise = cal.audit(rng.random(400) < 0.4, rng.random(400), rng=0)
+        assert noise.summary.classical.slope.low < 0.5
+        found = {finding.code for finding in noise.findings}
+        assert ("CAL024" in found) == (noise.summary.classical.slope.high < 0)

@@ -184,10 +184,9 @@ def repair(
             choice, told, dropped = _of_two(found, roles, labels, reading, options, tell)
     if choice is not None:
         fitted = choice.map
-    if "-" not in written.values():
-        say(fitted.sentence if choice is None else choice_text(choice))
-        for note in (*reading_notes(found, told, dropped), *_taught(choice, out)):
-            say(f"note: {note}")
+    notes = (*reading_notes(found, told, dropped), *_taught(choice, out))
+    sentence = fitted.sentence if choice is None else choice_text(choice)
+    said = [sentence, *(f"note: {note}" for note in notes)]
     # All texts come first: a map that cannot be written must not leave some files behind.
     fitted = fitted.with_scale(scale.value)
 
@@ -200,14 +199,21 @@ def repair(
     written_texts = [(text(), path) for path, text in texts if path is not None]
     if out is not None:
         _write_rows(fitted, found, out, prediction, column)
-    _write_texts(written_texts, written)
+    _write_and_say(written_texts, written, said)
 
 
-def _write_texts(texts: list[tuple[str, str]], written: Mapping[str, str | None]) -> None:
-    """Write the texts, and name all files unless standard output is one of them."""
+def _write_and_say(
+    texts: list[tuple[str, str]], written: Mapping[str, str | None], said: list[str]
+) -> None:
+    """Write the texts, then speak, because a reader may stop listening.
+
+    A file on standard output stands alone.
+    """
     for text, path in texts:
         write_text(text, path)
     if "-" not in written.values():
+        for line in said:
+            say(line)
         say_written(dict(zip(WRITTEN, written.values(), strict=True)))
 
 

@@ -54,7 +54,10 @@ WORDS = {
     "until": "--until",
     "window": "--window",
 }
-PHRASES = {"these look like percentages: divide by 100": "for percentages use --scale percent"}
+PHRASES = {
+    "these look like percentages: divide by 100": "for percentages use --scale percent",
+    "prediction=..., outcome=...": "--prediction NAME --outcome NAME",
+}
 
 # Fields are a mapping, which options write as meaning=name.
 _FIELD = re.compile(r"fields=\{'(\w+)': '?([^'}]*)'?\}")

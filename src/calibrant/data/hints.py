@@ -7,23 +7,33 @@ from collections.abc import Sequence
 
 from calibrant.data.labels import MISSING_WORDS
 from calibrant.errors import InvalidForecastsError
+from calibrant.words import agreeing
 
 MOST_SHOWN = 20
+# How alike two names must be, of 1, for one to be a misspelling of the other.
+ALIKE = 0.75
+WHICH = "say which columns hold them: prediction=..., outcome=..."
 
 
 def require_columns(present: Sequence[str], wanted: Sequence[str]) -> None:
     """Refuse columns that are not there, and say which are."""
-    for name in wanted:
-        if name in present:
-            continue
-        same = [other for other in present if other.strip().lower() == name.strip().lower()]
-        close = same or difflib.get_close_matches(name, present, n=1)
-        more = ", ..." if len(present) > MOST_SHOWN else ""
-        raise InvalidForecastsError(
-            f"there must be a column {name!r}",
-            f"columns {', '.join(present[:MOST_SHOWN])}{more}",
-            f"did you mean {close[0]!r}" if close else "name the columns that hold forecasts",
-        )
+    missing = [name for name in dict.fromkeys(wanted) if name not in present]
+    if not missing:
+        return
+    close = [other for name in missing for other in _close(name, present)]
+    more = ", ..." if len(present) > MOST_SHOWN else ""
+    several = agreeing(len(missing), "a column", "columns")
+    raise InvalidForecastsError(
+        f"there must be {several} {' and '.join(map(repr, missing))}",
+        f"columns {', '.join(present[:MOST_SHOWN])}{more}",
+        f"did you mean {' and '.join(map(repr, close))}" if close else WHICH,
+    )
+
+
+def _close(name: str, present: Sequence[str]) -> list[str]:
+    """Find a column of which a name may be a misspelling."""
+    same = [other for other in present if other.strip().lower() == name.strip().lower()]
+    return same[:1] or difflib.get_close_matches(name, present, n=1, cutoff=ALIKE)
 
 
 def number_hint(text: str) -> str:

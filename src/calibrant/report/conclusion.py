@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.inference import DETECTABLE, MISCALIBRATED
-from calibrant.regions import Region, strongest_region
+from calibrant.regions import Region, opposite_region, strongest_region
 from calibrant.report.error_units import ErrorUnit
+from calibrant.report.findings import TURN_ROUND
 from calibrant.report.sections import RELATIVE
 from calibrant.report.summary import HEADLINE, Summary
 from calibrant.report.verdict_words import certainty_of, not_wrong, wrong
@@ -20,6 +21,8 @@ from calibrant.words import (
     thousands_text,
 )
 
+# A range that is off the other way is told if its bias is so many standard errors.
+CLEAR = 5.0
 DEFAULT_TOLERANCE = "Default tolerance: 2 points, or a tenth of the rarer outcome if less."
 
 
@@ -78,16 +81,35 @@ def _wrong(summary: Summary) -> str:
         subject, mean, observed = "confidences", "mean confidence", "accuracy"
     if region is None:
         return f"Miscalibrated: {subject} are off."
-    too = "low" if region.outcome > region.prediction else "high"
     where = f"{subject}{_range(summary, region)}"
     forecast, rate = rate_texts(region.prediction, region.outcome)
     rows = thousands_text(region.rows)
     told = (
-        f"{where} are too {too} by {_difference(region)} ({mean} {forecast}, {observed} "
-        f"{rate}, {rows} of {count_text(summary.data.rows, 'row')})."
+        f"{where} are {_off(region)} ({mean} {forecast}, {observed} "
+        f"{rate}, {rows} of {count_text(summary.data.rows, 'row')})"
     )
+    other = other_side(summary, region)
+    if other is not None:
+        told += f", those{_range(summary, other)} {_off(other)}"
+    told += "."
     gap = "" if verdict.gap is None else points_text(verdict.gap.interval.value)
     return wrong(verdict, subject, gap, told)
+
+
+def other_side(summary: Summary, region: Region) -> Region | None:
+    """Find where forecasts are off the other way, clearly and by more than is tolerated."""
+    evidence = summary.evidence
+    kish = float(evidence.given.weight_squares.sum()) / evidence.given.total**2
+    design = max(1.0, evidence.unit / kish)
+    other = opposite_region(summary.joint, region, CLEAR * design**0.5)
+    if other is None or abs(other.outcome - other.prediction) <= summary.verdict.tolerance:
+        return None
+    return other
+
+
+def _off(region: Region) -> str:
+    too = "low" if region.outcome > region.prediction else "high"
+    return f"too {too} by {_difference(region)}"
 
 
 def _range(summary: Summary, region: Region) -> str:
@@ -113,6 +135,8 @@ def _difference(region: Region) -> str:
 
 def _cure(summary: Summary) -> str:
     choice = summary.choice
+    if summary.turned_round:
+        return f"The higher the forecast, the rarer the outcome: {TURN_ROUND}."
     if choice is None:
         return "Recalibrate on rows that the model was not fitted to."
     if choice.leave_alone:

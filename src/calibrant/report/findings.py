@@ -14,6 +14,7 @@ from calibrant.words import agreeing, capital, comparable_texts, count_text, int
 
 if TYPE_CHECKING:
     from calibrant.groups import Groups
+    from calibrant.inference import Estimate
     from calibrant.repair import Choice
     from calibrant.report.sections import ClassSection
     from calibrant.report.summary import Summary
@@ -23,6 +24,8 @@ ISSUE, NOTE, PASSED = "issue", "note", "passed"
 REPAIR = "CAL070"
 # The finding that forecasts are beyond the tolerance, that it is undecided, that they are within.
 VERDICT, UNTOLD, TRUSTED = "CAL001", "CAL002", "CAL003"
+# What to do where higher forecasts mean fewer outcomes.
+TURN_ROUND = "check which label is outcome 1, and of which outcome the predictions are"
 FEW_VALUES = 30
 # Rows that sum to one but for this do.
 ROUNDING = 1e-9
@@ -49,7 +52,8 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
     found = [
         *_verdict(summary),
         *repair_findings(
-            summary.choice,
+            # A map would hide that the wrong label counts as outcome 1.
+            None if summary.turned_round else summary.choice,
             needed=summary.verdict.state != CALIBRATED,
             censored=summary.censored,
             command=summary.repair_command,
@@ -137,7 +141,10 @@ def _shape(summary: Summary) -> Iterator[Finding]:
         yield Finding(code, kind, f"{capital(summary.where)}.")
     slope = summary.classical.slope
     of = "" if summary.classes is None else " of the confidence"
-    if slope.high < 1 or slope.low > 1:
+    if summary.turned_round:
+        told = f"The higher the forecast, the rarer the outcome: {_slope_text(slope, of)}"
+        yield Finding("CAL024", ISSUE, told, TURN_ROUND)
+    elif slope.high < 1 or slope.low > 1:
         over = slope.high < 1
         code, kind = ("CAL020", "Over-confident") if over else ("CAL021", "Under-confident")
         shown = "too extreme" if over else "too timid"
@@ -145,13 +152,7 @@ def _shape(summary: Summary) -> Iterator[Finding]:
         advice = f"forecasts are {shown}: temperature or Platt scaling {cure} them"
         if summary.verdict.state == CALIBRATED:
             kind, advice = f"{kind}, by less than is tolerated", ""
-        value, low, high = interval_texts(slope.value, slope.low, slope.high)
-        yield Finding(
-            code,
-            NOTE,
-            f"{kind}: the calibration slope{of} is {value} (between {low} and {high}; 1 is right).",
-            advice,
-        )
+        yield Finding(code, NOTE, f"{kind}: {_slope_text(slope, of)}", advice)
     ratio = summary.classical.ratio
     # Of classes, promised and received say the same.
     off = ratio.high < 1 or ratio.low > 1
@@ -162,6 +163,11 @@ def _shape(summary: Summary) -> Iterator[Finding]:
             f"Biased overall: {ratio.sentence[:1].lower()}{ratio.sentence[1:]}",
             "if rows were resampled or the base rate has changed, correct the prior first",
         )
+
+
+def _slope_text(slope: Estimate, of: str) -> str:
+    value, low, high = interval_texts(slope.value, slope.low, slope.high)
+    return f"the calibration slope{of} is {value} (between {low} and {high}; 1 is right)."
 
 
 def _ratios(summary: Summary) -> Iterator[Finding]:

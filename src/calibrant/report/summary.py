@@ -128,6 +128,11 @@ class Summary:
         return TWO_OUTCOMES if self.classes is None else CLASSES
 
     @property
+    def turned_round(self) -> bool:
+        """Whether higher forecasts clearly had the outcome less often, as with the wrong label."""
+        return self.classical.slope.high < 0
+
+    @property
     def censored(self) -> bool:
         """Whether outcomes are those of risks by a horizon, which only an audit can read."""
         return "horizon" in self.settings

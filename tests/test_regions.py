@@ -1,0 +1,52 @@
+"""Where forecasts are off, on either side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.regions import Region, opposite_region, strongest_region
+
+
+def sample(seed, slope, size=3000):
+    rng = np.random.default_rng(seed)
+    odds = rng.normal(0, 1.5, size)
+    p = 1 / (1 + np.exp(-odds))
+    y = rng.random(size) < 1 / (1 + np.exp(-slope * odds))
+    return cal.Joint.from_samples(y.astype(int), p)
+
+
+def high(joint):
+    """The upper third, told to be too high."""
+    cut = float(np.quantile(joint.prediction, 2 / 3))
+    return Region(cut, 1.0, 0.9, 0.8, 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_too_extreme_forecasts_are_off_on_both_sides(seed):
+    joint = sample(seed, 0.4)
+    region = strongest_region(joint, np.sign(0.5 - joint.prediction))
+    other = opposite_region(joint, region, 5.0)
+    assert (region.outcome < region.prediction) != (other.outcome < other.prediction)
+    assert other.high < region.low or other.low > region.high
+
+
+def test_chance_shows_no_other_side():
+    found = [
+        opposite_region(joint, high(joint), 5.0) for joint in (sample(i, 1) for i in range(300))
+    ]
+    assert found == [None] * 300
+
+
+def test_a_shift_has_one_side():
+    rng = np.random.default_rng(1)
+    p = rng.random(20_000)
+    joint = cal.Joint.from_samples((rng.random(p.size) < 0.8 * p).astype(int), p)
+    region = strongest_region(joint, -np.ones(len(joint)))
+    assert opposite_region(joint, region, 5.0) is None
+
+
+def test_all_of_the_range_leaves_no_other_side():
+    joint = cal.Joint.from_samples([0, 1] * 50, [0.9] * 100)
+    assert opposite_region(joint, strongest_region(joint, -np.ones(1)), 5.0) is None
