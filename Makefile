@@ -105,7 +105,19 @@ $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	$(PIP) -C cmake.define.CALIBRANT_WERROR=ON .
 	@touch $@
 
+# The kernels are compiled while other packages are fetched.
+build/wheel/made: $(VENV)/bin/python $(SOURCES)
+	rm -rf build/wheel && mkdir -p build/wheel
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+		-C cmake.define.CALIBRANT_WERROR=ON --wheel-dir build/wheel .
+	@touch $@
+
 # Of these packages a small part is ever imported: Python compiles that part when it first is.
-$(VENV)/developing: $(VENV)/installed
+$(VENV)/packages: $(VENV)/bin/python pyproject.toml
 	$(PIP) --no-compile --group dev
 	@touch $@
+
+$(VENV)/developing: build/wheel/made $(VENV)/packages
+	$(PIP) build/wheel/*.whl
+	$(PIP) --no-deps --force-reinstall build/wheel/*.whl
+	@touch $(VENV)/installed $@

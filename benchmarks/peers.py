@@ -57,6 +57,8 @@ class Peer:
     needs: tuple[str, ...] = ()
     torch: bool = False
     about: str = ""
+    python: str = ""
+    """Interpreter that its newest version needs, if this one is too old."""
 
 
 @dataclass
@@ -79,9 +81,9 @@ PEERS = (
     Peer("uncertainty-calibration", ("uncertainty-calibration",), about="debiased binned errors"),
     Peer(
         "calibre",
-        ("calibre",),
-        about="recalibration of probabilities, with measures; the newest for Python 3.11, "
-        "from 3.12 on there is 0.14.0",
+        ("calibre>=0.14",),
+        about="recalibration of probabilities, with measures; on Python 3.12, which it needs",
+        python="python3.12",
     ),
     Peer("scikit-learn", ("scikit-learn",), about="`calibration_curve`"),
     Peer("scipy", about="HiGHS as `linprog`; comes with calibrant"),
@@ -114,12 +116,13 @@ def install(peer: Peer, wheel: Path) -> str:
     pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     stamp = BUILD / peer.name / "installed"
     try:
+        ours = ROOT if peer.python else wheel  # a wheel is for one version of Python
         if not stamp.exists():
-            run(sys.executable, "-m", "venv", "--clear", BUILD / peer.name)
-            run(*pip, wheel, *peer.needs, *([TORCH] if peer.torch else []))
+            run(peer.python or sys.executable, "-m", "venv", "--clear", BUILD / peer.name)
+            run(*pip, ours, *peer.needs, *([TORCH] if peer.torch else []))
             stamp.touch()
-        run(*pip, "--force-reinstall", "--no-deps", wheel)
-    except RuntimeError as error:
+        run(*pip, "--force-reinstall", "--no-deps", ours)
+    except (RuntimeError, FileNotFoundError) as error:
         return f"cannot be installed: {error}"
     return ""
 

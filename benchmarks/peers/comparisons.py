@@ -145,6 +145,12 @@ def calibre_binned() -> Any:
     return partial(expected_calibration_error, n_bins=15)
 
 
+def calibre_smoothed() -> Any:
+    from calibre.metrics import smooth_calibration_error
+
+    return smooth_calibration_error
+
+
 def sklearn_binned() -> Any:
     from sklearn.calibration import calibration_curve
 
@@ -307,6 +313,16 @@ COMPARISONS = (
         calibre_binned,
         our_left,
         plain.left,
+    ),
+    Comparison(
+        "calibre",
+        SMOOTHED,
+        "smooth_calibration_error(y, p)",
+        calibre_smoothed,
+        our_smoothed,
+        our_smoothed,
+        tolerance=1e-3,
+        note="judged against our certified value, to three digits after the point",
     ),
     Comparison(
         "scikit-learn",

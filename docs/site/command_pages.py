@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from enum import Enum
 from typing import Any, get_args, get_type_hints
@@ -62,7 +63,8 @@ def _sentence(text: str | None) -> str:
 
 
 def _words(text: str | None) -> str:
-    return _sentence(text).replace("|", "\\|")
+    options = re.compile(r"(?<![\w`-])--[a-z][a-z-]*")
+    return options.sub(lambda option: f"`{option[0]}`", _sentence(text)).replace("|", "\\|")
 
 
 def kinds(command: Any) -> dict[str, set[type]]:

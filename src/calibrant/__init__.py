@@ -2,6 +2,7 @@
 
 from importlib import import_module as _import_module
 from importlib.util import find_spec as _find_spec
+from threading import RLock as _RLock
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 # Everything is imported when it is asked for, to keep the import light: rooms by their own name,
@@ -137,16 +138,21 @@ __all__ = [
 
 
 if not _TYPE_CHECKING:  # so that type checkers find names that are mistyped
+    # Threads that ask at once wait for each other: where several import modules that need each
+    # other, as those of numpy do, Python hands out halves of them. No room asks for a name of
+    # this one while it is imported, so that nobody who holds the lock waits for somebody else.
+    _LOADING = _RLock()
 
     def __getattr__(name: str) -> _Any:
         if name not in __all__:
             raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
-        if _find_spec(f"calibrant.{name}") is not None:
-            return _import_module(f"calibrant.{name}")
-        rooms = (vars(_import_module(f"calibrant.{room}")) for room in _LATER)
-        value = next(names[name] for names in rooms if name in names)
-        globals()[name] = value
-        return value
+        with _LOADING:
+            if _find_spec(f"calibrant.{name}") is not None:
+                return _import_module(f"calibrant.{name}")
+            rooms = (vars(_import_module(f"calibrant.{room}")) for room in _LATER)
+            value = next(names[name] for names in rooms if name in names)
+            globals()[name] = value
+            return value
 
 
 def __dir__() -> list[str]:

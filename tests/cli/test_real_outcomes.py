@@ -117,6 +117,12 @@ def test_risks_by_a_horizon_are_audited(trial, tmp_path):
         (["--kind", "survival", "--duration", "days", "--horizon", "-1"], "horizon"),
         (["--kind", "survival", "--duration", "days", "--horizon", "1e9"], "largest usable"),
         (["--kind", "survival", "--duration", "no", "--horizon", "9"], "column 'no'"),
+        (["--kind", "survival", "--duration", "died", "--horizon", "9"], "the outcome as well"),
+        (
+            ["--kind", "survival", "--duration", "prediction", "--horizon", "9"],
+            "prediction as well",
+        ),
+        (["--kind", "interval=prediction,died", "--level", "0.9"], "the prediction as well"),
         (["--horizon", "365"], "--horizon is for real outcomes"),
         (["--kind", "mean", "--horizon", "365"], "--horizon is not for --kind mean"),
     ],

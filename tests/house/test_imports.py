@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,45 @@ def loaded(statement: str, modules: list[str]) -> list[str]:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     return done.stdout.split()
+
+
+AT_ONCE = """
+import threading
+import calibrant as cal
+
+failed = []
+start = threading.Barrier(len(cal.__all__))
+
+
+def ask(name):
+    start.wait()
+    try:
+        getattr(cal, name)
+    except Exception as error:
+        failed.append(f"{name}: {error!r}")
+
+
+threads = [threading.Thread(target=ask, args=(name,)) for name in cal.__all__]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(*failed, sep="\\n")
+"""
+
+
+def test_threads_may_ask_for_their_first_name_at_once():
+    done = subprocess.run(
+        [sys.executable, "-c", AT_ONCE], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.split() == []
+
+
+def test_no_room_asks_the_package_for_a_name_while_it_is_imported():
+    """It would wait for a thread that holds the lock of names and waits for the room."""
+    asking = re.compile(r"^from calibrant import (?!__version__)", re.MULTILINE)
+    rooms = Path(cal.__file__).parent.rglob("*.py")
+    assert [str(file) for file in rooms if asking.search(file.read_text(encoding="utf-8"))] == []
 
 
 HEAVY = ["scipy", "narwhals", "duckdb", "matplotlib", "pandas", "sklearn", "pyarrow"]

@@ -200,6 +200,65 @@ def test_the_table_of_noise_floors_is_that_of_simulations():
             assert mean < high < mean + 5 * np.std(drawn) + 0.001
 
 
+WRITTEN_BY_PROGRAMS = {"promises.md", "real_data.md"}
+"""Pages whose numbers are printed by the programs that compute them."""
+NO_RESULTS = re.compile(
+    r"(?:Definitions?|Theorems?|Lemmas?|Corollary|Python|and|to|,)\s\d\.\d+"  # names of statements
+    r"|(?<![\d.])0\.(?:0*[1-9]|95)\b"  # one digit, or a confidence: what is chosen, not found
+    r"|`[^`]*`|\$[^$]*\$|\[[^\]]*\]\([^)]*\)"
+)
+HELD = {
+    "distances.md": {"0.375001"},
+    "groups.md": {"1.645"},  # a normal quantile
+    "inference.md": {"0.60", "0.56"},  # tests/reference/test_r.py
+    "calibration_decision_loss.md": {"0.499"},
+    "expected_calibration_error.md": {"0.499"},
+    "monitor.md": {"0.15", "0.93"},
+    "multiclass.md": {"3.24"},  # proved in the docstring
+    "section_1.md": {"59.999"},
+    "section_5.md": {"0.663"},  # of a paper
+    "survival_score.md": {"0.75"},
+}
+"""Numbers in prose that no code of the page prints: given, proved, or held by a test."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_numbers_in_prose_stand_in_the_output_beside_them(page):
+    text = page.read_text(encoding="utf-8")
+    if page.name in WRITTEN_BY_PROGRAMS or page.name == "errata.md":
+        return
+    code = "\n".join(code_of(text)).replace("\N{NARROW NO-BREAK SPACE}", "")
+    shown = [float(one) for one in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?", code)]
+    prose = re.sub(r"```.*?```|^    .*?$|^\|.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
+    told = re.findall(r"(?<![\w.^/-])\d+\.\d{2,}(?![\w.]*\d)", NO_RESULTS.sub("", prose))
+    for number in set(told) - HELD.get(page.name, set()):
+        digits = len(number.split(".")[1])
+        assert float(number) in {round(one, digits) for one in shown}, number
+
+
+def test_hiding_what_one_knows_pays_as_the_table_says():
+    page = (DOCS / "measures" / "averaged_two_bin_error.md").read_text(encoding="utf-8")
+    measures = {
+        "binned error, 10 bins": lambda y, p: cal.binned_calibration_error(y, p, n_bins=10),
+        "smooth error": cal.smooth_calibration_error,
+        "averaged two-bin error": cal.averaged_two_bin_error,
+    }
+    lines = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    table = {name: cells for name, *cells in lines if name in measures}
+    assert table.keys() == measures.keys()
+    rng, found = np.random.default_rng(0), {name: [] for name in measures}
+    for _ in range(600):
+        chance = rng.random(60)
+        y = rng.random(60) < chance
+        for name, measure in measures.items():
+            found[name].append([float(measure(y, p)) for p in (chance, np.full(60, 0.5))])
+    for name, cells in table.items():
+        error = np.std(found[name], axis=0, ddof=1) / 600**0.5
+        told = [float(cell) for cell in cells]
+        digits = 10.0 ** -max(len(cell.split(".")[1]) for cell in cells)
+        assert (abs(np.mean(found[name], axis=0) - told) <= 5 * error + digits).all(), name
+
+
 def test_pictures_of_measures_were_drawn_alike():
     from PIL import Image
 

@@ -57,6 +57,23 @@ def test_weights_follow_the_definition(causes, horizon):
     assert found.outcome.tolist() == ((event == 1) & (duration <= horizon)).tolist()
 
 
+def test_weights_stay_right_where_few_are_left_by_weight():
+    """Whoever stays may weigh so little beside who leaves that one minus the rest is rounding."""
+    forecasts = SurvivalForecasts.read(
+        [1, 1, 2, 3], [1, 0, 1, 1], [0.5] * 4, 3, sample_weight=[0.1, 0.2, 1e-20, 1e-20]
+    )
+    assert forecasts.weight == pytest.approx([0.1, 0, 0.1, 0.1], rel=1e-12)
+
+
+def test_codes_one_and_two_are_told_apart_from_zero_and_one():
+    """Some programs write 1 for censored and 2 for the event."""
+    told = SurvivalForecasts.read([1, 2, 3], [1, 2, 1], [0.5] * 3, 3).notes
+    assert "no row has the code 0, censored: 1 is the event and 2 a competing one" in told
+    for codes in ([1, 1, 1], [0, 2, 1]):
+        told = SurvivalForecasts.read([1, 2, 3], codes, [0.5] * 3, 3).notes
+        assert not any("code 0" in note for note in told)
+
+
 def test_the_censoring_curve_is_that_of_scikit_survival():
     # scikit-survival 0.28.0: kaplan_meier_estimator(event > 0, duration, reverse=True)
     published = [1, 0.94444444, 0.88541667, 0.88541667, 0.81730769, 0.74919872, 0.74919872]
@@ -211,8 +228,8 @@ def test_any_container_will_do():
         ({"event": [0, 0.5, 1]}, "whole numbers"),
         ({"event": [0, -1, 1]}, "whole numbers"),
         ({"event": ["yes", "no", "no"]}, "numbers"),
-        ({"event": [0, 0, 0]}, "event of interest, which is 1"),
-        ({"event": [0, 2, 0]}, "event of interest, which is 1"),
+        ({"event": [0, 0, 0]}, "event must be 1, which is the one of interest"),
+        ({"event": [0, 2, 0]}, "event must be 1, which is the one of interest"),
         ({"risk": [0.1, 0.2, 30]}, "probabilities in [0, 1]"),
         ({"risk": [0.1, 0.2]}, "same length"),
         ({"horizon": 0}, "horizon must be positive"),

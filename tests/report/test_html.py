@@ -138,9 +138,20 @@ def test_a_reader_is_asked_to_do_three_things_at_most(audit, page):
     assert 1 <= asked.count("<li>") <= 3
     for code in re.findall(r'href="#(CAL\d+)"', asked):
         assert f'id="{code}"' in page
+    assert re.search(r"<code>calibrant repair FILE [^<]*map.json</code>\.", asked)
     few = cal.audit(*sample(60), draws=99)
     assert few.verdict.state == "undecided"
     assert "Undecided: " in few.to_html()
+
+
+def test_a_page_of_perfect_forecasts_calls_no_range_off():
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    perfect = cal.audit(rng.random(2000) < p, p, draws=99)
+    assert perfect.verdict.pvalue > 0.2
+    shown = re.sub(r"(?s)<(style|script).*?</\1>", " ", perfect.to_html())
+    assert not re.search(r"are too (high|low) \(mean forecast", shown)
+    assert "Here it finds no more than chance." in shown
 
 
 def test_clusters_leave_no_intervals_that_assume_independence():

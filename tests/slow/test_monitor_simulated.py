@@ -7,6 +7,8 @@ are uniform, tied, rare or at the edge of the default tolerance are tried in tes
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -169,3 +171,33 @@ def test_late_errors_are_found(calm):
         changes.append((monitor.change_row or np.inf) - calm)
     assert np.median(alarms) <= 2500
     assert np.median(changes) <= 1000
+
+
+def test_the_delays_that_the_guide_compares_are_those_of_simulations():
+    """Medians of 60 streams; the guide's are those of 200."""
+    from promises.monitors import RUN_LENGTH, changed, cusum_delay
+
+    names = {
+        "shift of 0.06": "too low by 0.06",
+        "shift of -0.06": "too high by 0.06",
+        "slope 0.6": "slope 0.6",
+        "slope 1.7": "slope 1.7",
+        "p + 0.1 sin(6 pi p)": "three waves of 0.1",
+        "p - 0.1 sin(6 pi p)": "three waves of -0.1",
+    }
+    page = (Path(__file__).parents[2] / "docs" / "monitor.md").read_text(encoding="utf-8")
+    lines = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    table = {name: numbers for name, *numbers in lines if name in names}
+    assert table.keys() == names.keys()
+    rng = np.random.default_rng(4)
+    for name, (bank, monitored, ratio) in table.items():
+        assert cusum_delay(names[name]) == pytest.approx(float(bank), rel=0.2), name
+        delays = []
+        for _ in range(60):
+            p = rng.uniform(0.001, 0.999, 4000)
+            chance = np.where(np.arange(4000) < 1000, p, changed(names[name], p))
+            monitor = cal.CalibrationMonitor(0.0, run_length=RUN_LENGTH)
+            monitor.update_many(rng.random(4000) < chance, p)
+            delays.append((monitor.change_row or np.inf) - 1000)
+        assert np.median(delays) == pytest.approx(float(monitored), rel=0.25), name
+        assert float(monitored) / float(bank) == pytest.approx(float(ratio), abs=0.02), name

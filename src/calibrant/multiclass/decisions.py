@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from calibrant import pooling
 from calibrant.arrays import Floats, Indices
 from calibrant.decisions import PromisedReceived, check_ties
 from calibrant.errors import InvalidOptionError
@@ -19,6 +18,7 @@ from calibrant.measurement import Measurement
 from calibrant.multiclass.canonical import charges_of
 from calibrant.multiclass.tasks import MulticlassDecisionTask, first_best, tied_best
 from calibrant.options import refuse_unknown
+from calibrant.pooling import isotonic
 from calibrant.words import count_text, forecast_and_rate
 
 RECALIBRATIONS = ("class_wise", "top_label", "canonical")
@@ -311,7 +311,7 @@ RECALIBRATE: dict[str, Callable[[ClassForecasts], Floats]] = {
 
 
 def _isotonic(rows: Rows) -> Floats:
-    pools = pooling.isotonic(Joint.from_rows(rows))
+    pools = isotonic(Joint.from_rows(rows))
     return np.asarray(pools.joint.outcome[pools.pool_of(rows.prediction)])
 
 

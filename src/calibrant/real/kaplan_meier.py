@@ -43,11 +43,11 @@ class RiskTable:
 
     def uncensored_before(self) -> Floats:
         """Chance of not being censored before each time, and one more entry: after the last."""
-        left = self.at_risk - self.events
-        # Whoever is censored at the last time leaves nobody: exactly zero, whatever was rounded.
-        gone = (self.censored > 0) & (np.append(self.at_risk[1:], 0.0) == 0)
-        share = np.divide(self.censored, left, out=np.zeros_like(left), where=self.censored > 0)
-        factor = np.where(gone, 0.0, 1 - share)
+        # From the rows that stay, not as one minus those that leave: what stays may be a tiny part.
+        # Whoever is censored at the last time leaves nobody, exactly zero.
+        stay = np.append(self.at_risk[1:], 0.0)
+        lost = self.censored > 0
+        factor = np.divide(stay, self.censored + stay, out=np.ones_like(stay), where=lost)
         return np.append(1.0, np.cumprod(factor))
 
     def incidence(self, horizon: float) -> tuple[float, float, float]:

@@ -156,6 +156,9 @@ def read_survival(
 ) -> Source:
     """Read files of risks, times and what ended them; censored rows count through others."""
     parts = roles.parts()
+    if ask.duration in (roles.outcome, roles.prediction):
+        part = "outcome" if ask.duration == roles.outcome else "prediction"
+        raise InvalidOptionError(f"column {ask.duration!r} must not be the {part} as well")
     parts[roles.outcome] = parts[ask.duration] = Part.NUMBER
     with settled(paths) as files, opened(files, parts, progress=False) as (relation, _):
         columns = dict(relation.fetchnumpy())
@@ -218,6 +221,8 @@ def _parts(roles: Roles, ask: Ask) -> dict[str, Part]:
             raise InvalidOptionError(
                 "intervals need the columns of both ends", repr(ask.kind), "interval=low,high"
             )
+        if roles.outcome in ends:
+            raise InvalidOptionError(f"column {roles.outcome!r} must not be the prediction as well")
         if roles.prediction not in ends and roles.prediction == Roles().prediction:
             parts.pop(roles.prediction, None)
         parts |= dict.fromkeys(ends, Part.NUMBER)

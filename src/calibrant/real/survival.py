@@ -193,6 +193,9 @@ class SurvivalForecasts:
         found = [f"risk by time {number_text(self.horizon)}: {', '.join(told)} before"]
         if lost:
             found += self._notes_of_weights(float(self.censoring_weight[counted].max()))
+        if not (self.event == 0).any() and (self.event > 1).any():
+            # Other programs write 1 for censored and 2 for the event.
+            found.append("no row has the code 0, censored: 1 is the event and 2 a competing one")
         if lost and rows - events - lost < FEW_WITHOUT:
             few = count_text(rows - events - lost, "row")
             found.append(
@@ -264,7 +267,7 @@ def _events(event: object, size: int) -> Indices:
     codes = numbers.astype(np.intp)
     if not (codes == 1).any():
         raise InvalidForecastsError(
-            "there must be rows with the event of interest, which is 1",
+            "event must be 1, which is the one of interest, in some rows",
             f"codes {', '.join(map(str, np.unique(codes)[:4]))}",
             hint,
         )

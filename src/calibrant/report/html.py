@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant.decisions import DecisionTask
+from calibrant.inference import DETECTABLE
 from calibrant.report import sentences, tables
 from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
@@ -16,7 +17,7 @@ from calibrant.report.drawing import SHAPES
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.findings import actions
 from calibrant.report.json import plain
-from calibrant.report.page import page_environment, raw_file, script_data
+from calibrant.report.page import page_environment, raw_file, script_data, with_commands
 from calibrant.report.pictures import judged_rows, pictures
 from calibrant.report.sentences import split_texts
 from calibrant.report.summary import Summary
@@ -49,6 +50,7 @@ def render_html(summary: Summary) -> str:
         conclusion=conclusion(summary),
         certainty=certainty(summary),
         actions=actions(summary)[:ACTIONS],
+        advised=with_commands,
         facts=partial(judged_rows, tolerance=summary.verdict.tolerance),
         pictures=drawn,
         estimates=[
@@ -56,6 +58,7 @@ def render_html(summary: Summary) -> str:
             ("intercept, with the slope", numbers.intercept, 0),
             ("calibration in the large (slope held at 1)", numbers.in_the_large, 0),
         ],
+        detected=summary.verdict.test.headline.pvalue <= DETECTABLE,
         distance_sentence=distance_sentence(summary.distances, summary.verdict.noise_floor),
         meanings=MEANINGS,
         cells=MOST_LEVELS if is_rounded(summary.joint) else None,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from calibrant.report.drawing import HARMLESS
-from calibrant.words import count_text, number_text, typeset
+from calibrant.words import capital, count_text, number_text, typeset
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 # A page shows so many groups or classes, and counts the others.
 MOST = 500
+COMMAND = re.compile(r"calibrant [a-z]+ [^()]+")
 
 
 def page_environment() -> Environment:
@@ -38,6 +40,15 @@ def raw_file(environment: Environment, name: str) -> Markup:
 
     source, _, _ = environment.loader.get_source(environment, name)  # type: ignore[union-attr]
     return Markup(source)  # noqa: S704  # our own file
+
+
+def with_commands(text: str) -> Markup:
+    """Begin with a capital, end with a stop, and set commands as code, to be copied without it."""
+    from markupsafe import Markup, escape
+
+    told = str(escape(typeset(capital(text))))
+    # Escaped above: nothing but the tags around a command is markup.
+    return Markup(COMMAND.sub(r"<code>\g<0></code>", told) + ".")  # noqa: S704
 
 
 def script_data(data: dict[str, Any]) -> Markup:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.inference import Group, Groups, Verdict
+from calibrant.inference import DETECTABLE, Group, Groups, Verdict
 from calibrant.plots import (
     DecisionLossDisplay,
     GroupsDisplay,
@@ -49,7 +49,8 @@ def pictures(summary: Summary) -> dict[str, str]:
         "scale": scale_picture(summary.verdict, ErrorUnit.of(summary)),
         "reliability": _reliability(summary.diagram, summary),
         "witness": _witness(
-            WitnessDisplay.of_error(summary.joint, summary.measured.values[HEADLINE])
+            WitnessDisplay.of_error(summary.joint, summary.measured.values[HEADLINE]),
+            detected=summary.verdict.test.headline.pvalue <= DETECTABLE,
         ),
         "costs": _costs(DecisionLossDisplay(summary.costs.curve, summary.costs.perfect)),
     }
@@ -320,9 +321,10 @@ def _hill(sheet: Sheet, x: Floats, y: Floats, base: float, ink: str) -> None:
     sheet.area([x[0], *x, x[-1]], [base, *y, base], ink)
 
 
-def _witness(display: WitnessDisplay) -> Sheet:
+def _witness(display: WitnessDisplay, *, detected: bool) -> Sheet:
     left, top, base = 64.0, 10.0, 150.0
-    sheet = Sheet("witness", WIDE, base + 46, display.sentence)
+    found = display.sentence if detected else "The smooth test that finds most bias: by chance."
+    sheet = Sheet("witness", WIDE, base + 46, found)
     across, upward = Axis(display.span, left, WIDE - 20), Axis.linear(-1.05, 1.05, base, top)
     x, y = thin(across(display.prediction), upward(display.witness))
     zero = float(upward(0.0))
