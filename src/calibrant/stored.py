@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -119,6 +119,29 @@ class Stored:
         if not isinstance(value, kind):
             raise InvalidStateError(f"{name} of {self.what} must be {said}", _shown(value))
         return value
+
+
+class Resumable:
+    """What writes its whole state as JSON: pickled as that, and equal where that is the same."""
+
+    def to_json(self) -> str:
+        """Write the whole state; `from_json` carries on from it bit for bit."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Carry on from what `to_json` wrote."""
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]:
+        return type(self).from_json, (self.to_json(),)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]  # the state changes
 
 
 def parse(text: object, what: str, *, infinite: bool = False) -> Stored:

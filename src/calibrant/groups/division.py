@@ -52,7 +52,7 @@ class Division:
             kept = rows.weight > 0
             rows = rows.where(kept)
             labels = None if labels is None else labels[kept]
-            found = [Partition(part.groupings, part.codes[kept]) for part in found]
+            found = [part.where(kept) for part in found]
         division = cls(rows, tuple(found), labels)
         division.warn_of_outcomes()
         return division

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.regression import softmax_of
 
 # Scores beyond are squeezed, so that no two of them become the same probability.
 MOST_LOG_ODDS = 30.0
@@ -55,8 +56,7 @@ def probabilities(raw: Floats, shrink: float | None) -> Floats:
     if raw.shape[1] == 1:
         chance = 1 / (1 + np.exp(-scores[:, 0]))
         return np.column_stack([1 - chance, chance])
-    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+    return softmax_of(scores)
 
 
 def shrinkage(raw: Floats) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Self
 
@@ -26,7 +25,7 @@ from calibrant.options import (
     tolerance_from,
 )
 from calibrant.regions import region_sentence
-from calibrant.stored import Stored, parse, restoring
+from calibrant.stored import Resumable, Stored, parse, restoring
 from calibrant.words import count_text
 
 SCHEMA = 2
@@ -36,7 +35,7 @@ DEFAULT_RUN_LENGTH = 1e5
 LONGEST_RUN = 1e300
 
 
-class CalibrationMonitor:
+class CalibrationMonitor(Resumable):
     r"""Watch a stream of forecasts; look after every row, as long as you like.
 
     Threads may share a monitor: rows of one call enter together.
@@ -390,16 +389,6 @@ class CalibrationMonitor:
         self._waiting.forecasts[entry[0]].forecasts = forecast.whole("forecasts", 1)
         if forecast.get("outcome") is not None:
             self.resolve(entry[0], forecast.whole("outcome", 0, 1))
-
-    def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]:
-        return type(self).from_json, (self.to_json(),)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, CalibrationMonitor):
-            return NotImplemented
-        return self.to_json() == other.to_json()
-
-    __hash__ = None  # type: ignore[assignment]  # it changes with every row
 
     def __repr__(self) -> str:
         with self._lock:

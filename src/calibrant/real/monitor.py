@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +18,7 @@ from calibrant.real.forecasts import AnyKind, RealForecasts
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile, property_of
 from calibrant.real.regions import promised_and_observed
 from calibrant.real.scale import OutcomeScale
-from calibrant.stored import Stored, parse, restoring
+from calibrant.stored import Resumable, Stored, parse, restoring
 from calibrant.words import chance_text, count_text, number_text
 
 SCHEMA = 1
@@ -35,7 +34,7 @@ KINDS: dict[str, Any] = {
 }  # fmt: skip
 
 
-class RealMonitor:
+class RealMonitor(Resumable):
     """Watch a stream of forecasts of real outcomes; look after every row, as long as you like.
 
     Threads may share a monitor: rows of one call enter together.
@@ -342,16 +341,6 @@ class RealMonitor:
         reached = any(bets.alarm_row is not None for bets in (self._all, *self._parts))
         if reached != self.alarm or sum(bets.rows for bets in self._parts) > self.rows:
             raise InvalidStateError(f"alarm_row of {STORED} must fit its evidence", f"{alarm}")
-
-    def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]:
-        return type(self).from_json, (self.to_json(),)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RealMonitor):
-            return NotImplemented
-        return self.to_json() == other.to_json()
-
-    __hash__ = None  # type: ignore[assignment]  # it changes with every row
 
 
 def _stored_level(state: Stored) -> float:

@@ -35,7 +35,24 @@ class MapOfClasses(RecalibrationMap):
         )
 
 
-class VectorScaling(MapOfClasses):
+class MapOfScores(MapOfClasses):
+    """A map that adds a shift to the score of each class, then makes rows sum to one."""
+
+    form_: Softmax
+
+    @property
+    def shift_(self) -> Floats:
+        """What is added, for each class."""
+        return self.form_.shift
+
+    def _told(self, what: str) -> str:
+        self._require_fitted()
+        most = int(np.argmax(np.abs(self.shift_)))
+        more = "up" if self.shift_[most] > 0 else "down"
+        return f"{what}; class {self.classes_[most]} is shifted {more} most."
+
+
+class VectorScaling(MapOfScores):
     """Give each class a factor for its log-probability and a shift, then make rows sum to one.
 
     Parameters
@@ -60,8 +77,6 @@ class VectorScaling(MapOfClasses):
     array([[0.7, 0.2, 0. ]])
     """
 
-    form_: Softmax
-
     def __init__(self, penalty: float = 1e-3) -> None:
         self.penalty = penalty
 
@@ -75,23 +90,14 @@ class VectorScaling(MapOfClasses):
         return self.form_.weight
 
     @property
-    def shift_(self) -> Floats:
-        """What is added, for each class."""
-        return self.form_.shift
-
-    @property
     def sentence(self) -> str:
         """What the fitted map does, in words."""
         self._require_fitted()
-        most = int(np.argmax(np.abs(self.shift_)))
-        more = "up" if self.shift_[most] > 0 else "down"
-        return (
-            f"Log-probabilities are multiplied by {self.factor_.min():.3g} to "
-            f"{self.factor_.max():.3g}; class {self.classes_[most]} is shifted {more} most."
-        )
+        low, high = self.factor_.min(), self.factor_.max()
+        return self._told(f"Log-probabilities are multiplied by {low:.3g} to {high:.3g}")
 
 
-class Dirichlet(MapOfClasses):
+class Dirichlet(MapOfScores):
     """Multinomial logistic regression on all log-probabilities (Dirichlet calibration).
 
     Parameters
@@ -127,8 +133,6 @@ class Dirichlet(MapOfClasses):
            [0. , 1. , 0. ]])
     """
 
-    form_: Softmax
-
     def __init__(self, penalty: float = 1e-3) -> None:
         self.penalty = penalty
 
@@ -145,11 +149,6 @@ class Dirichlet(MapOfClasses):
     def weight_(self) -> Floats:
         """Matrix that log-probabilities are multiplied by."""
         return self.form_.weight
-
-    @property
-    def shift_(self) -> Floats:
-        """What is added, for each class."""
-        return self.form_.shift
 
     @property
     def sentence(self) -> str:

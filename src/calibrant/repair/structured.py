@@ -23,19 +23,18 @@ from calibrant.regression import (
     temperature_slope,
 )
 from calibrant.repair.class_forms import Blend, ClassForm, Softmax
-from calibrant.repair.classes import MapOfClasses, rows_of
+from calibrant.repair.classes import MapOfClasses, MapOfScores, rows_of
 
 # A matrix is fitted for at most so many classes: it has K^2 numbers, and a step costs n K^2.
 MOST_IN_MATRIX = 1000
 
 
-class _Structured(MapOfClasses):
+class _Structured(MapOfScores):
     """A temperature, and ridges around it."""
 
     learned = ("temperature_",)
     parts = VECTOR
     temperature_: float
-    form_: Softmax
     strength: float
 
     def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:
@@ -46,19 +45,8 @@ class _Structured(MapOfClasses):
         self.temperature_ = 1 / slope
         return _fit(forecasts, score * slope, slope, self.parts, self.strength)
 
-    @property
-    def shift_(self) -> Floats:
-        """What is added, for each class."""
-        return self.form_.shift
 
-    def _told(self, what: str) -> str:
-        self._require_fitted()
-        most = int(np.argmax(np.abs(self.shift_)))
-        more = "up" if self.shift_[most] > 0 else "down"
-        return f"{what}; class {self.classes_[most]} is shifted {more} most."
-
-
-class ClassPriorShift(MapOfClasses):
+class ClassPriorShift(MapOfScores):
     """Give each class a shift of its log-probability: for other base rates of the classes.
 
     Parameters
@@ -89,8 +77,6 @@ class ClassPriorShift(MapOfClasses):
     array([0.28, 0.48, 0.24])
     """
 
-    form_: Softmax
-
     def __init__(self, strength: float = 1.0) -> None:
         self.strength = strength
 
@@ -98,11 +84,6 @@ class ClassPriorShift(MapOfClasses):
         check_positive("strength", self.strength)
         forecasts = _in_their_order(forecasts)
         return _fit(forecasts, log_of(forecasts.probability), 1.0, SHIFT, self.strength)
-
-    @property
-    def shift_(self) -> Floats:
-        """What is added, for each class."""
-        return self.form_.shift
 
     @property
     def sentence(self) -> str:

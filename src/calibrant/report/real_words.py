@@ -120,7 +120,7 @@ def headline(summary: RealSummary) -> str:
 
 
 def number_table(summary: RealSummary) -> ShownTable:
-    """Show the main numbers beside what perfect forecasts would show on the same rows."""
+    """Show the main numbers, the errors beside their noise floors."""
     verdict, rows = summary.verdict, []
     error, floor = comparable_texts(verdict.value, verdict.noise_floor)
     ends = f"{rounded_down(verdict.interval.low)} to {rounded_up(verdict.interval.high)}"
