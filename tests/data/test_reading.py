@@ -296,7 +296,7 @@ def test_an_unresolved_outcome_is_missing_and_never_0(tmp_path, kind):
         assert (result.data.rows, result.data.base_rate, result.data.dropped) == (10, 0.3, 3)
 
 
-@pytest.mark.parametrize("label", [-1, -1.0, "-1", "-1.0"])
+@pytest.mark.parametrize("label", [-1, -1.0, "-1", "-1.0"], ids=repr)
 @pytest.mark.parametrize("number", [int, float])
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_numbers_for_missing_are_one_label_however_they_are_written(tmp_path, kind, number, label):
