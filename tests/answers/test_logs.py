@@ -231,6 +231,30 @@ def test_missing_and_strange_scores_are_left_out_and_told(tmp_path):
     told(answers, "'banana' = missing (1)")
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("Y", "N"), ("T", "F"), ("correct", "wrong"), ("right", "incorrect"), ("passed", "failed")],
+)
+def test_words_of_a_scale_are_known_together(tmp_path, right, wrong):
+    lines = plain(4)
+    for line, word in zip(lines, [right, wrong, right, right], strict=True):
+        line["correct"] = word
+    assert cal.answers.read(written(tmp_path / "a.jsonl", lines)).correct.tolist() == [1, 0, 1, 1]
+
+
+@pytest.mark.parametrize("known", ["correct", "incorrect", True])
+def test_half_a_scale_of_words_is_refused(tmp_path, known):
+    """Left out as missing, answers of the other word would make all of them right, or wrong."""
+    lines = plain(4)
+    for line, word in zip(lines, [known, "banana", known, "banana"], strict=True):
+        line["correct"] = word
+    with pytest.raises(InvalidForecastsError, match=r"'banana' beside 2 scores of"):
+        cal.answers.read(written(tmp_path / "a.jsonl", lines))
+    for line in lines[1::2]:
+        line["correct"] = "N/A"
+    assert len(cal.answers.read(written(tmp_path / "b.jsonl", lines))) == 2
+
+
 def test_rows_that_look_alike_are_kept_and_told(tmp_path):
     answers = cal.answers.read(written(tmp_path / "a.jsonl", plain(4) + plain(2)))
     assert len(answers) == 6

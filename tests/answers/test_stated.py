@@ -32,6 +32,12 @@ READ = {
     "9 out of 10": 0.9,
     "4.5/5": 0.9,
     "**0.9**": 0.9,
+    "<90%>": 0.9,
+    "50/50": 0.5,
+    "50 out of 50": 1.0,
+    "not sure, 20%": 0.2,
+    "90%, though I could be wrong": 0.9,
+    "less than 50%, say 40%": 0.4,
     "90% (i.e. 0.9)": 0.9,
     "almost certain": 0.97,
     "Very likely": 0.875,
@@ -41,6 +47,7 @@ READ = {
     1: 1.0,
     0: 0.0,
 }
+DENIED = "a confidence that is denied, or in being wrong"
 UNREAD = {
     None: "nothing stated",
     "": "nothing stated",
@@ -51,6 +58,16 @@ UNREAD = {
     "80% to 90%": "a range",
     "80\u201390": "a range",
     "90% or 50/100": "a range",
+    "less than 50%": "a range",
+    "> 90%": "a range",
+    "\u226590%": "a range",
+    "at most 0.2": "a range",
+    "40/60": "several values",
+    "not 100% sure": DENIED,
+    "80% wrong": DENIED,
+    "10% chance that I'm wrong": DENIED,
+    "9/10 chance it\u2019s incorrect": DENIED,
+    "probability of error: 10%": DENIED,
     "90%, 80%": "several values",
     "120%": "a value outside 0 to 1",
     "-5%": "a value outside 0 to 1",
@@ -73,11 +90,17 @@ SAID = {
     "Confidence: very likely": 0.875,
     "Confidence: 9/10. It is 42.": 0.9,
     "90% of people die. Confidence: 0.3": 0.3,
+    "I'm not 100% sure. Confidence: 70%": 0.7,
 }
 UNSAID = {
     "It was 1969.": "nothing stated",
     "90% of people agree.": "nothing stated",
     "Confidence: 90%. On reflection, confidence: 40%": "several values",
+    "I'm not 100% sure, but Paris.": DENIED,
+    "I can\u2019t be 100% certain.": DENIED,
+    "I'm 99% certain I'm wrong": DENIED,
+    "The probability of being wrong is 5%": DENIED,
+    "I am less than 50% confident.": "a range",
     "Confidence: high": "no number and no word of the table",
 }
 

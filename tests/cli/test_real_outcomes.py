@@ -133,6 +133,20 @@ def test_bad_questions_about_survival_get_a_clear_answer(trial, options, told):
     assert told in done.stderr
 
 
+def test_spans_of_time_are_no_numbers_of_days(trial, tmp_path):
+    """Parquet stores them as nanoseconds, and does not say so."""
+    frame = pd.read_csv(trial)
+    frame["days"] = pd.to_timedelta(frame["days"], "D")
+    path = str(tmp_path / "trial.parquet")
+    frame.to_parquet(path)
+    done = run("audit", path, "--outcome", "died", "--kind", "survival", "--duration", "days",
+               "--horizon", "365")  # fmt: skip
+    assert done.returncode == 2
+    assert "column 'days' must hold numbers, got a column of type INTERVAL" in done.stderr
+    # Beside other parts it is a column like any other.
+    assert run("audit", path, "--outcome", "died", "--cluster", "days").returncode == 0
+
+
 def test_probabilities_are_never_taken_for_means(tmp_path):
     path = tmp_path / "p.csv"
     pd.DataFrame({"prediction": [0.2, 0.4] * 20, "outcome": range(40)}).to_csv(path, index=False)

@@ -74,6 +74,24 @@ def test_an_unresolved_outcome_is_missing_and_never_0(tmp_path, kind):
         assert (result.data.rows, result.data.base_rate, result.data.dropped) == (10, 0.3, 3)
 
 
+@pytest.mark.parametrize("label", [-1, -1.0, "-1", "-1.0"], ids=repr)
+@pytest.mark.parametrize("number", [int, float])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_numbers_for_missing_are_one_label_however_they_are_written(tmp_path, kind, number, label):
+    """The hint of the refusal writes -1, where a file may hold -1.0."""
+    frame = pd.DataFrame({"prediction": [0.2, 0.7, 0.5] * 4})
+    frame["outcome"] = [number(value) for value in (0, 1, -1)] * 4
+    path = tmp_path / f"rows.{kind}"
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    elif kind == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_parquet(path)
+    found = cal.audit(path, na_label=label, na="drop", draws=9).summary.data
+    assert (found.rows, found.dropped) == (8, 4)
+
+
 def test_more_than_two_labels_need_the_negatives_named(tmp_path):
     rows = [(0.5, label) for label in ("won", "lost", "drawn", "void")] * 5
     path = written(tmp_path / "rows.csv", csv("prediction,outcome", rows))

@@ -11,6 +11,7 @@ import numpy as np
 from calibrant.answers.ledger import LABELS, Ledger
 from calibrant.answers.votes import count_votes, small_sample_sentence
 from calibrant.arrays import Floats
+from calibrant.data.labels import MISSING_WORDS, shown
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.words import count_text
 
@@ -87,7 +88,7 @@ def choose(
     if unasked.any():
         told = count_text(int(unasked.sum()), "row")
         sentences.append(f"{told} of other scorers alone left aside")
-    correct, marks = _right_or_wrong(correct, pass_mark)
+    correct, marks = _right_or_wrong(correct, pass_mark, _unknown_labels(ledger, judged))
     where[unasked] = None
     chosen = Choices(confidence, correct, where, [*sentences, *marks])
     _settle(ledger, chosen, used, scale)
@@ -146,14 +147,26 @@ def _score_sentence(ledger: Ledger, judged: Counter[str], unjudged: dict[str, No
     if not judged:
         return "no answer was scored"
     told = f"right or wrong by {', '.join(f'{n!r} ({c})' for n, c in judged.items())}"
-    labels: Counter[str] = Counter()
-    for (scorer, label), count in ledger.labels.items():
-        if scorer in judged:
-            labels[label] += count
+    labels = _labels(ledger, judged)
     if labels:
         listed = (f"{label!r} = {_meaning(label)} ({n})" for label, n in sorted(labels.items()))
         told += f", {', '.join(listed)}"
     return told + _also(unjudged, "scorer")
+
+
+def _labels(ledger: Ledger, judged: Counter[str]) -> Counter[str]:
+    """Words that the scorers gave, and how often."""
+    labels: Counter[str] = Counter()
+    for (scorer, label), count in ledger.labels.items():
+        if scorer in judged:
+            labels[label] += count
+    return labels
+
+
+def _unknown_labels(ledger: Ledger, judged: Counter[str]) -> list[str]:
+    """Words of the scorers that mean neither right, nor wrong, nor missing."""
+    labels = sorted(_labels(ledger, judged))
+    return [label for label in labels if label.casefold() not in LABELS.keys() | MISSING_WORDS]
 
 
 def _meaning(label: str) -> str:
@@ -166,9 +179,22 @@ def _also(unused: dict[str, None], argument: str) -> str:
     return f"; also there: {listed}" if listed else ""
 
 
-def _right_or_wrong(score: Floats, pass_mark: float | None) -> tuple[Floats, list[str]]:
-    """Scores as 0 and 1; partial credit needs a mark."""
+def _right_or_wrong(
+    score: Floats, pass_mark: float | None, unknown: list[str]
+) -> tuple[Floats, list[str]]:
+    """Scores as 0 and 1; partial credit needs a mark.
+
+    Where all known words mean one outcome, unknown ones are the other: to leave them out would call
+    every answer right, or every one wrong.
+    """
     known = ~np.isnan(score)
+    if unknown and known.any() and np.ptp(score[known]) == 0:
+        raise InvalidForecastsError(
+            "scores must say which answers are right and which are wrong",
+            f"{shown(unknown)} beside {count_text(int(known.sum()), 'score')} of "
+            f"{score[known][0]:g}",
+            "write them as true and false, or 1 and 0; leave out those that are not known",
+        )
     partial = known & (score != 0) & (score != 1)
     if not partial.any() and pass_mark is None:
         return score, []

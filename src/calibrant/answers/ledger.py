@@ -16,20 +16,11 @@ from calibrant.answers.stated import Statements
 from calibrant.arrays import Floats
 
 # Labels of scorers. An answer that is not there is wrong, as inspect counts it.
-LABELS = {
-    "c": 1.0,
-    "correct": 1.0,
-    "true": 1.0,
-    "yes": 1.0,
-    "pass": 1.0,
-    "i": 0.0,
-    "incorrect": 0.0,
-    "false": 0.0,
-    "no": 0.0,
-    "fail": 0.0,
-    "n": 0.0,
-    "p": 0.5,
-}
+LABELS = (
+    dict.fromkeys(("c", "correct", "right", "true", "t", "yes", "y", "pass", "passed"), 1.0)
+    | dict.fromkeys(("i", "incorrect", "wrong", "false", "f", "no", "n", "fail", "failed"), 0.0)
+    | {"p": 0.5}
+)
 # Longer texts are known by their beginning and a hash.
 LONGEST_LABEL = 120
 

@@ -42,6 +42,7 @@ class Form(IntEnum):
     SEVERAL = 6
     OTHER = 7
     BEYOND = 8
+    DENIED = 9
 
     @property
     def is_known(self) -> bool:
@@ -64,6 +65,7 @@ _PHRASES = {
     Form.SEVERAL: "several values",
     Form.OTHER: "no number and no word of the table",
     Form.BEYOND: "a value outside 0 to 1",
+    Form.DENIED: "a confidence that is denied, or in being wrong",
 }
 
 
@@ -82,7 +84,7 @@ _UNIT = r"\s*(?:%|percent\b|per cent\b|pct\b)"
 _EDGE = r"(?<![\w.,/+-])"
 _MINUS = r"(?<![\w.,/])-?"
 _PERCENT = re.compile(rf"{_MINUS}{_NUMBER}(?={_UNIT})")
-_FRACTION = re.compile(rf"{_EDGE}({_NUMBER})\s*(?:/|out of)\s*({_NUMBER})(?![\w/])")
+_FRACTION = re.compile(rf"{_EDGE}({_NUMBER})\s*(/|out of)\s*({_NUMBER})(?![\w/])")
 _RANGE = re.compile(
     rf"(?<![\w.,/-]){_NUMBER}{_UNIT}?\s*(?:-|\u2013|\u2014|\bto\b|\band\b|\bor\b)\s*{_NUMBER}"
 )
@@ -90,6 +92,27 @@ _BARE = re.compile(rf"{_MINUS}{_NUMBER}(?![\w/])")
 _AROUND = " \t\r\n\"'*_`"
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "unknown", "missing", "-", "?"}
 _NEGATED = re.compile(r"(?:\bnot|n't|\bnever|\bhardly)\W+(?:\w+\W+)?$")
+# What turns a number that follows into another: "not 100 % sure" is no certainty.
+_NOT = re.compile(
+    r"(?:\bnot|n['\u2019]t|\bnever|\bhardly)\s+(?:(?:be|even|quite|fully|entirely|at all)\s+)*$"
+)
+_BOUND = re.compile(
+    r"(?:[<>\u2264\u2265]=?|\b(?:(?:less|more|lower|higher|greater|fewer) than|at (?:most|least)|"
+    r"under|over|below|above|up to|upwards of))\s*$"
+)
+_TAG_ENDS = re.compile(rf"{_UNIT}?\s*>|\s*/\s*\d+\s*>")
+# And what follows or comes first where the number is the chance of being wrong.
+_WRONG = (
+    r"(?:wrong|incorrect|mistaken|in error|an error|(?:an? )?mistake|errors?|unsure|uncertain)\b"
+)
+_CHANCE = r"(?:chance|probability|likelihood|risk|odds|likely|sure|certain|confident)"
+_WHO = r"(?:(?:i|it|this|that|(?:the|my) answer)(?:['\u2019][ms]| am| is)|be|being|having made)"
+_OF_WRONG = re.compile(
+    rf"(?:{_UNIT})?\s*(?:{_CHANCE}\s+)?(?:(?:that|of|to)\s+)?(?:{_WHO}\s+)?{_WRONG}"
+)
+_WRONG_FIRST = re.compile(rf"\b{_WRONG}\s*(?::|=|is\b)?\s*(?:about\s+)?$")
+# Letters around a statement in a text that are looked at for such words.
+_LEAD = 40
 # A label, perhaps with its range in brackets, a mark, and what follows up to the end of the value.
 _LABELLED = re.compile(
     r"\b(?:confidence|certainty|probability)(?:[ _](?:level|score|rating|estimate))?"
@@ -140,7 +163,12 @@ class Wording:
         if len(given) > 2 * _LOOKED_AT:
             given = f"{given[:_LOOKED_AT]}\n{given[-_LOOKED_AT:]}"
         found = [self._phrase(match[1]) for match in _LABELLED.finditer(given)]
-        found += [self._phrase(match[1]) for match in _SURE.finditer(given)]
+        for match in _SURE.finditer(given):
+            turned = _turned(
+                given[max(0, match.start() - _LEAD) : match.start()].casefold(),
+                given[match.end() : match.end() + _LEAD].casefold(),
+            )
+            found.append(turned or self._phrase(match[1]))
         return _agreed(found)
 
     def _phrase(self, text: str) -> Statement:
@@ -149,11 +177,17 @@ class Wording:
             return ABSENT
         if _RANGE.search(plain):
             return Statement(_NAN, Form.RANGE)
-        marked = [_checked(_percent(m[0]), Form.PERCENT) for m in _PERCENT.finditer(plain)]
-        marked += [_ratio(m[1], m[2]) for m in _FRACTION.finditer(plain)]
+
+        def turned(match: re.Match[str]) -> Statement | None:
+            return _turned(plain[: match.start()], plain[match.end() :])
+
+        marked = [
+            turned(m) or _checked(_percent(m[0]), Form.PERCENT) for m in _PERCENT.finditer(plain)
+        ]
+        marked += [turned(m) or _ratio(m[1], m[2], m[3]) for m in _FRACTION.finditer(plain)]
         if marked:
             return _agreed(marked)
-        bare = [_checked(_number(m[0]), Form.NUMBER) for m in _BARE.finditer(plain)]
+        bare = [turned(m) or _checked(_number(m[0]), Form.NUMBER) for m in _BARE.finditer(plain)]
         return _agreed(bare) if bare else self._in_words(plain)
 
     def _in_words(self, plain: str) -> Statement:
@@ -181,8 +215,21 @@ def _checked(value: float, form: Form) -> Statement:
     return Statement(value, form) if 0 <= value <= most else Statement(_NAN, Form.BEYOND)
 
 
-def _ratio(part: str, whole: str) -> Statement:
+def _turned(before: str, after: str) -> Statement | None:
+    """Say why a number is no confidence in being right: a bound, denied, or of being wrong."""
+    if _NOT.search(before) or _OF_WRONG.match(after) or _WRONG_FIRST.search(before):
+        return Statement(_NAN, Form.DENIED)
+    if _BOUND.search(before) and not (before.rstrip().endswith("<") and _TAG_ENDS.match(after)):
+        return Statement(_NAN, Form.RANGE)
+    return None
+
+
+def _ratio(part: str, mark: str, whole: str) -> Statement:
     total = _number(whole)
+    if mark == "/" and _number(part) + total == 100:
+        # Shares of two sides: 50/50 is one half. Those of 40/60 may also be forty of sixty.
+        even = _number(part) == total
+        return Statement(0.5, Form.FRACTION) if even else Statement(_NAN, Form.SEVERAL)
     if total <= 0:
         return Statement(_NAN, Form.BEYOND)
     return _checked(_number(part) / total, Form.FRACTION)

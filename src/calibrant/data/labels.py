@@ -129,6 +129,12 @@ def plain(label: object) -> object:
     return item() if callable(item) and type(label).__module__ == "numpy" else label
 
 
+def number_of(label: object) -> float | None:
+    """Return the number that a label is, however it is written; None if it is a word."""
+    value = _value(label)
+    return float(value) if isinstance(value, int | float) else None
+
+
 def _refuse_words(rest: Sequence[Any], counts: Mapping[Any, int], column: str) -> None:
     words = [
         label for label in rest if isinstance(label, str) and label.strip().lower() in MISSING_WORDS

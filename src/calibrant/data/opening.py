@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +66,7 @@ def open_table(
         partitions = not _keys(names[0]) & {*map(str.lower, _parquet_header(connection, names[0]))}
         source = f"read_parquet({listed}, hive_partitioning = {partitions})"
         types = _described(connection, source)
+        types |= dict.fromkeys(types.keys() & _time_spans(connection, names[0]), "INTERVAL")
         header: list[str] = []
         if _has_renamed(types):
             own = _parquet_header(connection, names[0])
@@ -198,6 +201,28 @@ def _parquet_header(connection: duckdb.DuckDBPyConnection, name: str) -> list[st
             found.append(str(name_))
         inside += children - bool(inside)
     return found
+
+
+def _time_spans(connection: duckdb.DuckDBPyConnection, name: str) -> set[str]:
+    """Return columns of a Parquet file that pandas wrote as spans of time.
+
+    Parquet has no such type: DuckDB sees whole numbers, and not that they are nanoseconds.
+    """
+    found = first_row(
+        connection,
+        f"select decode(value) from parquet_kv_metadata({_file(name)}) "  # noqa: S608
+        "where key = encode('pandas')",
+    )
+    if found is None:
+        return set()
+    with suppress(ValueError, TypeError, KeyError, AttributeError):  # whatever others wrote there
+        columns = json.loads(found[0])["columns"]
+        return {
+            str(column["field_name"])
+            for column in columns
+            if str(column["numpy_type"]).startswith("timedelta64")
+        }
+    return set()
 
 
 def _refuse_mixed(headers: Mapping[str, Sequence[str]]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from calibrant.data.databases import first_row
 from calibrant.data.hints import number_hint, require_columns
-from calibrant.data.labels import MOST_LABELS, Labels, Told, refuse_missing_words, shown
+from calibrant.data.labels import MOST_LABELS, Labels, Told, number_of, refuse_missing_words, shown
 from calibrant.errors import InvalidForecastsError
 
 if TYPE_CHECKING:
@@ -210,6 +210,10 @@ class Table:
         if labels.missing or not number:
             missing = ", ".join(map(literal, ["", *map(str, labels.missing)]))
             there.append(f"{text} not in ({missing})")
+            # As for other labels: -1, "-1" and "-1.0" are one.
+            numbers = [value for value in map(number_of, labels.missing) if value is not None]
+            there += [f"try_cast({text} as double) is distinct from {literal(value)}"
+                      for value in numbers]  # fmt: skip
         if kind in {"FLOAT", "DOUBLE"}:
             there.append(f"not isnan({quoted(name)})")
         value = quoted(name) if number else text
