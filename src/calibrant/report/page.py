@@ -6,7 +6,6 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from calibrant.report.drawing import HARMLESS
 from calibrant.words import capital, count_text, number_text, typeset
 
 if TYPE_CHECKING:
@@ -54,6 +53,8 @@ def with_commands(text: str) -> Markup:
 def script_data(data: dict[str, Any]) -> Markup:
     """Write what a script reads."""
     from markupsafe import Markup
+
+    from calibrant.report.drawing import HARMLESS  # brings all that draws along
 
     # Names are the words of others: none may end the script.
     return Markup(json.dumps(data, allow_nan=False).translate(HARMLESS))  # noqa: S704
