@@ -3,9 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src cpp -type f -not -name '*.pyi' -not -path '*/__pycache__/*')
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# A file to each worker: fixtures such as the site or Spark are made once. Each has one thread, and
-# often waits for a program, so that two cores keep three of them busy.
-WORKERS := -n 3 --dist loadfile
+# Two workers, a file to each: fixtures such as the site or Spark are made once. Each has one thread.
+WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 export CALIBRANT_THREADS = 1

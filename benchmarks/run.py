@@ -310,7 +310,7 @@ def import_table() -> Iterator[Line]:
 def report() -> Iterator[Line]:
     yield HOW, True
     yield from ratio_table(10**6, 7)
-    yield from ratio_table(10**7, 3)
+    yield from ratio_table(10**7, 2)
     yield from growth_table()
     yield from monitor_table()
     yield from memory_table()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,10 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
+    # Files of few tests are those that start programs or build the site: first, so that no worker
+    # is left alone with one of them at the end.
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: (tests[item.path], str(item.path)))
     for item in items:
         missing = [
             name
