@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -79,13 +80,17 @@ def test_every_kind_of_file_in_every_order_says_the_same(drawn):
     frame, options, rng = drawn
     if options.get("pos_label") not in {None, *frame["outcome"]}:
         return  # one label alone says nothing of the other
-    said = []
+    said, warned = [], []
     with tempfile.TemporaryDirectory() as folder:
         for kind in KINDS:
             shuffled = frame.iloc[rng.permutation(len(frame))]
-            said.append(found_in(shuffled, Path(folder) / kind, **options))
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", cal.errors.CalibrantWarning)
+                said.append(found_in(shuffled, Path(folder) / kind, **options))
+            warned.append(sorted({str(one.message) for one in told}))
     for other in said[1:]:
         assert_same(said[0], other)
+    assert warned == [warned[0]] * len(warned)
 
 
 def test_columns_that_turn_decimal_far_down_say_the_same(tmp_path):
