@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -60,26 +60,31 @@ def best_time(call: Callable[[], object], repeats: int, at_least: float = 0.3) -
     return min(runs)
 
 
-def ratios(n: int, repeats: int) -> dict[tuple[str, str], float]:
-    """Time of each work on each shape, in sorts; the worst answer check raises."""
+def ratios(n: int, repeats: int, shapes: Sequence[str]) -> dict[tuple[str, str], float]:
+    """Time of each work on each shape, in sorts; the worst answer check raises.
+
+    The sort is timed again beside every work, and the shortest counts: what else the machine does
+    must not stretch the yardstick.
+    """
     found = {}
-    for shape in SHAPES:
+    for shape in shapes:
         y, p = forecasts(shape, n)
-        sort = best_time(partial(np.sort, p, kind="stable"), repeats)
+        seconds, sort = {}, np.inf
         for work in WORKS:
             work.check(y, p, work.call(y, p))
-            call = partial(work.call, y, p)
-            found[work.name, shape] = best_time(call, repeats) / sort
+            sort = min(sort, best_time(partial(np.sort, p, kind="stable"), 2, 0.0))
+            seconds[work.name, shape] = best_time(partial(work.call, y, p), repeats)
+        found |= {key: taken / sort for key, taken in seconds.items()}
     return found
 
 
-def ratio_table(n: int, repeats: int) -> Iterator[Line]:
-    found = ratios(n, repeats)
+def ratio_table(n: int, repeats: int, shapes: Sequence[str] = tuple(SHAPES)) -> Iterator[Line]:
+    found = ratios(n, repeats, shapes)
     yield f"\n## {n:.0e} rows, in stable sorts of the same predictions\n", True
-    yield f"| work | bar | {' | '.join(SHAPES)} |", True
-    yield f"|---|---|{'---|' * len(SHAPES)}", True
+    yield f"| work | bar | {' | '.join(shapes)} |", True
+    yield f"|---|---|{'---|' * len(shapes)}", True
     for work in WORKS:
-        row = [found[work.name, shape] for shape in SHAPES]
+        row = [found[work.name, shape] for shape in shapes]
         cells = " | ".join(f"{ratio:.3f}" for ratio in row)
         yield f"| {work.name} | {work.bar} | {cells} |", max(row) <= work.bar
 
@@ -310,7 +315,7 @@ def import_table() -> Iterator[Line]:
 def report() -> Iterator[Line]:
     yield HOW, True
     yield from ratio_table(10**6, 7)
-    yield from ratio_table(10**7, 2)
+    yield from ratio_table(10**7, 2, ("biased beta", "rare events"))
     yield from growth_table()
     yield from monitor_table()
     yield from memory_table()
