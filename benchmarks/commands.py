@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
 import tempfile
@@ -104,17 +104,27 @@ def make_files(folder: Path) -> None:
         connection.execute(f"copy ({wide}) to '{folder / 'wide.csv'}'")
 
 
+# A process begins with the memory of the one that starts it, peak and all: so a small one does.
+LAUNCHER = """
+import json, os, subprocess, sys
+program = [sys.executable, "-c", "from calibrant.cli import main; main()", *sys.argv[1:]]
+with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+    printed = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+seconds, kilobytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+print(json.dumps([process.returncode, printed, seconds, kilobytes]))
+"""
+
+
 def cost(arguments: tuple[str, ...], folder: Path, says: str) -> tuple[float, float]:
     """Processor time and gigabytes of one run in a process of its own."""
-    program = [sys.executable, "-c", "from calibrant.cli import main; main()", *arguments]
-    with subprocess.Popen(program, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        printed = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, printed
+    launched = [sys.executable, "-c", LAUNCHER, *arguments]
+    done = subprocess.run(launched, cwd=folder, capture_output=True, text=True, check=True)
+    code, printed, seconds, kilobytes = json.loads(done.stdout)
+    assert code == 0, (printed, done.stderr)
     assert says in printed, printed
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / GIGABYTE
+    return seconds, kilobytes * 1024 / GIGABYTE
 
 
 def command_table() -> Iterator[tuple[str, bool]]:

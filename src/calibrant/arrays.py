@@ -27,6 +27,11 @@ def blocks(size: int) -> Iterator[slice]:
     return (slice(start, start + BLOCK) for start in range(0, size, BLOCK))
 
 
+def sum_of_products(left: Floats, right: Floats) -> float:
+    """Add up products of two columns in blocks, without threads of BLAS and little memory."""
+    return float(sum((left[some] * right[some]).sum() for some in blocks(left.size)))
+
+
 def in_parts(draws: int, numbers: int, at_once: int = NUMBERS_AT_ONCE) -> list[int]:
     """Cut a number of draws, each of so many numbers, into parts of bounded memory."""
     part = max(1, at_once // numbers)

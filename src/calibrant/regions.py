@@ -12,6 +12,8 @@ from calibrant.words import count_text, forecast_and_rate, probability_text
 
 # An interval is looked for between this many cuts of a run of levels.
 MOST_CUTS = 256
+# A range is told to go on to the end if so small a share of the weight lies beyond.
+FEW_BEYOND = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,15 @@ def opposite_region(joint: Joint, region: Region, clear: float) -> Region | None
             error = float(np.sqrt((joint.weight_squares[part] * p * (1 - p)).sum()))
             if bias > 0 and bias >= best * error:
                 found, best = part, bias / error if error > 0 else np.inf
-    return None if found is None else region_between(joint, found.start, found.stop)
+    if found is None:
+        return None
+    # A few rows beyond are not worth an end of their own: "up to 29 %" is easier to read.
+    start, stop, few = found.start, found.stop, FEW_BEYOND * joint.total
+    if float(joint.weight[:start].sum()) < few:
+        start = 0
+    if float(joint.weight[stop:].sum()) < few:
+        stop = len(joint)
+    return region_between(joint, start, stop)
 
 
 def _clearest_interval(joint: Joint, start: int, stop: int, sign: float) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant.arrays import Floats, Indices, sum_of_products
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.sums import COUNTED, CellSums, LevelSums
 
@@ -116,8 +116,7 @@ class JointLevels:
     @property
     def mean_prediction(self) -> float:
         """Mean prediction."""
-        # BLAS would start threads for so short a product.
-        return float((self.weight * self.prediction).sum()) / self._total
+        return sum_of_products(self.weight, self.prediction) / self._total
 
     @property
     def rounding(self) -> float:
