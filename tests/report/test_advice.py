@@ -12,6 +12,8 @@ import calibrant as cal
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.settings import Settings
 from calibrant.inputs import Roles, read
+from calibrant.joint import Rows
+from calibrant.report import advice
 from calibrant.report.advice import MOST_ROWS, advise
 from calibrant.report.findings import repair_findings
 from calibrant.report.repair_command import RepairCommand
@@ -109,3 +111,21 @@ def test_advice_takes_little_time():
         advised(source)
         runs.append(time.process_time() - start)
     assert min(runs) < 1.0  # 0.2 s on a quiet machine
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_clusters_are_taken_once_however_many_rows_they_bring(seed, monkeypatch):
+    """As many clusters as were asked for may hold a few rows more, which are no reason to go on."""
+    monkeypatch.setattr(advice, "MOST_ROWS", 64)
+    monkeypatch.setattr(advice, "ROWS_PER_ROW", 4)
+    monkeypatch.setattr(advice, "FEWEST_CLUSTERS", 8)
+    rng = np.random.default_rng(seed)
+    p = rng.random(4000)
+    rows = Rows(p, (rng.random(4000) < p).astype(float), None)
+    beside = {"clusters": np.unique(rng.integers(0, 900, 4000), return_inverse=True)[1],
+              "time": np.arange(4000)}  # fmt: skip
+    fewer, kept = advice._fewer(rows, beside, rng)
+    assert 32 <= fewer.prediction.size <= 96
+    assert set(kept) == {"clusters", "time"}
+    assert all(len(part) == fewer.prediction.size for part in kept.values())
+    assert (np.isin(fewer.prediction, p)).all()

@@ -63,19 +63,30 @@ def _fewer(
     rows: Rows, beside: dict[str, Any], rng: np.random.Generator
 ) -> tuple[Rows, dict[str, Any]]:
     """Take so many rows at random; of very many rows in very many clusters, clusters first."""
+    if rows.prediction.size <= MOST_ROWS:
+        return rows, beside
+    rows, beside = _fewer_clusters(rows, beside, rng)
     size = rows.prediction.size
     if size <= MOST_ROWS:
         return rows, beside
-    code = beside.get("clusters")
-    if code is not None:
-        share = ROWS_PER_ROW * MOST_ROWS / size
-        if share * (int(code.max()) + 1) >= FEWEST_CLUSTERS and share < 1:
-            kept = hold_out(share, rng, cluster=code)
-            code = np.unique(code[kept], return_inverse=True)[1].reshape(-1)
-            return _fewer(rows.where(kept), {"clusters": code}, rng)
     known = (rows.prediction, rows.outcome, rows.weight, *beside.values())
     kept = hold_out(MOST_ROWS / size, rng, *known)
     return rows.where(kept), {name: part[kept] for name, part in beside.items()}
+
+
+def _fewer_clusters(
+    rows: Rows, beside: dict[str, Any], rng: np.random.Generator
+) -> tuple[Rows, dict[str, Any]]:
+    """Take some of the clusters at random, if these leave enough of them and of the rows."""
+    code = beside.get("clusters")
+    share = ROWS_PER_ROW * MOST_ROWS / rows.prediction.size
+    if code is None or share >= 1 or share * (int(code.max()) + 1) < FEWEST_CLUSTERS:
+        return rows, beside
+    kept = hold_out(share, rng, cluster=code)
+    code = np.unique(code[kept], return_inverse=True)[1].reshape(-1)
+    return rows.where(kept), {name: part[kept] for name, part in beside.items()} | {
+        "clusters": code
+    }
 
 
 def _advise_classes(
