@@ -301,3 +301,20 @@ def test_groups_of_odd_objects_are_labels_or_refused():
     assert cal.groups.multiaccuracy_error(Y, P, by={"g": spans}) >= 0
     with pytest.raises(InvalidForecastsError, match="g must hold labels"):
         cal.groups.multiaccuracy_error(Y, P, by={"g": [10**5000, 1, "x", "y"]})
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int64, bool, np.float32])
+def test_outcomes_of_every_type_count_alike(dtype):
+    """Bytes are not widened; what is no outcome is refused in every type."""
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = (rng.random(300) < p).astype(dtype)
+    plain = [float(one) for one in y]
+    for measure in (cal.smooth_calibration_error, cal.brier_score, cal.binned_calibration_error):
+        value, other = measure(y, p), measure(plain, p)
+        assert getattr(value, "value", value) == pytest.approx(getattr(other, "value", other))
+    if dtype is not bool:
+        bad = y.copy()
+        bad[7] = 2
+        with pytest.raises(InvalidForecastsError, match="2"):
+            cal.smooth_calibration_error(bad, p)

@@ -196,7 +196,8 @@ def _as_outcomes(labels: npt.NDArray[Any], pos_label: object, prediction: Floats
     if pos_label is not None:
         return _matches(labels, pos_label)
     kind = labels.dtype.kind
-    if kind == "b":
+    # Single bytes are read as they are: widened they would take as much room as predictions.
+    if kind == "b" or labels.dtype == np.uint8:
         return np.ascontiguousarray(labels).view(np.uint8)
     if kind in "iu":
         return np.ascontiguousarray(labels, dtype=np.int64)
