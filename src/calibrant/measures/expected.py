@@ -90,10 +90,15 @@ def mean_distance(joint: Joint, order: float, share: Floats | None = None) -> fl
 
     Levels count by their mass, or by the shares given, 0 for levels that do not count.
     """
-    share = joint.mass if share is None else share
-    distance = np.where(share > 0, np.abs(joint.residual), 0.0)
+    distance = joint.residual
+    np.abs(distance, out=distance)
+    if share is None:
+        share = joint.mass
+    else:
+        distance[share <= 0] = 0.0
     if order == 1:
-        return float(np.sum(distance * share))
+        distance *= share
+        return float(distance.sum())
     largest = float(distance.max())
     if order == np.inf or largest == 0:
         return largest
