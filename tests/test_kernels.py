@@ -12,6 +12,7 @@ import pytest
 import calibrant as cal
 import calibrant._kernels as kernels
 from calibrant.catalogue import JOINT_MEASURES
+from oracles.strategies import MAKERS, laws
 
 P = np.array([0.1, 0.5, 0.9])
 Y = np.array([0, 1, 1])
@@ -202,3 +203,51 @@ def test_memory_that_nobody_has_is_an_error():
     for count in (2**61, 2**64 - 1):
         with pytest.raises(MemoryError):
             kernels.power_moments(P, W, W, count)
+
+
+@pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
+@pytest.mark.parametrize("lipschitz", [0.3, 1.0, 7.0])
+def test_many_levels_are_swept_from_both_ends_to_the_same_error(maker, lipschitz):
+    """Levels without a charge change nothing: a few among very many are the few alone."""
+    grid = np.linspace(0, 1, 2**16 + 2)
+    rng = np.random.default_rng(0)
+    for law in laws(maker, 12):
+        charge = law.mass * (law.outcome - law.prediction)
+        at = np.sort(rng.choice(grid.size, charge.size, replace=False))
+        none, charges = np.zeros(grid.size), np.zeros(grid.size)
+        charges[at] = charge
+        few = kernels.smooth_errors(grid[at], none[: at.size], charge[np.newaxis], lipschitz)[0]
+        for threads in (1, 2):
+            error = kernels.smooth_error(grid, none, charges, lipschitz, threads)
+            assert error == pytest.approx(few, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("slope", [0.0, 1.0])
+@pytest.mark.parametrize("run", [1, 7, 50_000])
+@pytest.mark.parametrize("gap", [0.0, 0.4])
+def test_charges_at_every_level_are_swept_from_both_ends(slope, run, gap):
+    rng = np.random.default_rng(run)
+    prediction = np.unique(rng.beta(2, 2, 10**5)) * (1 - gap)
+    prediction[prediction.size // 2 :] += gap
+    charges = np.where(np.arange(prediction.size) // run % 2, 1.0, -1.0)
+    charges += slope * (prediction - 0.5) + 0.1 * rng.standard_normal(prediction.size)
+    none = np.zeros(prediction.size)
+    one_sweep = kernels.smooth_errors(prediction, none, charges[np.newaxis], 1.0)[0]
+    found = [kernels.smooth_error(prediction, none, charges, 1.0, count) for count in (1, 2)]
+    assert found[0] == found[1] == pytest.approx(one_sweep, rel=1e-12)
+
+
+@pytest.mark.parametrize("gap", [0.1, 0.5, 0.9])
+def test_flows_across_a_wide_gap_are_those_of_one_sweep(gap):
+    """Few steps of any size left and right of the gap: what flows across it is seldom nothing."""
+    rng = np.random.default_rng(round(10 * gap))
+    prediction = np.linspace(0, 1 - gap, 2**16 + 2)
+    prediction[prediction.size // 2 :] += gap
+    none = np.zeros(prediction.size)
+    for _ in range(20):
+        charges = np.zeros(prediction.size)
+        steps = rng.integers(1, 9)
+        charges[rng.choice(charges.size, steps, replace=False)] = rng.standard_normal(steps)
+        one_sweep = kernels.smooth_errors(prediction, none, charges[np.newaxis], 1.0)[0]
+        found = kernels.smooth_error(prediction, none, charges, 1.0, 2)
+        assert found == pytest.approx(one_sweep, rel=1e-12)

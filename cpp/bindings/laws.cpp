@@ -18,10 +18,10 @@ namespace calibrant::bindings {
 using namespace nb::literals;
 
 double smooth_error(Input<double> prediction, Input<double> weight, Input<double> positives,
-                    double lipschitz) {
+                    double lipschitz, std::size_t threads) {
     const Law law = law_of(prediction, weight, positives);
     const nb::gil_scoped_release unlocked;
-    return SmoothSolver().solve(law, lipschitz);
+    return calibrant::smooth_error(law, lipschitz, threads > 1);
 }
 
 Output smooth_witness(Input<double> prediction, Input<double> weight, Input<double> positives,
@@ -239,7 +239,7 @@ std::tuple<Output, Output> logistic_moments(Input<double> weight, Input<double> 
 
 void register_laws(nb::module_& m) {
     m.def("smooth_error", &smooth_error, "prediction"_a.noconvert(), "weight"_a.noconvert(),
-          "positives"_a.noconvert(), "lipschitz"_a.noconvert());
+          "positives"_a.noconvert(), "lipschitz"_a.noconvert(), "threads"_a.noconvert() = 1);
     m.def("smooth_witness", &smooth_witness, "prediction"_a.noconvert(), "weight"_a.noconvert(),
           "positives"_a.noconvert(), "lipschitz"_a.noconvert());
     m.def("smooth_errors", &smooth_errors, "prediction"_a.noconvert(), "weight"_a.noconvert(),

@@ -15,12 +15,13 @@ using Sums = std::tuple<Output, Output, Output, std::optional<Output>, std::opti
                         std::size_t, bool>;
 
 template <class Outcome>
-Sums levels(Input<double> prediction, Input<Outcome> outcome, Weights weight) {
+Sums levels(Input<double> prediction, Input<Outcome> outcome, Weights weight,
+            std::size_t threads) {
     const Rows<Outcome> rows = rows_of(prediction, outcome, weight);
     Levels result;
     {
         const nb::gil_scoped_release unlocked;
-        result = levels_of(rows);
+        result = levels_of(rows, threads > 1);
     }
     const std::size_t count = result.count;
     std::optional<Output> row_counts;
@@ -109,7 +110,7 @@ OutputTable binomials(Table uniform, Input<std::int64_t> count, Input<double> ch
 template <class Outcome>
 void register_outcome(nb::module_& m) {
     m.def("levels", &levels<Outcome>, "prediction"_a.noconvert(), "outcome"_a.noconvert(),
-          "weight"_a.noconvert().none());
+          "weight"_a.noconvert().none(), "threads"_a.noconvert() = 1);
     m.def("bins", &bins<Outcome>, "prediction"_a.noconvert(), "outcome"_a.noconvert(),
           "weight"_a.noconvert().none(), "edges"_a.noconvert(), "closed_left"_a.noconvert());
     m.def("cells", &cells<Outcome>, "prediction"_a.noconvert(), "outcome"_a.noconvert(),

@@ -16,7 +16,7 @@ struct Law {
     std::size_t count;
 
     // Weight times (mean outcome - prediction), with one rounding.
-    double residual(std::size_t i) const {
+    double residual(std::ptrdiff_t i) const {
         return std::fma(-weight[i], prediction[i], positives[i]);
     }
 };

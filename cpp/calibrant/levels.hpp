@@ -11,6 +11,7 @@
 #include "buffer.hpp"
 #include "rows.hpp"
 #include "sort.hpp"
+#include "threads.hpp"
 
 namespace calibrant {
 
@@ -36,6 +37,9 @@ struct Levels {
         weight_squares = allocate<double>(levels);
     }
 };
+
+// A thread takes longer to begin than so few rows to be sorted.
+inline constexpr std::size_t few_rows = std::size_t{1} << 16;
 
 // The first pass must not wait for the smallest key, so a sample chooses its digits. Bits of a
 // double are logarithmic in its value: keys far below the sample would waste buckets on nothing.
@@ -63,8 +67,8 @@ Digits digits_from_sample(const Rows<Outcome>& rows) {
 // Rows are read once: buckets counted and filled from rows that another thread writes to in
 // between would not fit.
 template <class Item, class Outcome, class ItemOf>
-std::size_t sorted_items(const Rows<Outcome>& rows, ItemOf item_of, Buffer<Item>& items,
-                         Levels& levels) {
+std::size_t sorted_items(const Rows<Outcome>& rows, ItemOf item_of, bool two_threads,
+                         Buffer<Item>& items, Levels& levels) {
     const Digits digits = digits_from_sample(rows);
     BucketStarts starts{};
     std::size_t bad = 0;
@@ -90,9 +94,16 @@ std::size_t sorted_items(const Rows<Outcome>& rows, ItemOf item_of, Buffer<Item>
 
     BucketStarts next = starts;
     for (std::size_t i = 0; i < kept; ++i) items[next[digits.bucket(key_of(read[i]))]++] = read[i];
-    for (std::size_t b = 0; b < buckets; ++b)
-        radix_sort<false>(items.get() + starts[b], read.get() + starts[b],
-                          starts[b + 1] - starts[b]);
+    const auto sort_buckets = [&](std::size_t first, std::size_t end) {
+        for (std::size_t b = first; b < end; ++b)
+            radix_sort<false>(items.get() + starts[b], read.get() + starts[b],
+                              starts[b + 1] - starts[b]);
+    };
+    const auto half = std::lower_bound(starts.begin(), starts.begin() + buckets, kept / 2);
+    const auto middle = static_cast<std::size_t>(half - starts.begin());
+    at_once(
+        two_threads && kept > few_rows, [&] { sort_buckets(0, middle); },
+        [&] { sort_buckets(middle, buckets); });
     return kept;
 }
 
@@ -165,14 +176,14 @@ bool counted(const Rows<Outcome>& rows, Levels& levels) {
 // Rows that all weigh one, with outcomes 0 or 1: the outcome rides in the lowest bit of the key,
 // so that eight bytes a row are all there is to move.
 template <class Outcome>
-Levels levels_of_coins(const Rows<Outcome>& rows) {
+Levels levels_of_coins(const Rows<Outcome>& rows, bool two_threads) {
     Levels levels;
     if (counted(rows, levels)) return levels;
     Buffer<std::uint64_t> keys;
     const auto key = [&rows](std::uint64_t bits, std::size_t i) {
         return bits << 1 | coin(rows.outcome[i]);
     };
-    const std::size_t kept = sorted_items<std::uint64_t>(rows, key, keys, levels);
+    const std::size_t kept = sorted_items<std::uint64_t>(rows, key, two_threads, keys, levels);
     levels.resize(count_levels(keys.get(), kept), false);
     std::size_t level = 0;
     for (std::size_t i = 0; i < kept; ++level) {
@@ -189,13 +200,13 @@ Levels levels_of_coins(const Rows<Outcome>& rows) {
 
 // Any weights and outcomes: the sort carries the row number, sums gather from the rows.
 template <class Outcome>
-Levels levels_of_rows(const Rows<Outcome>& rows) {
+Levels levels_of_rows(const Rows<Outcome>& rows, bool two_threads) {
     Levels levels;
     Buffer<Keyed> items;
     const auto item = [](std::uint64_t bits, std::size_t i) {
         return Keyed{bits << 1, static_cast<std::uint32_t>(i)};
     };
-    const std::size_t kept = sorted_items<Keyed>(rows, item, items, levels);
+    const std::size_t kept = sorted_items<Keyed>(rows, item, two_threads, items, levels);
     const bool weighted = rows.weight != nullptr;
     levels.resize(count_levels(items.get(), kept), weighted);
     std::size_t level = 0;
@@ -223,9 +234,10 @@ Levels levels_of_rows(const Rows<Outcome>& rows) {
 }
 
 template <class Outcome>
-Levels levels_of(const Rows<Outcome>& rows) {
+Levels levels_of(const Rows<Outcome>& rows, bool two_threads) {
     if (rows.count > max_rows) throw std::length_error(too_many_rows);
-    return rows.weight == nullptr && all_whole(rows) ? levels_of_coins(rows) : levels_of_rows(rows);
+    return rows.weight == nullptr && all_whole(rows) ? levels_of_coins(rows, two_threads)
+                                                     : levels_of_rows(rows, two_threads);
 }
 
 }  // namespace calibrant

@@ -81,7 +81,7 @@ def in_threads(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[Re
     with ThreadPoolExecutor(count) as pool:
         try:
             for part in chain(first, todo):
-                if len(begun) > count:
+                if len(begun) == count:
                     found.append(begun.popleft().result())
                 begun.append(pool.submit(copy_context().run, alone, part))
             return found + [one.result() for one in begun]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,10 @@ import numpy.typing as npt
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats, Indices
 from calibrant.data.rows import Given, Rows, refuse_swap
+from calibrant.parallel import thread_count
+
+if TYPE_CHECKING:
+    from calibrant.joint.joint import Joint
 
 AnyRows = Given | Rows
 
@@ -197,6 +201,15 @@ def cell_index(prediction: Floats, resolution: int) -> Indices:
     return np.minimum((prediction * resolution).astype(np.intp), resolution - 1)
 
 
+def level_of(prediction: Floats, joint: Joint) -> Indices:
+    """Index of the level, or of the cell, of each prediction."""
+    if joint.resolution is None:
+        return np.searchsorted(joint.prediction, prediction)
+    number = np.zeros(joint.resolution, dtype=np.intp)
+    number[cell_index(joint.prediction, joint.resolution)] = np.arange(len(joint))
+    return np.asarray(number[cell_index(prediction, joint.resolution)])
+
+
 def in_cells(levels: LevelSums, resolution: int) -> tuple[CellSums, Indices]:
     """Add up levels in ascending order by cell: sums of the cells that hold some, their numbers."""
     of_level = cell_index(levels.prediction, resolution)
@@ -210,7 +223,7 @@ def in_cells(levels: LevelSums, resolution: int) -> tuple[CellSums, Indices]:
 
 def levels(rows: AnyRows) -> tuple[LevelSums, Rows]:
     """Group rows by bit-equal predictions; the rows, checked."""
-    (prediction, *columns), binary, checked = _passed(rows, kernels.levels)
+    (prediction, *columns), binary, checked = _passed(rows, kernels.levels, thread_count())
     return LevelSums(prediction=prediction, **_counted(columns, checked, binary)), checked
 
 
@@ -224,7 +237,7 @@ def seem_few(rows: AnyRows) -> bool:
 
 def levels_of_numbers(position: Floats, number: Floats, weight: Floats | None) -> LevelSums:
     """Add up numbers in [0, 1] by the position in [0, 1] that they are at; nothing is checked."""
-    levels, *columns, _, binary = kernels.levels(position, number, weight)
+    levels, *columns, _, binary = kernels.levels(position, number, weight, thread_count())
     sound = Rows(position, number, weight)
     return LevelSums(prediction=levels, **_counted(columns, sound, binary))
 

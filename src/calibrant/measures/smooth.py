@@ -16,6 +16,7 @@ from calibrant.measurement import (
     rounding_settings,
 )
 from calibrant.options import check_positive
+from calibrant.parallel import thread_count
 from calibrant.regions import region_sentence
 from calibrant.witness import LinearWitness
 
@@ -138,7 +139,8 @@ def mover_batch(joint: Joint, charges: Floats) -> Floats:
 
 
 def _smooth(joint: Joint, name: str, lipschitz: float, settings: dict[str, object]) -> Measurement:
-    error = kernels.smooth_error(joint.prediction, joint.weight, joint.positives, lipschitz)
+    law = joint.prediction, joint.weight, joint.positives
+    error = kernels.smooth_error(*law, lipschitz, thread_count())
     value = error / joint.total
     return Measurement(
         value,
