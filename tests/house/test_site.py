@@ -159,7 +159,7 @@ def test_no_code_is_wider_than_its_column(site, chromium):
     for path in site.rglob("*.html"):
         if {"_modules", "_static"} & set(path.parts) or not has_long_code(path):
             continue
-        page.goto(path.as_uri(), wait_until="domcontentloaded")
+        page.goto(path.as_uri())  # and wait for its styles: before, nothing has its width
         if found := page.evaluate(CUT):
             cut[path.relative_to(site).as_posix()] = found
     page.close()
