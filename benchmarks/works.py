@@ -45,6 +45,11 @@ def smooth_in_cells(y: Floats, p: Floats) -> float:
     return cal.smooth_calibration_error(cal.Joint.from_samples(y, p, resolution=2**16))
 
 
+def smooth_in_two_threads(y: Floats, p: Floats) -> cal.Measurement:
+    with cal.threads(2):
+        return cal.smooth_calibration_error(y, p)
+
+
 def in_a_range(y: Floats, p: Floats) -> cal.Measurement:
     return cal.real.calibration_error(y, p, range=(0, 1))
 
@@ -296,10 +301,11 @@ def check_interval(y: Floats, p: Floats, value: cal.Measurement) -> None:
 
 WORKS = (
     Work("smooth error, exact", 0.95, cal.smooth_calibration_error, check_smooth),
+    Work("smooth error, exact, two threads", 0.6, smooth_in_two_threads, check_smooth),
     Work("earth mover distance, exact", 0.95, cal.earth_mover_distance, check_earth_mover),
-    Work("smooth error of means in a range", 1.44, in_a_range, check_in_a_range),
-    Work("smooth error of means without one", 1.44, without_a_range, check_without_a_range, 9.0),
-    Work("smooth error of quantiles", 1.44, of_quantiles, check_of_quantiles, 9.0),
+    Work("smooth error of means in a range", 1.44, in_a_range, check_in_a_range, 7.0),
+    Work("smooth error of means without one", 1.44, without_a_range, check_without_a_range, 9.5),
+    Work("smooth error of quantiles", 1.44, of_quantiles, check_of_quantiles, 9.5),
     Work("smooth error, 2^16 cells", 0.1, smooth_in_cells, check_cells),
     Work("binned error, 15 bins", 0.04, cal.binned_calibration_error, check_binned),
     Work("smECE, certified", 0.09, cal.kernel_smoothed_calibration_error, check_smoothed),

@@ -288,11 +288,31 @@ def test_words_that_were_retired_stay_out_of_the_pages():
     assert {name: words for name, words in found.items() if words} == {}
 
 
-def test_every_page_of_benchmarks_says_when_and_on_what_it_was_measured():
+def test_every_page_of_benchmarks_says_on_what_it_was_measured_and_all_on_one_day():
     pages = re.findall(r"\.\./benchmarks/(\w+\.md)", (DOCS / "benchmarks.md").read_text("utf-8"))
     assert len(pages) > 5
+    days = {}
     for page in pages:
         top = (DOCS.parent / "benchmarks" / page).read_text("utf-8").split("\n\n")[1]
-        assert re.search(r"\b20\d\d-\d\d-\d\d\b", top), page
+        days[page] = re.search(r"\b20\d\d-\d\d-\d\d\b", top).group()
         assert re.search(r"\bPython 3\.\d+\b", top), page
         assert re.search(r"\bx86_64\b|\baarch64\b|\barm64\b", top), page
+    assert len(set(days.values())) == 1, days
+
+
+def test_numbers_about_a_billion_rows_are_those_of_the_benchmark():
+    prose = " ".join((DOCS / "scale.md").read_text("utf-8").split())
+    measured = (DOCS.parent / "benchmarks" / "SCALE.md").read_text("utf-8")
+    wall, processor, megabytes = re.search(
+        r"1e\+09 rows to verdict \| ([\d.]+) s \(([\d.]+) s of processor\), (\d+) MB", measured
+    ).groups()
+    few, many = re.search(
+        r"(\d+) ms a partition more with 2e\+06 rows, (\d+) ms", measured
+    ).groups()
+    for told in (
+        f"took {float(wall):.0f} s on two cores",
+        f"{float(processor):.0f} s of processor time and {megabytes} MB",
+        f"{float(processor) / 1000:.2f} microseconds a row",
+        f"cost {few} ms with 2 million rows and {many} ms with 20 million",
+    ):
+        assert told in prose
