@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.regions import Region, opposite_region, strongest_region
+from calibrant.regions import Region, noise_of_coins, opposite_region, strongest_region
 
 
 def sample(seed, slope, size=3000):
@@ -23,20 +23,37 @@ def high(joint):
     return Region(cut, 1.0, 0.9, 0.8, 1)
 
 
+def other_of(joint, region):
+    return opposite_region(joint, region, *noise_of_coins(joint))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_too_extreme_forecasts_are_off_on_both_sides(seed):
     joint = sample(seed, 0.4)
     region = strongest_region(joint, np.sign(0.5 - joint.prediction))
-    other = opposite_region(joint, region, 5.0)
+    other = other_of(joint, region)
     assert (region.outcome < region.prediction) != (other.outcome < other.prediction)
     assert other.high < region.low or other.low > region.high
 
 
 def test_chance_shows_no_other_side():
-    found = [
-        opposite_region(joint, high(joint), 5.0) for joint in (sample(i, 1) for i in range(300))
-    ]
+    found = [other_of(joint, high(joint)) for joint in (sample(i, 1) for i in range(300))]
     assert found == [None] * 300
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_rare_event_is_no_other_side(weighted):
+    """A single event at a forecast of 1 % is ten standard errors, and happens every day."""
+    rng, found = np.random.default_rng(3), []
+    for _ in range(100):
+        p = rng.beta(0.3, 30, 1000)
+        weight = rng.exponential(size=p.size) if weighted else None
+        joint = cal.Joint.from_samples(rng.random(p.size) < p, p, sample_weight=weight)
+        region = strongest_region(
+            joint, cal.smooth_calibration_error(joint).witness(joint.prediction)
+        )
+        found.append(None if region is None else other_of(joint, region))
+    assert found == [None] * 100
 
 
 def test_a_shift_has_one_side():
@@ -44,9 +61,9 @@ def test_a_shift_has_one_side():
     p = rng.random(20_000)
     joint = cal.Joint.from_samples((rng.random(p.size) < 0.8 * p).astype(int), p)
     region = strongest_region(joint, -np.ones(len(joint)))
-    assert opposite_region(joint, region, 5.0) is None
+    assert other_of(joint, region) is None
 
 
 def test_all_of_the_range_leaves_no_other_side():
     joint = cal.Joint.from_samples([0, 1] * 50, [0.9] * 100)
-    assert opposite_region(joint, strongest_region(joint, -np.ones(1)), 5.0) is None
+    assert other_of(joint, strongest_region(joint, -np.ones(1))) is None

@@ -12,6 +12,8 @@ from calibrant.words import count_text, forecast_and_rate, probability_text
 
 # An interval is looked for between this many cuts of a run of levels.
 MOST_CUTS = 256
+# A range that is off the other way is told if its bias is so many standard errors.
+CLEAR = 5.0
 # A range is told to go on to the end if so small a share of the weight lies beyond.
 FEW_BEYOND = 0.01
 
@@ -55,24 +57,27 @@ def strongest_region(joint: Joint, witness: Floats) -> Region | None:
     return region_between(joint, *_clearest_interval(joint, start, stop, witness[start]))
 
 
-def opposite_region(joint: Joint, region: Region, clear: float) -> Region | None:
+def opposite_region(
+    joint: Joint, region: Region, variance: Floats, heaviest: float
+) -> Region | None:
     """Find the clearest range beside a region that is off the other way.
 
-    None unless its bias is so many standard errors of outcomes that follow the forecasts. Among the
-    intervals between 256 cuts the largest is below 5 but for one sample in a thousand.
+    None unless its bias is `CLEAR` standard errors, given the variance of the sum of residuals at
+    each level, and how much a single row may add to such a sum: Bernstein's inequality, because
+    one event of very few rows is many standard errors where events are rare.
     """
     sign = 1.0 if region.outcome < region.prediction else -1.0
     below = 0, int(np.searchsorted(joint.prediction, region.low))
     above = int(np.searchsorted(joint.prediction, region.high, "right")), len(joint)
-    found, best = None, clear
+    found, best = None, CLEAR
     for start, stop in (below, above):
         if start < stop:
             part = slice(*_clearest_interval(joint, start, stop, sign))
             p, weight = joint.prediction[part], joint.weight[part]
             bias = sign * float((joint.positives[part] - weight * p).sum())
-            error = float(np.sqrt((joint.weight_squares[part] * p * (1 - p)).sum()))
+            error = float(np.sqrt(variance[part].sum() + heaviest * max(bias, 0.0) / 3))
             if bias > 0 and bias >= best * error:
-                found, best = part, bias / error if error > 0 else np.inf
+                found, best = part, bias / error
     if found is None:
         return None
     # A few rows beyond are not worth an end of their own: "up to 29 %" is easier to read.
@@ -82,6 +87,16 @@ def opposite_region(joint: Joint, region: Region, clear: float) -> Region | None
     if float(joint.weight[stop:].sum()) < few:
         stop = len(joint)
     return region_between(joint, start, stop)
+
+
+def noise_of_coins(joint: Joint, crowding: float = 1.0) -> tuple[Floats, float]:
+    """Variance of the sum of residuals at each level, and the most that a single row may add.
+
+    For outcomes that follow the forecasts, of which so many count for one.
+    """
+    variance = joint.weight_squares * joint.prediction * (1 - joint.prediction)
+    heaviest = float((joint.weight_squares / joint.weight).max())
+    return crowding * variance, crowding * heaviest
 
 
 def _clearest_interval(joint: Joint, start: int, stop: int, sign: float) -> tuple[int, int]:

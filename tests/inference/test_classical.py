@@ -94,6 +94,21 @@ def test_distances_from_the_smoothed_curve():
     assert numbers.e50 <= numbers.e90 < 0.2
 
 
+@pytest.mark.parametrize("scale", [0.01, 1.0, 1000.0])
+def test_distances_do_not_depend_on_the_scale_of_weights_nor_on_who_asks(scale):
+    y, p = sample(300, slope=0.5)
+    weight = np.full(300, scale)
+    index = cal.calibration_index(y, p, sample_weight=weight, smoother="kernel")
+    plain = cal.calibration_index(y, p, smoother="kernel")
+    numbers = classical_numbers(y, p, sample_weight=weight)
+    for name in ("e50", "e90"):
+        assert getattr(index, name) == pytest.approx(getattr(plain, name), rel=1e-9)
+        assert getattr(numbers, name) == pytest.approx(getattr(plain, name), rel=1e-9)
+    curve = smoothed_curve(cal.Joint.from_samples(y, p))
+    distance = np.abs(np.interp(p, curve["prediction"], curve["outcome"]) - p)
+    assert (plain.e50, plain.e90) == pytest.approx(tuple(np.quantile(distance, [0.5, 0.9])))
+
+
 def test_order_of_rows_aggregation_and_whole_weights_do_not_matter():
     y, p = sample(200, slope=0.7)
     p = p.round(1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -12,6 +15,7 @@ from calibrant.catalogue import JOINT_MEASURES
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.statistic import Statistic
 from calibrant.joint.draws import draw_positives
+from calibrant.measures.expected import expected_floor
 
 SMOOTH = "smooth_calibration_error"
 
@@ -69,7 +73,7 @@ def test_order_of_rows_does_not_matter():
 def test_every_measure_can_be_tested(name, by_name):
     y, p = sample(200, 0.3)
     function = JOINT_MEASURES[name].function
-    test = cal.calibration_test(y, p, measure=name if by_name else function, draws=49, rng=0)
+    test = cal.calibration_test(y, p, measure=name if by_name else function, draws=19, rng=0)
     assert test.statistic == pytest.approx(float(function(y, p)))
     assert test.pvalue <= 0.1
     assert test.cells is None
@@ -220,3 +224,56 @@ def test_rare_events_of_mixed_weights_are_drawn_as_skewed_as_they_are():
     assert drawn.std() == pytest.approx(spread, rel=0.02)
     true = 0.01 * 0.99 * 0.98 * (weight**3).sum() / spread**3
     assert ((drawn - drawn.mean()) ** 3).mean() / drawn.std() ** 3 == pytest.approx(true, rel=0.2)
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_the_floor_of_the_expected_error_is_the_mean_over_all_outcomes(equal):
+    p = np.array([0.0, 0.15, 0.15, 0.5, 0.5, 0.5, 0.7, 0.7, 1.0, 0.33])
+    weight = np.linspace(1, 2, p.size) if not equal else np.full(p.size, 3.0)
+    terms = []
+    for y in itertools.product((0, 1), repeat=p.size):
+        chance = math.prod(np.where(y, p, 1 - p))
+        if chance > 0:
+            terms.append(chance * _expected_error(y, p, weight))
+    joint = cal.Joint.from_samples(y, p, sample_weight=weight)
+    floor = cal.inference.noise_floors(joint, ["expected_calibration_error"], 4999, 0)
+    assert expected_floor(joint, order=2) is None
+    assert (expected_floor(joint) is None) == (not equal)
+    exact = pytest.approx(math.fsum(terms), rel=1e-12 if equal else 0.03)
+    assert floor == {"expected_calibration_error": exact}
+
+
+@pytest.mark.parametrize("count", [2, 25, 999, 1001, 3000])
+@pytest.mark.parametrize("chance", [1e-12, 1e-3, 1 / 3, 0.5, 0.999, 1 - 1e-12])
+def test_coins_deviate_as_de_moivre_says_to_the_last_digits(count, chance):
+    p = Fraction(chance)
+    heads = int(count * p) + 1
+    exact = 2 * heads * math.comb(count, heads) * p**heads * (1 - p) ** (count - heads + 1)
+    joint = cal.Joint.from_counts([chance], [count], [0])
+    assert expected_floor(joint) == pytest.approx(float(exact / count), rel=1e-11, abs=0)
+
+
+def test_very_many_coins_deviate_as_normal_numbers():
+    for count in (10**9, 10**15):
+        joint = cal.Joint.from_counts([0.2], [count], [0])
+        normal = math.sqrt(2 * 0.16 / math.pi / count)
+        assert expected_floor(joint) == pytest.approx(normal, rel=1 / count + 1e-12)
+
+
+def _expected_error(y, p, weight):
+    levels = np.unique(p, return_inverse=True)[1]
+    return np.abs(np.bincount(levels, weight * (y - p))).sum() / weight.sum()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4])
+def test_floors_of_many_levels_are_those_of_the_exact_levels(scale):
+    """Cells of equal width would leave rare events almost none."""
+    rng = np.random.default_rng(5)
+    joint = cal.Joint.from_samples(np.arange(2**17) % 2, scale * rng.random(2**17))
+    measures = ["cutoff_calibration_error", "binned_calibration_error"]
+    found = cal.inference.noise_floors(joint, measures, 199, 0)
+    charges = draw_positives(joint, rng, 199) - joint.weight * joint.prediction
+    for measure in measures:
+        exact = Statistic.of(measure).values(joint, charges / joint.total)
+        unsure = 4 * exact.std() / np.sqrt(199 / 2)
+        assert found[measure] == pytest.approx(exact.mean(), abs=unsure)

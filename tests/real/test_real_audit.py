@@ -289,3 +289,27 @@ def test_a_row_with_nearly_all_the_weight_is_nearly_one_row():
     y, z = rows(200)
     weight = np.append(1e9, np.ones(199))
     assert audited(y, z, sample_weight=weight).summary.bias[1:] == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("kind", ["mean", "quantile=0.9"])
+def test_forecasts_that_spread_too_much_are_off_on_both_sides(kind):
+    rng = np.random.default_rng(8)
+    z = rng.normal(10, 3, 3000)
+    spread = 10 + 1.6 * (z - 10) + (0 if kind == "mean" else 2.6)
+    found = audited(z + rng.normal(0, 2, z.size), spread, kind=kind)
+    worst, other = found.summary.worst, found.summary.other
+    assert {worst.direction, other.direction} == {"too low", "too high"}
+    assert f", those {other.among} {other.direction} by" in " ".join(str(found).split())
+
+
+@pytest.mark.parametrize("kind", ["mean", "quantile=0.9"])
+def test_forecasts_that_are_all_too_low_have_no_other_side(kind):
+    """Outcomes of which most are zero, so that a few rows without any are nothing."""
+    rng, found = np.random.default_rng(9), []
+    for _ in range(8):
+        z = rng.gamma(2, 1, 1000)
+        y = np.where(rng.random(z.size) < 0.2, 5 * z, 0.0)
+        if kind != "mean":
+            y = z * rng.exponential(size=z.size)
+        found.append(audited(y + 0.5, z, kind=kind, draws=99).summary.other)
+    assert found == [None] * 8

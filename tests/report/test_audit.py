@@ -141,6 +141,11 @@ def test_the_wrong_label_is_noticed_and_no_map_hides_it():
     assert "CAL024" in codes
     assert not {"CAL020", "CAL021", "CAL070"} & codes
     assert "check which label is outcome 1" in conclusion(audit.summary)
+    sure = rng.dirichlet([0.3, 0.3, 0.3], 2000)
+    label = (rng.random((2000, 1)) > sure.cumsum(axis=1)).sum(axis=1)
+    swapped = cal.audit(label, sure[:, [1, 2, 0]], rng=0)
+    assert "the order of the classes" in conclusion(swapped.summary)
+    assert "outcome 1" not in conclusion(swapped.summary)
     for seed in range(3):  # forecasts that know nothing are not turned round
         rng = np.random.default_rng(seed)
         noise = cal.audit(rng.random(400) < 0.4, rng.random(400), rng=0)

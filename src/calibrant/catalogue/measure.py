@@ -84,6 +84,8 @@ class Measure:
     """Whether an audit reports it; not where its default repeats another or says little."""
     power: Callable[..., int] = _first
     """Of its options: the power of a norm of the charges that it is; intervals work on the norm."""
+    each_level: bool = False
+    """Whether it sees every level apart, so that no cells, however small, can stand for them."""
     known_floor: Callable[..., float | None] | None = None
     """Of a Joint and its options: its mean for perfect forecasts, where that has a formula."""
     batch: Batch | None = None

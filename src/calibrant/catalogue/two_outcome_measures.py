@@ -7,7 +7,7 @@ from math import inf
 from calibrant.catalogue.measure import Batch, Measure
 from calibrant.measures.binned import binned_batch
 from calibrant.measures.cutoff import cutoff_batch
-from calibrant.measures.expected import expected_batch
+from calibrant.measures.expected import expected_batch, expected_floor
 from calibrant.measures.kernel import kernel_batch, kernel_floor
 from calibrant.measures.kernel_smoothed import kernel_smoothed_batch
 from calibrant.measures.low_degree import low_degree_batch
@@ -143,6 +143,8 @@ MEASURES_OF_A_JOINT = (
         symmetric=True,
         decisions="bounds the loss of every decision maker by twice its value",
         cost="n log n",
+        each_level=True,
+        known_floor=expected_floor,
         batch=Batch(expected_batch, ("order",)),
         audited=True,
     ),

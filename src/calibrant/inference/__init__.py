@@ -25,8 +25,6 @@ from calibrant.inference.certified import (
 from calibrant.inference.classical import (
     DRAWS_FOR_ICI as DRAWS_FOR_ICI,
     ClassicalNumbers,
-    Estimate,
-    ScoreTest,
     classical_numbers,
     find_classical as find_classical,
 )
@@ -39,11 +37,11 @@ from calibrant.inference.costs import (
 )
 from calibrant.inference.cross_validated import cross_validated_error
 from calibrant.inference.discrimination import auc, find_auc as find_auc
+from calibrant.inference.estimates import Estimate, ScoreTest
 from calibrant.inference.evidence import (
     MOST_COINS_DRAWN as MOST_COINS_DRAWN,
     RESOLUTION as RESOLUTION,
     Evidence as Evidence,
-    level_of as level_of,
 )
 from calibrant.inference.gap import Ranges as Ranges, typical_gap
 from calibrant.inference.grades import GradeTest, grade_tests

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant.arrays import Floats, Indices, blocks, sum_of_products
+from calibrant.inference.estimates import Estimate
+from calibrant.inference.evidence import Evidence
+from calibrant.inference.interval import upper_quantile
+from calibrant.inference.settings import Settings
+from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
 from calibrant.measurement import as_joint
 from calibrant.measures.kernel_smoothed import (
     NARROWEST_CURVE,
     kernel_smoothed_calibration_error,
+    smoothed_bias,
     smoothed_curve,
 )
 from calibrant.measures.local_regression import loess, lowess
 from calibrant.options import refuse_unknown
+from calibrant.parallel import in_threads
 from calibrant.words import comparable_texts
 
 SMOOTHERS = ("loess", "lowess", "kernel")
+# Bins of distances among which a quantile is looked for.
+BINS = 2**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,31 +116,103 @@ def calibration_index(
 
 def find_index(joint: Joint, smoother: str) -> CalibrationIndex:
     """Index of a Joint."""
-    curves = {"loess": loess, "lowess": lowess, "kernel": _kernel}
-    distance = np.abs(curves[smoother](joint) - joint.prediction)
+    if smoother == "kernel":
+        return kernel_index(joint, width_of_kernel(joint))
+    curve = (loess if smoother == "loess" else lowess)(joint)
+    return _index(joint, np.abs(curve - joint.prediction), smoother)
+
+
+def width_of_kernel(joint: Joint) -> float:
+    """Width at which smECE smooths, or the narrowest that a curve is drawn with."""
+    return max(float(kernel_smoothed_calibration_error(joint)), NARROWEST_CURVE)
+
+
+def kernel_index(joint: Joint, width: float) -> CalibrationIndex:
+    """Index of a Joint whose frequencies are smoothed by a Gaussian kernel."""
+    curve = smoothed_curve(joint, bandwidth=width)
+    distance = np.empty(len(joint))
+    for some in blocks(len(joint)):
+        smoothed = np.interp(joint.prediction[some], curve["prediction"], curve["outcome"])
+        distance[some] = np.abs(smoothed - joint.prediction[some])
+    return _index(joint, distance, "kernel")
+
+
+def around_ici(evidence: Evidence, value: float, width: float, settings: Settings) -> Estimate:
+    """Interval of the integrated calibration index, for the smoother given.
+
+    Sample and population differ by a mean of noise: the index of the sample exceeds that of the
+    population by at most the index of the noise. And its expectation is not below that of the
+    population (Jensen), so only its spread is added above: the larger of those of the index with
+    noise once more, and of the noise in the direction of the biases seen.
+    """
+    from scipy.special import ndtri
+
+    joint, confidence = evidence.joint, settings.confidence
+    seen = smoothed_bias(joint, charges_of(joint)[np.newaxis, :], width)[0]
+
+    def indices(charges: Floats) -> tuple[Floats, Floats, Floats]:
+        bias = smoothed_bias(joint, charges, width)
+        again = np.abs(seen + bias) @ joint.mass
+        return np.abs(bias) @ joint.mass, again, bias @ (joint.mass * np.sign(seen))
+
+    parts = evidence.multiplied_charges(settings.draws, settings.rng, confidence)
+    found = zip(*in_threads(indices, parts), strict=True)
+    noise, *spreads = (np.concatenate(column) for column in found)
+    half = (1 + confidence) / 2
+    widening = evidence.widening(1 - confidence)
+    below = upper_quantile(noise, half) * widening
+    spread = max(float(column.std()) for column in spreads)
+    above = float(ndtri(half)) * spread * widening
+    return Estimate(value, max(0.0, value - below), min(1.0, value + above))
+
+
+def _index(joint: Joint, distance: Floats, smoother: str) -> CalibrationIndex:
+    e50, e90 = _quantiles(distance, joint.weight * (joint.row_count / joint.total), (0.5, 0.9))
     return CalibrationIndex(
-        float(joint.mass @ distance),
-        _quantile(distance, joint.weight, 0.5),
-        _quantile(distance, joint.weight, 0.9),
+        sum_of_products(joint.weight, distance) / joint.total,
+        e50,
+        e90,
         float(distance.max()),
-        100 * float(joint.mass @ distance**2),
+        100 * sum_of_products(joint.weight, distance**2) / joint.total,
         smoother,
     )
 
 
-def _kernel(joint: Joint) -> Floats:
-    width = float(kernel_smoothed_calibration_error(joint))
-    curve = smoothed_curve(joint, bandwidth=max(width, NARROWEST_CURVE))
-    return np.interp(joint.prediction, curve["prediction"], curve["outcome"])
+def _quantiles(distance: Floats, rows: Floats, shares: Sequence[float]) -> list[float]:
+    """Quantiles of distances that count so many rows, between rows as R's and numpy's default."""
+    places = [share * max(float(rows.sum()) - 1, 0.0) for share in shares]
+    below = [float(np.floor(place)) for place in places]
+    values = _in_order(distance, rows, [*below, *(place + 1 for place in below)])
+    pairs = zip(places, below, values[: len(places)], values[len(places) :], strict=True)
+    return [low + (place - whole) * (high - low) for place, whole, low, high in pairs]
 
 
-def _quantile(distance: Floats, weight: Floats, q: float) -> float:
-    """Quantile of distances that count so many rows, between rows as R's and numpy's default."""
-    order = np.argsort(distance, kind="stable")
-    ends = np.cumsum(weight[order])
-    place = q * (ends[-1] - 1)
-    low, high = (
-        float(distance[order[min(int(np.searchsorted(ends, at, side="right")), order.size - 1)]])
-        for at in (np.floor(place), np.floor(place) + 1)
-    )
-    return low + float(place - np.floor(place)) * (high - low)
+def _in_order(values: Floats, rows: Floats, ranks: Sequence[float]) -> list[float]:
+    """Values of the rows with these ranks, from 0: only the bins that hold them are sorted."""
+    largest = float(values.max())
+    width = largest / BINS
+    if not width > 0:
+        return [largest] * len(ranks)
+
+    def bins(some: slice) -> Indices:
+        return np.minimum((values[some] / width).astype(np.intp), BINS - 1)
+
+    sums = np.zeros(BINS)
+    for some in blocks(values.size):
+        sums += np.bincount(bins(some), rows[some], BINS)
+    reached = np.cumsum(sums)
+    last = int(np.flatnonzero(sums)[-1])
+    chosen = [min(int(np.searchsorted(reached, rank, side="right")), last) for rank in ranks]
+    members: dict[int, list[Indices]] = {place: [] for place in chosen}
+    for some in blocks(values.size):
+        of_block = bins(some)
+        for wanted, found in members.items():
+            found.append(np.flatnonzero(of_block == wanted) + some.start)
+    found_values = []
+    for rank, place in zip(ranks, chosen, strict=True):
+        inside = np.concatenate(members[place])
+        order = inside[np.argsort(values[inside], kind="stable")]
+        before = float(reached[place - 1]) if place else 0.0
+        position = int(np.searchsorted(before + np.cumsum(rows[order]), rank, side="right"))
+        found_values.append(float(values[order[min(position, order.size - 1)]]))
+    return found_values

@@ -271,7 +271,8 @@ def _certified(joint: Joint, risk: float, confidence: float, together: int) -> C
     refuse_mean_outcomes(joint)
     level = (1 - confidence) / together
     count = np.cumsum(joint.rows[::-1])
-    wrong = np.cumsum(_zeros(joint)[::-1])
+    wrong = _zeros(joint)[::-1]
+    np.cumsum(wrong, out=wrong)
     least, starts = _starts(joint.row_count, risk, level)
     last = _last_rejected(count, wrong, np.searchsorted(count, starts), risk, level)
     shown_at = min(int(np.searchsorted(count, least)), count.size - 1) if last is None else last

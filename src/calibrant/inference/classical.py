@@ -6,70 +6,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices, blocks
-from calibrant.errors import ConvergenceError, InferenceRefusedError
-from calibrant.inference.calibration_index import CalibrationIndex, find_index
+from calibrant.arrays import blocks
+from calibrant.errors import InferenceRefusedError
+from calibrant.inference.calibration_index import (
+    CalibrationIndex,
+    around_ici,
+    find_index,
+    kernel_index,
+    width_of_kernel,
+)
+from calibrant.inference.calibration_line import calibration_line
 from calibrant.inference.cases import Cases
+from calibrant.inference.estimates import Estimate, ScoreTest
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.interval import upper_quantile
 from calibrant.inference.polynomial_fit import PolynomialFit
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
-from calibrant.inference.statistic import charges_of
-from calibrant.joint import Joint
-from calibrant.measures.kernel_smoothed import (
-    NARROWEST_CURVE,
-    kernel_smoothed_calibration_error,
-    smoothed_bias,
-    smoothed_curve,
-)
 from calibrant.notebook import brief
-from calibrant.parallel import in_threads
 from calibrant.pooling import quantile_bins
-from calibrant.regression import (
-    Model,
-    Solver,
-    chance_of,
-    log_odds,
-    log_terms,
-    one_class,
-    separated,
-    softplus,
-)
+from calibrant.regression import log_terms, softplus
 
 GROUPS = 10
-# Bins of values among which a quantile is looked for.
-BINS = 2**12
 # With fewer of one outcome the likelihood ratio is far from chi-squared.
 FEWEST_EVENTS = 10
 # So many multipliers show the noise of a mean of many distances.
 DRAWS_FOR_ICI = 199
-SHIFT = Model(("one",), (0.0,), (-np.inf,), (np.inf,), "log_odds")
-LINE = Model(("one", "log_odds"), (0.0, 1.0), (-np.inf, -np.inf), (np.inf, np.inf))
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number with a confidence interval, or the reason why there is none."""
-
-    value: float
-    low: float
-    high: float
-    reason: str = ""
-
-    @classmethod
-    def undefined(cls, reason: str) -> Estimate:
-        """Return no number, and why."""
-        return cls(np.nan, np.nan, np.nan, reason)
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreTest:
-    """A test statistic with its two-sided p-value, or the reason why there is none."""
-
-    statistic: float
-    pvalue: float
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +154,9 @@ def find_classical(evidence: Evidence, settings: Settings) -> ClassicalNumbers:
     """Compute classical numbers from evidence that was read before."""
     joint, confidence = evidence.given, settings.confidence
     cases = evidence.cases()
-    slope, intercept, in_the_large = _regressions(joint, cases, confidence)
-    width = max(float(kernel_smoothed_calibration_error(joint)), NARROWEST_CURVE)
-    ici, e50, e90 = _distances_from_curve(joint, width)
+    slope, intercept, in_the_large = calibration_line(joint, cases, confidence)
+    width = width_of_kernel(joint)
+    index = kernel_index(joint, width)
     brier = _brier(cases)
     chance = joint.base_rate * (1 - joint.base_rate)
     # Levels are in order: only the first and the last may be certain.
@@ -211,96 +172,13 @@ def find_classical(evidence: Evidence, settings: Settings) -> ClassicalNumbers:
         spiegelhalter=_spiegelhalter(cases),
         hosmer_lemeshow=_hosmer_lemeshow(evidence),
         loess=_published_index(evidence),
-        ici=_around_ici(evidence, ici, width, settings),
-        e50=e50,
-        e90=e90,
+        ici=around_ici(evidence, index.ici, width, settings),
+        e50=index.e50,
+        e90=index.e90,
         brier=brier,
         brier_skill=1 - brier / chance if chance > 0 else np.nan,
         certain=int(joint.rows[ends[certain]].sum()),
     )
-
-
-def _regressions(
-    joint: Joint, cases: Cases, confidence: float
-) -> tuple[Estimate, Estimate, Estimate]:
-    """Slope and intercept together, and the intercept alone; certain forecasts have no log-odds."""
-    if not 0 < joint.prediction[0] <= joint.prediction[-1] < 1:
-        inside = (joint.prediction > 0) & (joint.prediction < 1)
-        if not inside.any():
-            return (Estimate.undefined("every forecast is 0 or 1"),) * 3
-        joint = Joint(joint.sums().where(inside))
-        cases = cases.where((cases.prediction > 0) & (cases.prediction < 1))
-    if one_class(joint):
-        return (Estimate.undefined("only one outcome was seen"),) * 3
-    if cases.cluster is not None and cases.clusters < 2:
-        return (Estimate.undefined("only one cluster has forecasts between 0 and 1"),) * 3
-    solver, odds = Solver.of(joint), log_odds(cases.prediction)
-    (in_the_large,) = _fit(solver, cases, odds, SHIFT, confidence)
-    if len(joint) == 1:
-        same = Estimate.undefined("all forecasts are equal")
-        return same, same, in_the_large
-    if separated(joint):
-        apart = Estimate.undefined("the forecasts separate the outcomes: the slope has no limit")
-        return apart, apart, in_the_large
-    intercept, slope = _fit(solver, cases, odds, LINE, confidence)
-    return slope, intercept, in_the_large
-
-
-def _fit(
-    solver: Solver, cases: Cases, odds: Floats, model: Model, confidence: float
-) -> list[Estimate]:
-    """Fit a weighted logistic regression; intervals by the sandwich variance, or the coins' own."""
-    from scipy.special import ndtri
-
-    try:
-        beta = np.array(solver.solve(model))
-    except ConvergenceError:
-        stuck = Estimate.undefined("the logistic regression did not converge")
-        return [stuck] * len(model.terms)
-    curvature, shown, coins = _spreads(cases, odds, beta, 1.0 if model.offset else beta[1])
-    try:
-        inverse = np.linalg.inv(curvature)
-    except np.linalg.LinAlgError:
-        flat = Estimate.undefined("the fitted chances are as good as 0 or 1")
-        return [flat] * len(model.terms)
-    # Few events hide their own spread, which the fitted coins must have.
-    variance = np.maximum(*(np.diag(inverse @ middle @ inverse) for middle in (shown, coins)))
-    reach = ndtri((1 + confidence) / 2) * np.sqrt(variance) * cases.widening(1 - confidence)
-    return [
-        Estimate(float(b), float(b - r), float(b + r)) for b, r in zip(beta, reach, strict=True)
-    ]
-
-
-def _spreads(
-    cases: Cases, odds: Floats, beta: Floats, slope: float
-) -> tuple[Floats, Floats, Floats]:
-    """Curvature of the loss, and covariance of its slope: as the rows show it, and of the coins."""
-    size, clustered = cases.prediction.size, cases.cluster is not None
-    scores = np.empty((size if clustered else 0, beta.size))
-    sums = np.zeros((3, beta.size, beta.size))
-    for some in blocks(size):
-        x, weight, square = odds[some], cases.weight[some], cases.square[some]
-        chance = chance_of(beta[0] + slope * x)
-        spread, rest = chance * (1 - chance), cases.outcome[some] - chance
-        if clustered:
-            scores[some] = np.stack([rest, rest * x][: beta.size], axis=1)
-        sums[0] += _squares(x, weight * spread, beta.size)
-        sums[1] += _squares(x, square * rest**2, beta.size)
-        if cases.square is not cases.weight:
-            sums[2] += _squares(x, square * spread, beta.size)
-    if clustered:
-        sums[1] = cases.covariance(scores)
-    return sums[0], sums[1], sums[0] if cases.square is cases.weight else sums[2]
-
-
-def _squares(odds: Floats, weight: Floats, terms: int) -> Floats:
-    """Add up weight times the products of the terms one and log-odds, or of the first alone."""
-    if terms == 1:
-        return np.array([[weight.sum()]])
-    leaning = weight * odds
-    first = leaning.sum()
-    # BLAS would start threads for so short a product.
-    return np.array([[weight.sum(), first], [first, (leaning * odds).sum()]])
 
 
 def _likelihood_ratio(evidence: Evidence, slope: Estimate, intercept: Estimate) -> ScoreTest:
@@ -393,76 +271,3 @@ def _hosmer_lemeshow(evidence: Evidence) -> ScoreTest:
         statistic = float(np.sum(gap**2 / variance))
     # Forecasts that were not fitted to these rows: one degree of freedom per group.
     return ScoreTest(statistic, float(chdtrc(len(groups), statistic)))
-
-
-def _around_ici(evidence: Evidence, value: float, width: float, settings: Settings) -> Estimate:
-    """Interval of the integrated calibration index, for the smoother given.
-
-    Sample and population differ by a mean of noise: the index of the sample exceeds that of the
-    population by at most the index of the noise. And its expectation is not below that of the
-    population (Jensen), so only its spread is added above: the larger of those of the index with
-    noise once more, and of the noise in the direction of the biases seen.
-    """
-    from scipy.special import ndtri
-
-    joint, confidence = evidence.joint, settings.confidence
-    seen = smoothed_bias(joint, charges_of(joint)[np.newaxis, :], width)[0]
-
-    def indices(charges: Floats) -> tuple[Floats, Floats, Floats]:
-        bias = smoothed_bias(joint, charges, width)
-        again = np.abs(seen + bias) @ joint.mass
-        return np.abs(bias) @ joint.mass, again, bias @ (joint.mass * np.sign(seen))
-
-    parts = evidence.multiplied_charges(settings.draws, settings.rng, confidence)
-    found = zip(*in_threads(indices, parts), strict=True)
-    noise, *spreads = (np.concatenate(column) for column in found)
-    half = (1 + confidence) / 2
-    widening = evidence.widening(1 - confidence)
-    below = upper_quantile(noise, half) * widening
-    spread = max(float(column.std()) for column in spreads)
-    above = float(ndtri(half)) * spread * widening
-    return Estimate(value, max(0.0, value - below), min(1.0, value + above))
-
-
-def _distances_from_curve(joint: Joint, width: float) -> tuple[float, float, float]:
-    """Mean, median and 90 % quantile of |smoothed frequency - forecast|."""
-    curve = smoothed_curve(joint, bandwidth=width)
-    distance = np.empty(len(joint))
-    total = 0.0
-    for some in blocks(len(joint)):
-        smoothed = np.interp(joint.prediction[some], curve["prediction"], curve["outcome"])
-        distance[some] = np.abs(smoothed - joint.prediction[some])
-        total += float((joint.weight[some] * distance[some]).sum())
-    median, most = _quantiles(distance, joint.weight, (0.5, 0.9))
-    return total / joint.total, median, most
-
-
-def _quantiles(values: Floats, weight: Floats, shares: tuple[float, ...]) -> list[float]:
-    """Values that at least these shares of the weight do not exceed: only their bins are sorted."""
-    largest = float(values.max())
-    width = largest / BINS
-    if not width > 0:
-        return [largest] * len(shares)
-
-    def places(some: slice) -> Indices:
-        return np.minimum((values[some] / width).astype(np.intp), BINS - 1)
-
-    sums = np.zeros(BINS)
-    for some in blocks(values.size):
-        sums += np.bincount(places(some), weight[some], BINS)
-    reached = np.cumsum(sums)
-    last = int(np.flatnonzero(sums)[-1])
-    chosen = [min(int(np.searchsorted(reached, share * reached[-1])), last) for share in shares]
-    members: dict[int, list[Indices]] = {place: [] for place in chosen}
-    for some in blocks(values.size):
-        of_block = places(some)
-        for wanted, found in members.items():
-            found.append(np.flatnonzero(of_block == wanted) + some.start)
-    quantiles = []
-    for share, place in zip(shares, chosen, strict=True):
-        inside = np.concatenate(members[place])
-        order = inside[np.argsort(values[inside], kind="stable")]
-        before = float(reached[place - 1]) if place else 0.0
-        rank = int(np.searchsorted(before + np.cumsum(weight[order]), share * reached[-1]))
-        quantiles.append(float(values[order[min(rank, order.size - 1)]]))
-    return quantiles

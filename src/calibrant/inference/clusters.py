@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calibrant.inference.evidence import Evidence, level_of
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.monte_carlo import MOST_NUMBERS
 from calibrant.inference.statistic import Statistic
+from calibrant.joint.sums import level_of
 
 
 def on_exact_levels(evidence: Evidence) -> Evidence:

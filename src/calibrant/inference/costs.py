@@ -21,11 +21,13 @@ from calibrant.decisions import (
     promised_and_received,
     score_decomposition,
 )
-from calibrant.inference.evidence import Coins, Evidence, level_of
+from calibrant.inference.coins import Coins
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.monte_carlo import CalibrationTest
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
+from calibrant.joint.sums import level_of
 from calibrant.measurement import Measurement
 from calibrant.notebook import brief
 from calibrant.pooling import isotonic, quantile_bins

@@ -10,11 +10,12 @@ from calibrant.data.splits import deal_clusters, deal_folds
 from calibrant.errors import InvalidForecastsError
 from calibrant.inference.bands import confidence_band
 from calibrant.inference.cases import Cases
-from calibrant.inference.evidence import FEW_CLUSTERS, Evidence, level_of
+from calibrant.inference.evidence import FEW_CLUSTERS, Evidence
 from calibrant.inference.interval import ConfidenceInterval
 from calibrant.inference.scores import mean_and_reach
 from calibrant.inference.settings import Settings
 from calibrant.joint import Joint
+from calibrant.joint.sums import level_of
 from calibrant.measurement import read_source
 from calibrant.measures.kernel_smoothed import (
     NARROWEST_CURVE,

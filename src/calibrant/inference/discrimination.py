@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant.arrays import Floats, Indices
 from calibrant.inference.cases import Cases
-from calibrant.inference.classical import Estimate
+from calibrant.inference.estimates import Estimate
 from calibrant.inference.evidence import Evidence
 from calibrant.options import check_share
 

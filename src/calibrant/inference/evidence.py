@@ -14,15 +14,11 @@ from calibrant.data.rows import Given, Rows
 from calibrant.errors import InvalidForecastsError
 from calibrant.inference.cases import Cases, one_cluster, widening
 from calibrant.inference.cluster_charges import FEW_LEVELS, MANY_CLUSTERS, Clusters
+from calibrant.inference.coins import DRAWN_AT_ONCE, Coins
 from calibrant.inputs import Source
 from calibrant.joint import Joint
-from calibrant.joint.draws import (
-    draw_binomials,
-    draw_positives,
-    exact_levels,
-    refuse_mean_outcomes,
-)
-from calibrant.joint.sums import cell_index
+from calibrant.joint.draws import draw_positives, refuse_mean_outcomes
+from calibrant.joint.sums import level_of
 from calibrant.measurement import read_source
 
 # Beyond this many levels statistic and draws use the same rounded predictions: time stays
@@ -30,55 +26,8 @@ from calibrant.measurement import read_source
 RESOLUTION = 2**12
 # Rows of different weights are redrawn one by one up to this many numbers; then by the level.
 MOST_COINS_DRAWN = 2**25
-# Redrawing prepares every level before it draws: so many numbers make up for it.
-DRAWN_AT_ONCE = 2**20
 # Below this many clusters their number itself is a caution.
 FEW_CLUSTERS = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Coins:
-    """Rows of one level and one weight, in the order of the levels."""
-
-    level: npt.NDArray[np.intp]
-    weight: Floats
-    rows: npt.NDArray[np.int64]
-    positives: Floats
-
-    @classmethod
-    def grouped(
-        cls,
-        level: npt.NDArray[np.intp],
-        weight: Floats,
-        rows: npt.NDArray[np.int64],
-        positives: Floats,
-    ) -> Coins:
-        """Add up entries with the same level and weight."""
-        order = np.lexsort((weight, level))
-        level, weight = level[order], weight[order]
-        heavier = ~np.isclose(weight[1:], weight[:-1], rtol=1e-12, atol=0)
-        first = np.flatnonzero(np.append(True, (np.diff(level) > 0) | heavier))
-        return cls(
-            level[first],
-            weight[first],
-            np.add.reduceat(rows[order], first),
-            np.add.reduceat(positives[order], first),
-        )
-
-    @classmethod
-    def of_rows(cls, rows: Rows, joint: Joint, level: npt.NDArray[np.intp]) -> Coins:
-        """Add up rows by level and weight; no level is empty."""
-        outcome = np.asarray(rows.outcome, dtype=np.float64)
-        if rows.weight is not None:
-            return cls.grouped(level, rows.weight, np.ones(level.size, np.int64), outcome)
-        size = len(joint)
-        ones = np.bincount(level, outcome, size).astype(np.float64)
-        return cls(np.arange(size), np.ones(size), np.bincount(level, minlength=size), ones)
-
-    def sums(self, entries: Floats) -> Floats:
-        """Add up over the coins of each level, along the last axis."""
-        first = np.flatnonzero(np.diff(self.level, prepend=-1))
-        return np.asarray(np.add.reduceat(entries, first, axis=-1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +68,7 @@ class Evidence:
         """Take a Joint."""
         refuse_mean_outcomes(given)
         joint = given.rounded(RESOLUTION) if len(given) > RESOLUTION else given
-        return cls(given, joint, _coins_of_levels(given, joint), None)
+        return cls(given, joint, Coins.of_levels(given, joint), None)
 
     @classmethod
     def without_draws(cls, given: Joint) -> Evidence:
@@ -222,6 +171,12 @@ class Evidence:
         whole = float(self.clusters.share @ self.clusters.share)
         return min(unit * self._design_effect(self.clusters), whole)
 
+    @property
+    def crowding(self) -> float:
+        """How many rows count for one, because of clusters."""
+        rows = float(self.given.weight_squares.sum()) / self.given.total**2
+        return max(1.0, self.unit / rows)
+
     def cases(self) -> Cases:
         """Return the rows, added up where only their prediction and outcome matter."""
         if self.rows is not None:
@@ -269,7 +224,8 @@ class Evidence:
                     flipped += shift * self._charge
                 yield flipped + missing * rng.standard_normal(flipped.shape)
         elif self.coins is not None and self._drawn_one_by_one(draws):
-            yield from self._redrawn(self.coins, draws, rng)
+            for charges in self.coins.redrawn(self.joint, draws, rng):
+                yield from _in_cache(charges)
         else:
             joint = self.joint
             for count in in_parts(draws, len(joint), DRAWN_AT_ONCE):
@@ -386,15 +342,6 @@ class Evidence:
             or self.coins.level.size * draws <= MOST_COINS_DRAWN
         )
 
-    def _redrawn(self, coins: Coins, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
-        chance = self.joint.prediction[coins.level]
-        levels = len(self.joint)
-        for count in in_parts(draws, coins.level.size, DRAWN_AT_ONCE):
-            charges = draw_binomials(coins.rows, chance, count, rng)
-            charges -= coins.rows * chance
-            charges *= coins.weight / self.joint.total
-            yield from _in_cache(coins.sums(charges) if coins.level.size > levels else charges)
-
     def _spreads(self) -> tuple[Floats, Floats, float]:
         """Add up squared residuals and residuals, times w^2 / W^2, per level, and w^2 / W^2."""
         joint = self.joint
@@ -407,15 +354,7 @@ class Evidence:
                 squares * (ones * (1 - v) - zeros * v),
                 float(squares.sum()),
             )
-        v = v[self.coins.level]
-        squares = (self.coins.weight / joint.total) ** 2
-        ones = self.coins.positives
-        zeros = self.coins.rows - ones
-        return (
-            self.coins.sums(squares * (ones * (1 - v) ** 2 + zeros * v**2)),
-            self.coins.sums(squares * (ones * (1 - v) - zeros * v)),
-            float(squares @ self.coins.rows),
-        )
+        return self.coins.spreads(joint)
 
 
 def _in_cache(charges: Floats) -> Iterator[Floats]:
@@ -424,26 +363,3 @@ def _in_cache(charges: Floats) -> Iterator[Floats]:
     for count in in_parts(len(charges), charges.shape[1], NUMBERS_IN_CACHE):
         yield charges[first : first + count]
         first += count
-
-
-def _coins_of_levels(given: Joint, joint: Joint) -> Coins | None:
-    """Rows by level and weight, where rows of one level weigh the same."""
-    if all(part is given.rows for part in (given.weight, given.weight_squares)):
-        ones = np.ones(len(joint))
-        return Coins(np.arange(len(joint)), ones, joint.rows.astype(np.int64), joint.positives)
-    if not exact_levels(given).all():
-        return None
-    each = given.weight / given.rows
-    rows, ones = given.rows.astype(np.int64), np.rint(given.positives / each)
-    if joint is given:
-        return Coins(np.arange(len(given)), each, rows, ones)
-    return Coins.grouped(level_of(given.prediction, joint), each, rows, ones)
-
-
-def level_of(prediction: Floats, joint: Joint) -> npt.NDArray[np.intp]:
-    """Index of the level, or of the cell, of each prediction."""
-    if joint.resolution is None:
-        return np.searchsorted(joint.prediction, prediction)
-    number = np.zeros(joint.resolution, dtype=np.intp)
-    number[cell_index(joint.prediction, joint.resolution)] = np.arange(len(joint))
-    return np.asarray(number[cell_index(prediction, joint.resolution)])

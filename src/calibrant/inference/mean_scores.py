@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.decisions import mean_score
 from calibrant.errors import InferenceRefusedError
-from calibrant.inference.classical import Estimate
+from calibrant.inference.estimates import Estimate
 from calibrant.inference.interval import confidence_interval
 
 

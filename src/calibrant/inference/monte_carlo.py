@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts
+from calibrant.catalogue import CATALOGUE
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.slope_and_shape import CLUSTERED_SHAPE, SHAPE, SLOPE
@@ -18,13 +19,14 @@ from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import brief
 from calibrant.options import as_generator, check_draws, shown
 from calibrant.parallel import in_threads
+from calibrant.pooling import gathered
 
 # The name of the test that looks at the smooth error, slope and intercept, and shape.
 COMBINED = "combined"
 # Scores of one statistic that differ by less than this share of the largest are equal.
 EQUAL = 1e-12
-# Noise floors on exact levels draw at most about this many numbers.
-MOST_NUMBERS = 2**23
+# Noise floors are drawn in so many cells, and on exact levels by at most about so many numbers.
+FLOOR_CELLS, MOST_NUMBERS = 2**15, 2**23
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,22 +238,39 @@ def _most_striking(scores: Floats) -> Floats:
 def noise_floors(
     joint: Joint, measures: Sequence[str], draws: int, rng: np.random.Generator | int | None
 ) -> dict[str, float]:
-    """Mean value of measures for perfect forecasts, on the exact levels of a Joint.
+    """Mean value of measures for perfect forecasts, on the levels of a Joint.
 
-    All measures see the same draws. With many levels a measure hardly varies from draw to draw,
-    so the number of draws shrinks to keep the numbers drawn in all below `MOST_NUMBERS`.
+    By a formula where there is one. Other measures see the same draws, of at most `FLOOR_CELLS`
+    cells of neighbouring levels. Only those that see every level apart are drawn on all of them:
+    with many levels they hardly vary from draw to draw, so the number of draws shrinks to keep the
+    numbers drawn in all below `MOST_NUMBERS`.
     """
-    affordable = max(1, min(draws, MOST_NUMBERS // len(joint)))
-    statistics = [Statistic.of(measure) for measure in measures]
     generator = as_generator(rng)
+    statistics = {measure: Statistic.of(measure) for measure in measures}
+    known = {measure: statistic.known_floor(joint) for measure, statistic in statistics.items()}
+    floors = {measure: floor for measure, floor in known.items() if floor is not None}
+    unknown = [measure for measure in measures if measure not in floors]
+    apart = [measure for measure in unknown if CATALOGUE[measure].each_level]
+    pooled = [measure for measure in unknown if measure not in apart]
+    for some, levels in ((pooled, gathered(joint, FLOOR_CELLS)), (apart, joint)):
+        if some:
+            means = _mean_of_draws(levels, [statistics[m] for m in some], draws, generator)
+            floors |= dict(zip(some, means, strict=True))
+    return floors
+
+
+def _mean_of_draws(
+    joint: Joint, statistics: Sequence[Statistic], draws: int, rng: np.random.Generator
+) -> list[float]:
+    affordable = max(1, min(draws, MOST_NUMBERS // len(joint)))
 
     def charges() -> Iterator[Floats]:
         for count in in_parts(affordable, len(joint), NUMBERS_IN_CACHE):
-            positives = draw_positives(joint, generator, count)
+            positives = draw_positives(joint, rng, count)
             yield (positives - joint.weight * joint.prediction) / joint.total
 
     def scores(charges: Floats) -> list[Floats]:
         return [statistic.values(joint, charges) for statistic in statistics]
 
     means = np.concatenate(in_threads(scores, charges()), axis=1).mean(axis=1)
-    return dict(zip(measures, means.tolist(), strict=True))
+    return [float(mean) for mean in means]

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.inference.evidence import Evidence, level_of
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import ConfidenceInterval
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint
+from calibrant.joint.sums import level_of
 from calibrant.options import as_generator, check_positive, check_share
 
 MOST_ROWS = 10**10

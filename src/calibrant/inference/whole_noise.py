@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats, Indices, in_parts
-from calibrant.inference.evidence import Evidence, level_of
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import (
     ConfidenceInterval,
     find_interval,
@@ -22,6 +22,7 @@ from calibrant.inference.interval import (
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint
+from calibrant.joint.sums import level_of
 from calibrant.measures.smooth import mover_batch, smooth_calibration_error
 
 # Thresholds and cuts are looked at between so many cells of about equal weight.

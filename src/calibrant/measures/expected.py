@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.joint import Joint
+from calibrant.joint.draws import exact_levels
 from calibrant.measurement import (
     Measurement,
     as_joint,
@@ -20,6 +21,8 @@ from calibrant.witness import StepWitness
 
 # Means of a higher order are the largest distance, to rounding.
 MOST_ORDER = 1e15
+# Counts beyond which series are exact to rounding.
+MOST_STEPS = 1000.0
 
 
 def expected_calibration_error(
@@ -116,6 +119,60 @@ def expected_batch(joint: Joint, charges: Floats, *, order: float = 1) -> Floats
         return np.asarray(largest[:, 0])
     share = np.divide(distance, largest, out=np.zeros_like(distance), where=largest > 0)
     return np.asarray(largest[:, 0] * (share**order @ joint.mass) ** (1 / order))
+
+
+def expected_floor(joint: Joint, *, order: float = 1) -> float | None:
+    """Mean error of perfect forecasts on these rows: the mean deviations of coins, added up.
+
+    None for other orders, and where rows of one level weigh differently.
+    """
+    if order != 1 or not joint.binary or not exact_levels(joint).all():
+        return None
+    rows, chance = joint.rows, joint.prediction
+    # One coin deviates by 2 p (1 - p) on average.
+    deviation = 2 * chance * (1 - chance)
+    several = np.flatnonzero((rows > 1) & (deviation > 0))
+    if several.size:
+        deviation[several] = _mean_deviation(rows[several], chance[several])
+    return float((joint.weight / rows) @ deviation / joint.total)
+
+
+def _mean_deviation(count: Floats, chance: Floats) -> Floats:
+    """Mean distance of the heads of n coins from np, de Moivre (1730).
+
+    2 k (1 - p) times the chance of k = [np] + 1 heads, which is found as Loader (2000) does, from
+    what Stirling's formula lacks: logarithms of factorials would cancel.
+    """
+    p = np.minimum(chance, 1 - chance)
+    heads = np.floor(count * p) + 1  # at most n for two coins and more
+    tails = count - heads
+    spread = 2 * np.pi * heads * np.maximum(tails, 1) / count
+    logarithm = (
+        _beyond_stirling(count) - _beyond_stirling(heads) - _beyond_stirling(tails)
+        - _excess(heads, count * p) - _excess(tails, count * (1 - p))
+    )  # fmt: skip
+    likely = np.where(tails > 0, np.exp(logarithm) / np.sqrt(spread), p**count)
+    return np.asarray(2 * heads * (1 - p) * likely)
+
+
+def _beyond_stirling(n: Floats) -> Floats:
+    """Logarithm of n! beyond that of Stirling's formula, (n/e)^n sqrt(2 pi n)."""
+    from scipy.special import gammaln
+
+    few = np.clip(n, 1.0, MOST_STEPS)
+    exact = gammaln(few + 1) - (few + 0.5) * np.log(few) + few - 0.5 * np.log(2 * np.pi)
+    many = np.maximum(n, MOST_STEPS)
+    series = (1 / 12 - (1 / 360 - 1 / (1260 * many**2)) / many**2) / many
+    return np.asarray(np.where(n > MOST_STEPS, series, exact))
+
+
+def _excess(seen: Floats, mean: Floats) -> Floats:
+    """Deviance x log(x / m) + m - x of a count at most one from its mean."""
+    from scipy.special import xlogy
+
+    step = (seen - mean) / mean
+    series = mean * step**2 * (1 / 2 - step * (1 / 6 - step * (1 / 12 - step / 20)))
+    return np.asarray(np.where(mean > MOST_STEPS, series, xlogy(seen, seen / mean) + mean - seen))
 
 
 def norm_witness(

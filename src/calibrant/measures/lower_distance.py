@@ -146,9 +146,12 @@ def lower_bracket(joint: Joint, tolerance: float) -> Bracket:
 
 def _one_sided(joint: Joint) -> Bracket:
     """Bracket by |E[y - p]| and the distance to the recalibration: equal if all biases agree."""
-    charge = joint.mass * joint.residual
-    bias = float(charge.sum())
-    return Bracket(abs(bias), float(np.abs(charge).sum()), 1.0 if bias >= 0 else -1.0, None)
+    charge = joint.residual
+    charge *= joint.weight
+    bias = float(charge.sum()) / joint.total
+    np.abs(charge, out=charge)
+    most = float(charge.sum()) / joint.total
+    return Bracket(abs(bias), most, 1.0 if bias >= 0 else -1.0, None)
 
 
 def _first_nodes(joint: Joint) -> tuple[Nodes, Floats]:

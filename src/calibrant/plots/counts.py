@@ -11,13 +11,16 @@ from calibrant.inference import clopper_pearson
 from calibrant.joint import Joint
 from calibrant.plots.axes import Span, plain_counts
 from calibrant.plots.display import Columns
+from calibrant.pooling import pooling_at, quantile_bins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FEW_VALUES = 30
 """Up to so many distinct predictions are shown one by one."""
-BARS = 50
+BARS, DOTS = 50, 10
+# Intervals of dots with a smaller share of the rows may reach beyond the axes.
+SMALL_DOT = 0.01
 CLUSTERED = "rows depend on each other"
 
 
@@ -60,3 +63,19 @@ def frequency_limits(
     weighted = not np.allclose(effective, joint.rows, rtol=1e-9)
     limits = clopper_pearson(joint.outcome * effective, effective, (1 - confidence) / 2)
     return limits, ("Intervals by effective numbers of rows",) if weighted else ()
+
+
+def frequency_dots(
+    joint: Joint, confidence: float, *, clustered: bool
+) -> tuple[Columns, tuple[str, ...]]:
+    """Group neighbouring forecasts, with intervals, or take every forecast if they are few."""
+    few = len(joint) <= FEW_VALUES
+    pools = pooling_at(joint, np.arange(len(joint))) if few else quantile_bins(joint, DOTS)
+    limits, notes = frequency_limits(pools.joint, confidence, clustered=clustered)
+    return {**pools.table, "interval_low": limits[0], "interval_high": limits[1]}, notes
+
+
+def seen_frequencies(dots: Columns) -> list[Floats]:
+    """Frequencies that the axes must show."""
+    large = dots["rows"] >= SMALL_DOT * dots["rows"].sum()
+    return [dots["outcome"], dots["interval_low"][large], dots["interval_high"][large]]

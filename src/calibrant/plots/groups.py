@@ -14,9 +14,8 @@ from calibrant.data.frames import table_columns
 from calibrant.data.input import as_array
 from calibrant.data.times import checked_times
 from calibrant.errors import InvalidOptionError
-from calibrant.groups import Group, Groups, audit_groups
+from calibrant.inference import Group, Groups
 from calibrant.joint import Rows
-from calibrant.monitoring import windows_of
 from calibrant.plots.axes import legend, panel_below
 from calibrant.plots.display import Columns, Display
 from calibrant.plots.style import ACCENT, GOOD, INK, MUTED, PAPER, QUIET, SERIES, WARNING
@@ -62,6 +61,8 @@ class GroupsDisplay(Display):
     @classmethod
     def of(cls, *data: Any, most: int = MOST_GROUPS, **options: Any) -> Self:
         """Judge groups (see `calibrant.groups.audit_groups`), or take the result."""
+        from calibrant.groups import audit_groups  # pages of no groups do without
+
         found = data[0] if isinstance(data[0], Groups) else audit_groups(*data, **options)
         return cls(found, most)
 
@@ -225,6 +226,8 @@ def _cut(
     pos_label: object = None,
 ) -> Sequence[Any]:
     """Cut rows into windows of time of the same length."""
+    from calibrant.monitoring import windows_of
+
     if time is None or sample_weight is not None:
         raise InvalidOptionError(
             "rows are cut into windows by their times, and have no weights",

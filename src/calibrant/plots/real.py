@@ -1,4 +1,7 @@
-"""Pictures of forecasts of real outcomes: observed risks by a horizon, and transforms."""
+"""Pictures of forecasts of real outcomes: observed risks by a horizon, and transforms.
+
+Their room is entered when one is drawn: pages of two outcomes do without.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,12 @@ from calibrant.errors import InvalidTypeError
 from calibrant.options import shown
 from calibrant.plots.display import Columns, Display
 from calibrant.plots.style import ACCENT, BAND, INK, MUTED, WARNING, percent
-from calibrant.real import (
-    ObservedRisk,
-    PitHistogram,
-    PredictiveDistributions,
-    SurvivalForecasts,
-    observed_risk,
-)
 from calibrant.words import count_text, number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from calibrant.real import ObservedRisk, PitHistogram
 
 
 @dataclass(eq=False, repr=False)
@@ -30,6 +28,7 @@ class ObservedRiskDisplay(Display):
 
     Examples
     --------
+    >>> from calibrant.real import SurvivalForecasts
     >>> forecasts = SurvivalForecasts.read(
     ...     [1, 2, 3, 4, 5, 6], [1, 0, 1, 1, 0, 0], [0.5] * 6, horizon=4
     ... )
@@ -43,6 +42,8 @@ class ObservedRiskDisplay(Display):
     @classmethod
     def of(cls, *data: Any, **options: Any) -> Self:
         """Take survival forecasts (see `calibrant.real.observed_risk`), or observed risks."""
+        from calibrant.real import ObservedRisk, SurvivalForecasts, observed_risk
+
         found = data[0]
         if isinstance(found, SurvivalForecasts):
             found = observed_risk(found, **options)
@@ -94,6 +95,7 @@ class PitDisplay(Display):
 
     Examples
     --------
+    >>> from calibrant.real import PredictiveDistributions
     >>> members = np.random.default_rng(0).normal(size=(200, 9))
     >>> forecasts = PredictiveDistributions.from_ensemble(members)
     >>> display = PitDisplay.of(forecasts, np.random.default_rng(1).normal(size=200), bins=5, rng=0)
@@ -106,6 +108,8 @@ class PitDisplay(Display):
     @classmethod
     def of(cls, *data: Any, **options: Any) -> Self:
         """Take distributions and outcomes (see their `pit_histogram`), or a histogram."""
+        from calibrant.real import PitHistogram, PredictiveDistributions
+
         found = data[0]
         if isinstance(found, PredictiveDistributions):
             found = found.pit_histogram(*data[1:], **options)

@@ -12,7 +12,6 @@ from calibrant.decisions import ScoreDecomposition, score_decomposition
 from calibrant.inference import Band, Evidence, find_consistency_band, isotonic_curve
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement, as_joint
-from calibrant.measures.kernel_smoothed import smoothed_curve
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import as_generator, check_draws, check_share
 from calibrant.plots.axes import (
@@ -29,13 +28,14 @@ from calibrant.plots.counts import (
     CLUSTERED,
     FEW_VALUES,
     draw_histogram,
-    frequency_limits,
+    frequency_dots,
     histogram,
+    seen_frequencies,
 )
+from calibrant.plots.curves import beyond, isotonic_steps, kernel_curve
 from calibrant.plots.display import Columns, Display, chosen
 from calibrant.plots.style import BAND, INK, MUTED, PAPER, QUIET, SERIES, WARNING, percent
 from calibrant.plots.svg import kept_vertices, thinned
-from calibrant.pooling import isotonic, pooling_at, quantile_bins
 from calibrant.regions import Region, strongest_region
 from calibrant.words import count_text, number_text
 
@@ -44,15 +44,10 @@ if TYPE_CHECKING:
 
 SMOOTHERS = ("isotonic", "kernel")
 PARTS = ("dots", "curve", "band", "counts")
-DOTS = 10
 # Recalibration behind the parts of the Brier score, as Dimitriadis, Gneiting and Jordan (2021) do.
 POOLING = "isotonic"
 # Simulations for the band.
 DRAWS = 499
-# A kernel curve is not drawn where the density of forecasts is below this share of the highest.
-THIN_DENSITY = 1e-3
-# Intervals of dots with a smaller share of the rows may reach beyond the axes.
-SMALL_DOT = 0.01
 # From this width on, in inches, there is room for whole sentences.
 WIDE_AXES = 4.5
 # Width and height of a picture whose vertices are kept.
@@ -167,10 +162,11 @@ class ReliabilityDisplay(Display):
         if smoother == "isotonic" and joint.binary:
             rows_matter = sample_weight is not None or clusters is not None
             evidence = Evidence.read(*given, clusters) if rows_matter else Evidence.read(joint)
+        steps = smoother == "isotonic"
         return cls._of(
             joint,
             evidence,
-            curve=_isotonic(joint) if smoother == "isotonic" else _kernel(joint, bandwidth),
+            curve=isotonic_steps(joint) if steps else kernel_curve(joint, bandwidth),
             smoother=smoother,
             scale=scale,
             confidence=confidence,
@@ -195,7 +191,7 @@ class ReliabilityDisplay(Display):
         found = cls._of(
             joint,
             evidence if joint.binary else None,
-            curve=_isotonic(joint),
+            curve=isotonic_steps(joint),
             confidence=confidence,
             detected=detected,
             rng=as_generator(0),
@@ -206,18 +202,23 @@ class ReliabilityDisplay(Display):
         return found if region is None else replace(found, region=region)
 
     def redrawn(self, joint: Joint) -> Self:
-        """Show other forecasts of the same rows, without a band, on the same axes."""
+        """Show other forecasts of the same rows on the same axes: no band, and nothing is tested.
+
+        Where they are off, and the parts of their score, is not looked for.
+        """
         clustered = any(CLUSTERED in note for note in self.notes)
-        other = self._of(
-            joint,
-            None,
-            curve=_isotonic(joint),
-            confidence=self.confidence,
+        dots, notes = frequency_dots(joint, self.confidence, clustered=clustered)
+        return replace(
+            self,
+            curve=isotonic_steps(joint),
+            dots=dots,
+            counts=histogram(joint, self.span),
+            band=None,
+            region=None,
             detected=False,
-            rng=as_generator(0),
-            clustered=clustered,
+            parts=None,
+            notes=notes,
         )
-        return replace(other, span=self.span, counts=histogram(joint, self.span))
 
     @classmethod
     def _of(
@@ -237,19 +238,19 @@ class ReliabilityDisplay(Display):
         error: Measurement | None = None,
         parts: ScoreDecomposition | None = None,
     ) -> Self:
-        band, beyond = None, np.empty(0)
+        band, outside = None, np.empty(0)
         if evidence is not None:
             band = find_consistency_band(evidence, confidence, draws, rng)
-            beyond = _beyond(isotonic_curve(evidence.joint), band)
-        dots, notes = _dots(joint, confidence, clustered=clustered)
-        span = span_of(choose_scale(joint, scale), joint, [*_seen(dots), beyond])
+            outside = beyond(isotonic_curve(evidence.joint), band)
+        dots, notes = frequency_dots(joint, confidence, clustered=clustered)
+        span = span_of(choose_scale(joint, scale), joint, [*seen_frequencies(dots), outside])
         return cls(
             curve=curve,
             dots=dots,
             counts=histogram(joint, span),
             band=band,
             region=strongest_region(joint, _witness(joint, error)),
-            detected=bool(band is None or beyond.size) if detected is None else detected,
+            detected=bool(band is None or outside.size) if detected is None else detected,
             span=span,
             rows=joint.row_count,
             smoother=smoother,
@@ -269,10 +270,10 @@ class ReliabilityDisplay(Display):
     @property
     def finding(self) -> str:
         """Where forecasts are most clearly off, or that chance alone explains the curve."""
-        if self.region is None:
-            return "No forecast is off"
         if not self.detected:
             return "Nothing detectable: the curve of perfect forecasts may look like this"
+        if self.region is None:
+            return "No forecast is off"
         return f"Worst range: {self.region.sentence}"
 
     def frame(self, part: str = "dots") -> Columns:
@@ -295,7 +296,7 @@ class ReliabilityDisplay(Display):
         columns = self.frame(part)
         at = self.span.share(columns["prediction"])
         kept = [
-            kept_vertices(PIXELS * np.column_stack([at, self.span.share(column)]))
+            kept_vertices(PIXELS * at, PIXELS * self.span.share(column))
             for name, column in columns.items()
             if name != "prediction"
         ]
@@ -419,42 +420,6 @@ def _witness(joint: Joint, error: Measurement | None) -> Floats:
     return known.witness(joint.prediction)
 
 
-def _isotonic(joint: Joint) -> Columns:
-    """Find the ends of the steps of the isotonic curve."""
-    pools = isotonic(joint)
-    ends = np.column_stack([pools.low, pools.high]).ravel()
-    return {"prediction": ends, "outcome": np.repeat(pools.joint.outcome, 2)}
-
-
-def _kernel(joint: Joint, bandwidth: float | None) -> Columns:
-    """Smoothed frequencies between the outermost forecasts, NaN where there are next to none."""
-    found = smoothed_curve(joint, bandwidth=bandwidth)
-    at, density = found["prediction"], found["density"]
-    seen = density >= THIN_DENSITY * density.max()
-    outcome = np.where(seen, np.clip(found["outcome"], 0, 1), np.nan)
-    inside = (at >= joint.prediction[0]) & (at <= joint.prediction[-1])
-    return {"prediction": at[inside], "outcome": outcome[inside]}
-
-
-def _beyond(curve: Floats, band: Band) -> Floats:
-    """Frequencies of a curve that lie outside a band."""
-    return curve[(curve < band.low - 1e-12) | (curve > band.high + 1e-12)]
-
-
 def _parts(joint: Joint) -> ScoreDecomposition | None:
     """Parts of the Brier score; None for mean outcomes, whose squares a Joint does not know."""
     return score_decomposition(joint, pooling=POOLING) if joint.binary else None
-
-
-def _dots(joint: Joint, confidence: float, *, clustered: bool) -> tuple[Columns, tuple[str, ...]]:
-    """Group neighbouring forecasts, with intervals, or take every forecast if they are few."""
-    few = len(joint) <= FEW_VALUES
-    pools = pooling_at(joint, np.arange(len(joint))) if few else quantile_bins(joint, DOTS)
-    limits, notes = frequency_limits(pools.joint, confidence, clustered=clustered)
-    return {**pools.table, "interval_low": limits[0], "interval_high": limits[1]}, notes
-
-
-def _seen(dots: Columns) -> list[Floats]:
-    """Frequencies that the axes must show."""
-    large = dots["rows"] >= SMALL_DOT * dots["rows"].sum()
-    return [dots["outcome"], dots["interval_low"][large], dots["interval_high"][large]]

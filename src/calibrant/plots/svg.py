@@ -97,38 +97,33 @@ def thinned(ax: Axes, x: Floats, y: Floats, most: int = MOST_VERTICES) -> tuple[
     """
     if x.size <= most:
         return x, y
-    kept = kept_vertices(ax.transData.transform(np.column_stack([x, y])), most)
+    across, upward = ax.transData.transform(np.column_stack([x, y])).T
+    kept = kept_vertices(across, upward, most)
     return x[kept], y[kept]
 
 
-def kept_vertices(pixel: Floats, most: int = MOST_VERTICES) -> npt.NDArray[np.intp]:
-    """Find the vertices of a curve, one row each in pixels, that must stay for it to look alike."""
-    if len(pixel) <= most:
-        return np.arange(len(pixel))
-    seen = _extremes(pixel)
-    size, near = _bends(pixel[seen]), UNSEEN
+def kept_vertices(x: Floats, y: Floats, most: int = MOST_VERTICES) -> npt.NDArray[np.intp]:
+    """Find the vertices of a curve, in pixels, that must stay for it to look alike."""
+    if len(x) <= most:
+        return np.arange(len(x))
+    seen = _extremes(x, np.ascontiguousarray(y))
+    size, near = _bends(np.column_stack([x[seen], y[seen]])), UNSEEN
     while np.count_nonzero(size > near) > most:
         near *= 1.5
     return np.asarray(seen[size > near])
 
 
-def _extremes(pixel: Floats) -> npt.NDArray[np.intp]:
+def _extremes(x: Floats, y: Floats) -> npt.NDArray[np.intp]:
     """First, last, lowest and highest vertex of each run within half a pixel."""
-    x, y = pixel[:, 0], np.ascontiguousarray(pixel[:, 1])
-    first = np.flatnonzero(np.diff(np.floor(2 * x), prepend=np.nan) != 0)
-    last = np.append(first[1:], x.size) - 1
-    run = np.repeat(np.arange(first.size), last - first + 1)
-    lowest = np.flatnonzero(y == np.minimum.reduceat(y, first)[run])
-    highest = np.flatnonzero(y == np.maximum.reduceat(y, first)[run])
+    first = np.append(0, 1 + np.flatnonzero(np.diff(np.floor(2 * x))))
+    end = np.append(first[1:], x.size)
     seen = np.zeros(x.size, dtype=bool)
+    seen[first] = seen[end - 1] = True
     # Of several that are equal, the first of the lowest and the last of the highest.
-    for places in (
-        first,
-        last,
-        lowest[np.diff(run[lowest], prepend=-1) != 0],
-        highest[np.diff(run[highest], append=-1) != 0],
-    ):
-        seen[places] = True
+    several = end - first > 2
+    for start, stop in zip(first[several].tolist(), end[several].tolist(), strict=True):
+        run = y[start:stop]
+        seen[start + run.argmin()] = seen[stop - 1 - run[::-1].argmax()] = True
     return np.flatnonzero(seen)
 
 

@@ -6,6 +6,7 @@ from calibrant.pooling.bins import (
     quantile_bins,
     uniform_bins,
 )
+from calibrant.pooling.gathering import cells_of_rows as cells_of_rows, gathered as gathered
 from calibrant.pooling.monotone import MonotonePools as MonotonePools, isotonic
 from calibrant.pooling.pools import Pooling
 

@@ -15,11 +15,11 @@ from calibrant.inference import (
     RESOLUTION,
     Clusters,
     Evidence,
-    level_of,
     one_cluster,
     widening,
 )
 from calibrant.joint import Joint
+from calibrant.joint.sums import level_of
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.properties import Coverage, Quantile
 

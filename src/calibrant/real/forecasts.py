@@ -70,7 +70,8 @@ class RealForecasts:
         found = cls(asked, outcome, forecast, high, weight, OutcomeScale(0, 1, 1, bounded=True))
         scaled = replace(found, scale=found.weighing.scale_within(range_))
         # What was found on the way to the scale does not depend on it.
-        scaled.__dict__.update(residual=found.residual)
+        if "residual" in found.__dict__:
+            scaled.__dict__.update(residual=found.residual)
         return scaled
 
     def scale_within(self, range_: object) -> OutcomeScale:

@@ -201,7 +201,7 @@ def fitted_map(forecasts: RealForecasts, method: str) -> RealMap:
             raise InvalidOptionError(
                 "a conformal shift takes no weights", "sample_weight", "use method='shift'"
             )
-        forecasts = forecasts.where(forecasts.weight > 0)
+        forecasts = forecasts.weighing
     coverage, upper = None, None
     if method == "identity":
         form = Bend.shift(0.0)

@@ -8,9 +8,11 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.joint import Joint
+from calibrant.joint.sums import level_of
+from calibrant.real.evidence import RealEvidence
 from calibrant.real.forecasts import AnyKind, RealForecasts
 from calibrant.real.properties import Coverage, Mean, Quantile
-from calibrant.regions import Region, strongest_region
+from calibrant.regions import Region, opposite_region, strongest_region
 from calibrant.words import comparable_texts, count_text, percent_text
 
 
@@ -27,17 +29,22 @@ class RealRegion(Region):
     @property
     def sentence(self) -> str:
         """Say where forecasts are off, in which direction and by how much."""
-        return f"{self.where} {self.direction} ({self.promised_and_observed}, {self._rows})"
+        return f"{self.where} are {self.direction} ({self.promised_and_observed}, {self._rows})"
 
     @property
     def where(self) -> str:
         """Say which forecasts are meant."""
-        low, high = comparable_texts(self.low, self.high)
         several = "intervals" if isinstance(self.kind, Coverage) else "forecasts"
-        width = " of width" if isinstance(self.kind, Coverage) else ""
+        return f"{several} {self.among}"
+
+    @property
+    def among(self) -> str:
+        """Say which of the forecasts are meant."""
+        low, high = comparable_texts(self.low, self.high)
+        width = isinstance(self.kind, Coverage)
         if self.low == self.high:
-            return f"{several}{width or ' of'} {low}"
-        return f"{several}{width} between {low} and {high}"
+            return f"of width {low}" if width else f"of {low}"
+        return f"{'of width ' if width else ''}between {low} and {high}"
 
     @property
     def direction(self) -> str:
@@ -46,10 +53,10 @@ class RealRegion(Region):
         # More outcomes at or below a quantile than promised: it is too high.
         observed_more = self.outcome > self.prediction
         if interval:
-            return "are too wide" if observed_more else "are too narrow"
+            return "too wide" if observed_more else "too narrow"
         if isinstance(self.kind, Quantile):
-            return "are too high" if observed_more else "are too low"
-        return "are too low" if observed_more else "are too high"
+            return "too high" if observed_more else "too low"
+        return "too low" if observed_more else "too high"
 
     @property
     def promised_and_observed(self) -> str:
@@ -103,3 +110,25 @@ def clearest_region(forecasts: RealForecasts, joint: Joint, witness: Floats) -> 
     """Find where a witness sees the clearest bias; None where it gains nothing."""
     region = strongest_region(joint, witness)
     return None if region is None else region_of(forecasts, region.low, region.high)
+
+
+def other_region(
+    forecasts: RealForecasts, evidence: RealEvidence, region: Region
+) -> RealRegion | None:
+    """Find where forecasts are clearly off the other way, beside a region of the Joint.
+
+    Outcomes near the forecasts of a range may all be alike by chance: none is taken to vary less
+    than all rows do.
+    """
+    joint, rows, level = evidence.given, forecasts.weighing, evidence.chance
+    charge = np.abs(rows.weights * rows.charge)
+    if level is not None:
+        variance = joint.weight_squares * level * (1 - level)
+    else:
+        squares = charge**2
+        seen = np.bincount(level_of(rows.position, joint), squares, len(joint))
+        usual = squares.sum() / joint.weight_squares.sum()
+        variance = np.maximum(seen, joint.weight_squares * usual)
+    crowding = evidence.crowding
+    found = opposite_region(joint, region, crowding * variance, crowding * float(charge.max()))
+    return None if found is None else region_of(rows, found.low, found.high)

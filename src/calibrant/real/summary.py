@@ -28,10 +28,11 @@ from calibrant.real.means import mean_reach
 from calibrant.real.measures import MEASURES, measured
 from calibrant.real.properties import Coverage, Quantile
 from calibrant.real.reading import RealSource
-from calibrant.real.regions import RealRegion, clearest_region, observed, promised
+from calibrant.real.regions import RealRegion, observed, other_region, promised, region_of
 from calibrant.real.repair import RealRepair, repair
 from calibrant.real.segments import RealSegment, search_real_segments
 from calibrant.real.verdicts import allowed, judge
+from calibrant.regions import Region, strongest_region
 from calibrant.stages import Tell, silent
 
 # A noise floor is needed to a digit or two only.
@@ -100,11 +101,27 @@ class RealSummary:
         if gap is not None and self.verdict.test.headline.pvalue > DETECTABLE:
             assert isinstance(gap.worst, RealRegion)  # noqa: S101  # `judge` has made it
             return gap.worst
-        witness = self.measures[MEASURES[0]].witness
-        joint = self.forecasts.joint
-        return clearest_region(
-            self.forecasts, joint, witness(self.forecasts.scale.places(joint.prediction))
-        )
+        region = self._strongest
+        return None if region is None else region_of(self.forecasts, region.low, region.high)
+
+    @cached_property
+    def other(self) -> RealRegion | None:
+        """Where forecasts are off the other way, clearly and by more than is tolerated."""
+        if self.worst is None or self._strongest is None:
+            return None
+        other = other_region(self.forecasts, self.evidence, self._strongest)
+        if other is None or abs(other.outcome - other.prediction) <= self.verdict.tolerance:
+            return None
+        return other
+
+    @cached_property
+    def _strongest(self) -> Region | None:
+        """The range, on the scale of the Joint, where the smooth error sees the clearest bias."""
+        forecasts = self.forecasts
+        if self.verdict.test.headline.pvalue > DETECTABLE:
+            return None
+        joint, witness = forecasts.joint, self.measures[MEASURES[0]].witness
+        return strongest_region(joint, witness(forecasts.scale.places(joint.prediction)))
 
 
 def summarise_real(
@@ -184,7 +201,7 @@ def _bias(
     forecasts: RealForecasts, evidence: RealEvidence, confidence: float
 ) -> tuple[float, float, float]:
     """Mean residual with its interval, by row or by cluster."""
-    kept = forecasts.where(forecasts.weights > 0)
+    kept = forecasts.weighing
     share = kept.weights / kept.weights.sum()
     mean = float(share @ kept.residual)
     code = None if evidence.clusters is None else evidence.clusters.code

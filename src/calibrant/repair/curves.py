@@ -48,12 +48,6 @@ class _Bent(RecalibrationMap):
         (shift,) = solve(joint, INTERCEPT, targets)
         return LogOddsCurve(np.array([-1.0, 1.0]), np.ones(2), shift - 1.0)
 
-    @property
-    def _slopes(self) -> str:
-        low, high = self.form_.slope[[0, -1]]
-        near = f"among low forecasts log-odds are multiplied by {low:.3g}"
-        return f"{near}, among high ones by {high:.3g}"
-
 
 class Quadratic(_Bent):
     """Logistic regression on the log-odds and their square, kept increasing.
@@ -101,7 +95,7 @@ class Quadratic(_Bent):
     def sentence(self) -> str:
         """What the fitted map does, in words."""
         self._require_fitted()
-        return noted(self._slopes[0].upper() + self._slopes[1:], self.note_)
+        return noted("An increasing parabola of the log-odds", self.note_)
 
 
 class Spline(_Bent):
@@ -162,5 +156,5 @@ class Spline(_Bent):
     def sentence(self) -> str:
         """What the fitted map does, in words."""
         self._require_fitted()
-        said = f"An increasing curve that learned about {self.freedom_:.2g} numbers: {self._slopes}"
+        said = f"An increasing curve that learned about {self.freedom_:.2g} numbers"
         return noted(said, self.note_)

@@ -21,7 +21,7 @@ from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
 from calibrant.joint.sums import LevelSums
 from calibrant.options import MOST_FOLDS, whole
-from calibrant.pooling import pooling_at
+from calibrant.pooling import cells_of_rows, gathered
 
 Labels = dict[str, npt.NDArray[Any]]
 
@@ -181,33 +181,6 @@ class Units:
         if self.cluster is None and not bool((self.count == 1).all()):
             return Evidence.of_joint(self.joint(prediction))
         return Evidence.of_group(self.rows(prediction), self.cluster)
-
-
-def cells_of_rows(prediction: Floats, rows: Floats, most: int) -> Indices:
-    """Put ascending predictions into at most so many cells.
-
-    Cells hold about equally much: half of it is the number of rows, the other half the variance of
-    their outcomes if the predictions are right. Cells of equal width would lose the odds of rare
-    events, and cells of equally many rows the few forecasts among which these events are.
-    """
-    spread = rows * prediction * (1 - prediction)
-    held = rows / rows.sum() + spread / max(spread.sum(), np.finfo(np.float64).tiny)
-    before = np.cumsum(held) - held
-    return np.asarray(np.minimum(before * (most / held.sum()), most - 1), dtype=np.intp)
-
-
-def gathered(joint: Joint, most: int) -> Joint:
-    """Pool neighbouring levels to about so many cells, if there are more.
-
-    Forecasts of exactly 0 and 1 stay by themselves, because a single failure costs them everything.
-    """
-    if len(joint) <= most:
-        return joint
-    cell = cells_of_rows(joint.prediction, joint.rows, most)
-    starts = np.diff(cell, prepend=-1) > 0
-    starts[1] |= joint.prediction[0] == 0
-    starts[-1] |= joint.prediction[-1] == 1
-    return pooling_at(joint, np.flatnonzero(starts)).joint
 
 
 def split_counts(joint: Joint, folds: int, rng: np.random.Generator) -> Units:

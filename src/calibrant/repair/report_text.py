@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +11,10 @@ from calibrant.decisions import score_title
 from calibrant.repair.choice_rule import LOSSES
 from calibrant.repair.judgement import Judgement
 from calibrant.words import count_text
+
+COLUMNS = 100
+# What a map does to a loss that is infinite before it, or after it alone.
+NO_LONGER, ONLY_NOW = "no longer infinite", "infinite with it"
 
 
 class Chosen(Protocol):
@@ -50,7 +55,8 @@ def choice_text(choice: Chosen) -> str:
     """Write a choice for a terminal."""
     before, after = _lines(choice.before), _lines(choice.after)
     width = max(map(len, before.values())) + 2
-    lines = [choice.sentence, "", f"{'out of sample':20}{'before':{width}}after"]
+    said = textwrap.fill(choice.sentence, COLUMNS)
+    lines = [said, "", f"{'out of sample':20}{'before':{width}}after"]
     lines += [f"{name:20}{value:{width}}{after[name]}" for name, value in before.items()]
     head = "".join(f"{f'gain in {loss}':34}" for loss in LOSSES.values())
     lines += ["", f"{'each as if tried alone':24}{score_title(choice.score):>12}  {head}".rstrip()]
@@ -102,5 +108,5 @@ def _score(value: float) -> str:
 def _gain(table: dict[str, list[float]], name: str, i: int) -> str:
     value, low, high = (table[f"{name}{end}"][i] for end in ("", "_low", "_high"))
     if not np.isfinite(value):
-        return "not defined" if np.isnan(value) else f"{value:+}inite"
+        return "not defined" if np.isnan(value) else NO_LONGER if value > 0 else ONLY_NOW
     return f"{value:+.5f} ({low:+.5f} to {high:+.5f})"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calibrant.inference import DETECTABLE, MISCALIBRATED
-from calibrant.regions import Region, opposite_region, strongest_region
+from calibrant.inference import MISCALIBRATED
+from calibrant.regions import Region
 from calibrant.report.error_units import ErrorUnit
-from calibrant.report.findings import TURN_ROUND
+from calibrant.report.findings import turned
 from calibrant.report.sections import RELATIVE
-from calibrant.report.summary import HEADLINE, Summary
+from calibrant.report.summary import Summary
 from calibrant.report.verdict_words import certainty_of, not_wrong, wrong
 from calibrant.words import (
     RARE,
@@ -21,8 +21,6 @@ from calibrant.words import (
     thousands_text,
 )
 
-# A range that is off the other way is told if its bias is so many standard errors.
-CLEAR = 5.0
 DEFAULT_TOLERANCE = "Default tolerance: 2 points, or a tenth of the rarer outcome if less."
 
 
@@ -65,17 +63,8 @@ def _but(summary: Summary) -> Iterator[str]:
             yield f"But {groups.count_sentence}"
 
 
-def worst_region(summary: Summary) -> Region | None:
-    """Find the range of forecasts that is most clearly off: that of `Summary.where`."""
-    verdict = summary.verdict
-    if verdict.gap is not None and verdict.test.headline.pvalue > DETECTABLE:
-        return verdict.gap.worst
-    witness = summary.measured.values[HEADLINE].witness
-    return strongest_region(summary.joint, witness(summary.joint.prediction))
-
-
 def _wrong(summary: Summary) -> str:
-    verdict, region = summary.verdict, worst_region(summary)
+    verdict, region = summary.verdict, summary.worst
     subject, mean, observed = "forecasts", "mean forecast", "observed rate"
     if summary.classes is not None:
         subject, mean, observed = "confidences", "mean confidence", "accuracy"
@@ -88,23 +77,12 @@ def _wrong(summary: Summary) -> str:
         f"{where} are {_off(region)} ({mean} {forecast}, {observed} "
         f"{rate}, {rows} of {count_text(summary.data.rows, 'row')})"
     )
-    other = other_side(summary, region)
+    other = summary.other
     if other is not None:
         told += f", those{_range(summary, other)} {_off(other)}"
     told += "."
     gap = "" if verdict.gap is None else points_text(verdict.gap.interval.value)
     return wrong(verdict, subject, gap, told)
-
-
-def other_side(summary: Summary, region: Region) -> Region | None:
-    """Find where forecasts are off the other way, clearly and by more than is tolerated."""
-    evidence = summary.evidence
-    kish = float(evidence.given.weight_squares.sum()) / evidence.given.total**2
-    design = max(1.0, evidence.unit / kish)
-    other = opposite_region(summary.joint, region, CLEAR * design**0.5)
-    if other is None or abs(other.outcome - other.prediction) <= summary.verdict.tolerance:
-        return None
-    return other
 
 
 def _off(region: Region) -> str:
@@ -136,7 +114,7 @@ def _difference(region: Region) -> str:
 def _cure(summary: Summary) -> str:
     choice = summary.choice
     if summary.turned_round:
-        return f"The higher the forecast, the rarer the outcome: {TURN_ROUND}."
+        return f"{': '.join(turned(summary))}."
     if choice is None:
         return "Recalibrate on rows that the model was not fitted to."
     if choice.leave_alone:

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 
-import numpy as np
-
 from calibrant.arrays import Floats
 from calibrant.plots import PALETTE, Span, kept_vertices
 from calibrant.words import percent_text, typeset, visible
@@ -198,7 +196,7 @@ class Sheet:
 
 def thin(x: Floats, y: Floats, *others: Floats) -> tuple[Floats, ...]:
     """Leave out vertices of a line that nobody would see."""
-    kept = kept_vertices(np.column_stack([x, y]))
+    kept = kept_vertices(x, y)
     return tuple(column[kept] for column in (x, y, *others))
 
 

@@ -24,8 +24,15 @@ ISSUE, NOTE, PASSED = "issue", "note", "passed"
 REPAIR = "CAL070"
 # The finding that forecasts are beyond the tolerance, that it is undecided, that they are within.
 VERDICT, UNTOLD, TRUSTED = "CAL001", "CAL002", "CAL003"
-# What to do where higher forecasts mean fewer outcomes.
-TURN_ROUND = "check which label is outcome 1, and of which outcome the predictions are"
+# What is seen where higher forecasts mean fewer outcomes, and what to do: of two, and of classes.
+TURNED = (
+    "The higher the forecast, the rarer the outcome",
+    "check which label is outcome 1, and of which outcome the predictions are",
+)
+TURNED_CLASSES = (
+    "The surer the forecast, the rarer it was right",
+    "check that the columns stand in the order of the classes, and the outcomes beside their rows",
+)
 FEW_VALUES = 30
 # Rows that sum to one but for this do.
 ROUNDING = 1e-9
@@ -134,6 +141,11 @@ def repair_findings(
     )
 
 
+def turned(summary: Summary) -> tuple[str, str]:
+    """Say that higher forecasts mean fewer outcomes, and what to check."""
+    return TURNED if summary.classes is None else TURNED_CLASSES
+
+
 def _shape(summary: Summary) -> Iterator[Finding]:
     if summary.verdict.pvalue <= DETECTABLE:
         code = "CAL010" if "too high" in summary.where else "CAL011"
@@ -142,14 +154,16 @@ def _shape(summary: Summary) -> Iterator[Finding]:
     slope = summary.classical.slope
     of = "" if summary.classes is None else " of the confidence"
     if summary.turned_round:
-        told = f"The higher the forecast, the rarer the outcome: {_slope_text(slope, of)}"
-        yield Finding("CAL024", ISSUE, told, TURN_ROUND)
+        seen, advice = turned(summary)
+        yield Finding("CAL024", ISSUE, f"{seen}: {_slope_text(slope, of)}", advice)
     elif slope.high < 1 or slope.low > 1:
         over = slope.high < 1
         code, kind = ("CAL020", "Over-confident") if over else ("CAL021", "Under-confident")
         shown = "too extreme" if over else "too timid"
         cure = "shrinks" if over else "spreads"
-        advice = f"forecasts are {shown}: temperature or Platt scaling {cure} them"
+        advice = f"forecasts are {shown}"
+        if summary.choice is None:  # else the map that suits them is named
+            advice += f": temperature or Platt scaling {cure} them"
         if summary.verdict.state == CALIBRATED:
             kind, advice = f"{kind}, by less than is tolerated", ""
         yield Finding(code, NOTE, f"{kind}: {_slope_text(slope, of)}", advice)
@@ -226,7 +240,7 @@ def _by_group(summary: Summary) -> str:
     if summary.censored:
         return f"give the model {these}"
     how = (summary.repair_command or RepairCommand()).text("--by", ",".join(columns))
-    return f"recalibrate by group ({how}), or give the model {these}"
+    return f"try a map by group ({how}), or give the model {these}"
 
 
 def columns_of(groups: Groups) -> list[str]:

@@ -289,14 +289,16 @@ def _costs(display: DecisionLossDisplay) -> Sheet:
     left, top, base = 64.0, 10.0, 190.0
     sheet = Sheet("costs", WIDE, base + 46, display.sentence)
     frame = display.frame()
-    highest = float(frame["loss"].max())
+    curves = [(frame["threshold"], frame["loss"])]
     if display.perfect is not None:
-        highest = max(highest, float(display.perfect.most.max()))
-    across = Axis.linear(*_seen(display, highest), left, WIDE - 20)
+        curves.append((display.perfect.threshold, display.perfect.most))
+    highest = max(float(loss.max()) for _, loss in curves)
+    across = Axis.linear(*_seen(curves, highest), left, WIDE - 20)
     upward = Axis.linear(0, 1.1 * highest or 1.0, base, top)
-    if display.perfect is not None:
-        _hill(sheet, across(display.perfect.threshold), upward(display.perfect.most), base, "band")
-    x, y = thin(across(frame["threshold"]), upward(frame["loss"]))
+    for at, loss in curves[1:]:
+        _hill(sheet, across(at), upward(loss), base, "band")
+    at, loss = curves[0]
+    x, y = thin(across(at), upward(loss))
     sheet.area([x[0], *x, x[-1]], [base, *y, base], "accent", 0.2)
     sheet.line(x, y, "accent", 1.6)
     sheet.across(across, base, "decision threshold")
@@ -304,11 +306,8 @@ def _costs(display: DecisionLossDisplay) -> Sheet:
     return sheet
 
 
-def _seen(display: DecisionLossDisplay, highest: float) -> tuple[float, float]:
+def _seen(curves: list[tuple[Floats, Floats]], highest: float) -> tuple[float, float]:
     """Find the thresholds at which a loss can be seen: few where forecasts are rare."""
-    curves = [(display.frame()["threshold"], display.frame()["loss"])]
-    if display.perfect is not None:
-        curves.append((display.perfect.threshold, display.perfect.most))
     at = np.concatenate([x[y > highest / 100] for x, y in curves])
     low, high = (0.0, 1.0) if at.size == 0 else (float(at.min()), float(at.max()))
     room = 0.05 * (high - low)

@@ -75,7 +75,12 @@ def _wrong(summary: RealSummary) -> str:
         return "Miscalibrated: forecasts are off."
     by = _amount(summary, abs(region.outcome - region.prediction))
     rows = f"{thousands_text(region.rows)} of {count_text(len(summary.forecasts), 'row')}"
-    told = f"{region.where} {region.direction} by {by} ({region.promised_and_observed}, {rows})."
+    told = f"{region.where} are {region.direction} by {by} ({region.promised_and_observed}, {rows})"
+    other = summary.other
+    if other is not None:
+        by = _amount(summary, abs(other.outcome - other.prediction))
+        told += f", those {other.among} {other.direction} by {by}"
+    told += "."
     gap = summary.verdict.gap
     size = "" if gap is None else _amount(summary, gap.interval.value)
     return wrong(summary.verdict, "forecasts", size, told)

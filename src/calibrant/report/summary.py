@@ -29,6 +29,7 @@ from calibrant.measures import DistanceBracket
 from calibrant.measures.conventions import Convention, conventions
 from calibrant.notebook import brief
 from calibrant.options import ShareOfRarer, enough_draws
+from calibrant.regions import Region, noise_of_coins, opposite_region, strongest_region
 from calibrant.report.advice import advise
 from calibrant.report.distances import find_distances
 from calibrant.report.findings import Finding, findings
@@ -173,16 +174,33 @@ class Summary:
             return None
         return self.diagram.redrawn(self.choice.repaired)
 
-    @property
-    def where(self) -> str:
-        """Where forecasts are most clearly off, in words.
+    @cached_property
+    def worst(self) -> Region | None:
+        """Where forecasts are most clearly off.
 
         Where the smooth error sees nothing beyond chance, the worst range of the typical gap.
         """
         verdict = self.verdict
-        if verdict.gap is None or verdict.test.headline.pvalue <= DETECTABLE:
-            return self.measured.values[HEADLINE].witness.sentence
-        return verdict.gap.worst.sentence
+        if verdict.gap is not None and verdict.test.headline.pvalue > DETECTABLE:
+            return verdict.gap.worst
+        witness = self.measured.values[HEADLINE].witness
+        return strongest_region(self.joint, witness(self.joint.prediction))
+
+    @cached_property
+    def other(self) -> Region | None:
+        """Where forecasts are off the other way, clearly and by more than is tolerated."""
+        if self.worst is None:
+            return None
+        noise = noise_of_coins(self.joint, self.evidence.crowding)
+        other = opposite_region(self.joint, self.worst, *noise)
+        if other is None or abs(other.outcome - other.prediction) <= self.verdict.tolerance:
+            return None
+        return other
+
+    @property
+    def where(self) -> str:
+        """Where forecasts are most clearly off, in words."""
+        return "no forecast is off" if self.worst is None else self.worst.sentence
 
     @property
     def findings(self) -> tuple[Finding, ...]:
