@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 import calibrant as cal
 from calibrant.repair import MAPS, Histogram, Isotonic, Smooth
-from oracles.strategies import rows, universal, weighted_rows
+from oracles.strategies import of_each, rows, universal, weighted_rows
 
 VARIANTS = {
     **{name: kind() for name, kind in MAPS.items()},
@@ -34,9 +34,9 @@ def fresh(variant):
     return type(VARIANTS[variant])(**VARIANTS[variant].get_params())
 
 
-@every_map
 @some
 @given(data=weighted_rows())
+@of_each("variant", VARIANTS)
 def test_values_are_probabilities_and_never_certain(variant, data):
     y, p, w = data
     values = fresh(variant).fit(p, y, w).transform(GRID)
@@ -46,9 +46,9 @@ def test_values_are_probabilities_and_never_certain(variant, data):
         assert ((values > 0) & (values < 1)).all()
 
 
-@pytest.mark.parametrize("variant", MONOTONE)
 @some
 @given(data=weighted_rows())
+@of_each("variant", MONOTONE)
 def test_monotone_maps_are_monotone(variant, data):
     y, p, w = data
     at = np.unique(np.concatenate([GRID, p]))
@@ -63,9 +63,9 @@ def test_the_strict_variant_keeps_forecasts_apart(data):
     assert (np.diff(Isotonic(strict=True).fit(p, y, w).transform(at)) > 0).all()
 
 
-@every_map
 @some
 @given(data=rows(), times=st.integers(2, 3))
+@of_each("variant", VARIANTS)
 def test_weights_are_repeats_and_zero_is_removal(variant, data, times):
     y, p = data
     w = 1.0 + (np.arange(y.size) % times)
@@ -74,9 +74,9 @@ def test_weights_are_repeats_and_zero_is_removal(variant, data, times):
     assert weighted.transform(GRID) == pytest.approx(repeated.transform(GRID), abs=1e-7)
 
 
-@every_map
 @some
 @given(data=weighted_rows(), seed=st.integers(0, 99))
+@of_each("variant", VARIANTS)
 def test_the_order_of_rows_does_not_matter(variant, data, seed):
     y, p, w = data
     order = np.random.default_rng(seed).permutation(y.size)

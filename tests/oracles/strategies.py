@@ -6,12 +6,14 @@ all its predictions in {0, 1} together with fractional outcomes: that is how swa
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 
 import hypothesis.strategies as st
 import numpy as np
-from hypothesis import assume, settings
+from hypothesis import assume, note, settings
 
 import calibrant as cal
 from oracles.definitions import Law, group_levels
@@ -21,6 +23,31 @@ Maker = Callable[[np.random.Generator, int], Law]
 # Universal statements: the same examples on every run, no clock; `make slow` tries many more.
 EXAMPLES = int(os.environ.get("EXAMPLES", "40"))
 universal = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None)
+
+
+def of_each(name: str, values: Iterable[object]) -> Callable[[Callable[..., None]], object]:
+    """Ask a law, below `given`, of each value of an argument on the same examples.
+
+    To draw examples anew for every measure takes longer than most laws do.
+    """
+    values = tuple(values)
+
+    def asked_of_each(law: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(law)
+        drawn = [one for one in signature.parameters.values() if one.name != name]
+        signature = signature.replace(parameters=drawn)
+
+        @wraps(law)
+        def asked(*positional: object, **named: object) -> None:
+            example = signature.bind(*positional, **named).arguments
+            for value in values:
+                note(f"{name}={getattr(value, 'name', value)}")
+                law(**{name: value}, **example)
+
+        asked.__signature__ = signature
+        return asked
+
+    return asked_of_each
 
 
 def joint_of(law: Law) -> cal.Joint:

@@ -208,3 +208,12 @@ def test_a_broken_curve_is_refused():
             load(stored | {"form": stored["form"] | broken})
     with pytest.raises(cal.errors.InvalidOptionError, match="knots"):
         Spline(knots=2).fit([0.2, 0.5, 0.8], [0, 1, 0])
+
+
+@pytest.mark.parametrize("kind", [Quadratic, Spline])
+def test_a_fit_ends_though_a_certain_forecast_must_move_very_far(kind):
+    """The optimum has the slope 0 above, and moves the log-odds of 0 by more than 1500."""
+    fitted = kind().fit([0.2, 0.6, 0.0, 0.65], [0, 1, 0, 0])
+    values = fitted.transform([0.0, 0.2, 0.6, 0.65])
+    assert (np.diff(values) >= 0).all()
+    assert values[2:] == pytest.approx([0.5, 0.5], abs=0.2)

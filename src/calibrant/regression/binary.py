@@ -24,7 +24,8 @@ MOST_COMPILED = 3
 ENOUGH = 1e-12
 # Below this gain a full step of Newton's method needs no check of the loss.
 NEAR = 1e-6
-# No step moves log-odds by more: far from the optimum the curvature says little.
+# The first step moves no log-odds by more, because far from the optimum the curvature says little;
+# each step downhill lets the next one move twice as far.
 MOST_MOVE = 8.0
 # A coefficient this near to its bound is at it, whatever rounding says.
 AT_BOUND = 1e-12
@@ -233,14 +234,16 @@ def fit_parts(
     """Do the same for rows in parts, which are walked over once for each step."""
     low, high = bounds
     pull = np.zeros((start.size, start.size)) if penalty is None else penalty
-    at, step, gain, loss = start, np.zeros_like(start), 0.0, np.inf
+    at, step, gain, loss, most_move = start, np.zeros_like(start), 0.0, np.inf, MOST_MOVE
     for _ in range(MOST_STEPS):
         if gain > NEAR:
             value = _loss(parts, at) + float(at @ pull @ at) / 2
             if value > loss + 1e-15:
                 step = step / 2
                 at = at - step
+                most_move = MOST_MOVE
                 continue
+            most_move *= 2
         slope, curvature = _moments(parts, at)
         slope = slope + pull @ at
         step, settled = _step(at, slope, curvature + pull, low, high)
@@ -248,7 +251,7 @@ def fit_parts(
         if gain > NEAR:
             loss = _loss(parts, at) + float(at @ pull @ at) / 2
             farthest = max(float(np.abs(_score(part.terms, None, step)).max()) for part in parts)
-            step *= min(1.0, MOST_MOVE / farthest)
+            step *= min(1.0, most_move / farthest)
         step *= _longest(at, step, low, high)
         at = at + step
         at = np.where(at < low + AT_BOUND, low, np.where(at > high - AT_BOUND, high, at))
