@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 import programs
 import servers
@@ -41,6 +42,18 @@ def pytest_collection_modifyitems(config, items):
         if config.getoption("--leave-nothing-out"):
             raise pytest.UsageError(f"{item.nodeid} needs {missing[0]}, which is not installed")
         item.add_marker(pytest.mark.skip(reason=f"left out: {missing[0]} is not installed"))
+
+
+class FilesAndSpark(LoadFileScheduling):
+    """A file to each worker, and all tests on Spark to one: its session is slow to start."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "spark" if "spark" in nodeid else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return FilesAndSpark(config, log)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+import jinja2
 import matplotlib.backends.backend_agg
 import matplotlib.backends.backend_svg
 import matplotlib.figure
@@ -22,6 +23,7 @@ import calibrant.gate
 import calibrant.groups
 import calibrant.monitoring.logs
 import calibrant.online.picture
+import calibrant.real
 import calibrant.repair.files
 import calibrant.report.audit
 import calibrant.report.html
@@ -30,6 +32,7 @@ from calibrant.cli import main as command_line
 __all__ = [
     "calibrant",
     "command_line",
+    "jinja2",
     "matplotlib",
     "narwhals",
     "numpy",
@@ -38,5 +41,6 @@ __all__ = [
     "typer",
 ]
 
-# Reads the options of all commands.
-typer.main.get_command(sys.modules["calibrant.cli.main"].app)
+# Reads the options of all commands, and imports what checks the values that are given to them.
+commands = typer.main.get_command(sys.modules["calibrant.cli.main"].app).commands
+commands["check"].make_context("check", ["forecasts.csv"])

@@ -10,7 +10,7 @@ from hypothesis import given
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
-from oracles.strategies import MAKERS, joint_of, laws, universal, weighted_rows
+from oracles.strategies import MAKERS, joint_of, laws, of_each, universal, weighted_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
 
@@ -31,9 +31,9 @@ def assert_certified(measure, exact: cal.Joint, cells: cal.Joint) -> None:
     assert low - 1e-12 <= measure.function(exact) <= high + 1e-12
 
 
-@every_continuous
 @universal
 @given(data=weighted_rows(), resolution=st.sampled_from(RESOLUTIONS))
+@of_each("measure", CONTINUOUS)
 def test_cells_of_rows_certify_the_exact_value(measure, data, resolution):
     y, p, w = data
     exact = cal.Joint.from_samples(y, p, sample_weight=w)

@@ -12,48 +12,50 @@ from hypothesis import given
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
-from oracles.strategies import joint_of, joints, predictions, rows, universal, weighted_rows
+from oracles.strategies import (
+    joint_of,
+    joints,
+    of_each,
+    predictions,
+    rows,
+    universal,
+    weighted_rows,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
 
 MEASURES = JOINT_MEASURES.values()
-every_measure = pytest.mark.parametrize("measure", MEASURES, ids=JOINT_MEASURES)
-continuous = pytest.mark.parametrize(
-    "measure", [m for m in MEASURES if m.continuous], ids=lambda m: m.name
-)
-symmetric = pytest.mark.parametrize(
-    "measure", [m for m in MEASURES if m.symmetric], ids=lambda m: m.name
-)
-faithful = pytest.mark.parametrize(
-    "measure", [m for m in MEASURES if m.faithful], ids=lambda m: m.name
-)
+every_measure = of_each("measure", MEASURES)
+continuous = of_each("measure", [measure for measure in MEASURES if measure.continuous])
+symmetric = of_each("measure", [measure for measure in MEASURES if measure.symmetric])
+faithful = of_each("measure", [measure for measure in MEASURES if measure.faithful])
 
 
 def close(value: float) -> object:
     return pytest.approx(float(value), rel=1e-12, abs=1e-13)
 
 
-@every_measure
 @universal
 @given(data=rows(), seed=st.integers(0, 99))
+@every_measure
 def test_order_of_rows_does_not_matter(measure, data, seed):
     y, p = data
     order = np.random.default_rng(seed).permutation(y.size)
     assert measure.function(y[order], p[order]) == close(measure.function(y, p))
 
 
-@every_measure
 @universal
 @given(data=rows())
+@every_measure
 def test_no_weights_means_weights_of_one(measure, data):
     y, p = data
     plain = measure.function(y, p)
     assert measure.function(y, p, sample_weight=np.ones(y.size)) == close(plain)
 
 
-@every_measure
 @universal
 @given(data=rows(max_size=20), seed=st.integers(0, 99))
+@every_measure
 def test_weight_k_means_k_repeats_and_zero_means_removal(measure, data, seed):
     y, p = data
     weight = np.random.default_rng(seed).integers(0, 4, y.size)
@@ -62,18 +64,18 @@ def test_weight_k_means_k_repeats_and_zero_means_removal(measure, data, seed):
     assert measure.function(y, p, sample_weight=weight) == close(repeated)
 
 
-@every_measure
 @universal
 @given(data=weighted_rows(), scale=st.sampled_from([1e-6, 0.3, 7.0, 1e9]))
+@every_measure
 def test_scale_of_weights_does_not_matter(measure, data, scale):
     y, p, w = data
     plain = measure.function(y, p, sample_weight=w)
     assert measure.function(y, p, sample_weight=w * scale) == close(plain)
 
 
-@symmetric
 @universal
 @given(data=rows())
+@symmetric
 def test_swapping_the_outcomes_does_not_matter(measure, data):
     y, p = data
     q = 1 - p
@@ -81,32 +83,32 @@ def test_swapping_the_outcomes_does_not_matter(measure, data):
     assert measure.function(1 - y, q) == pytest.approx(measure.function(y, p), abs=1e-12)
 
 
-@every_measure
 @universal
 @given(law=joints())
+@every_measure
 def test_value_is_in_its_range(measure, law):
     low, high = measure.range
     assert low <= measure.function(joint_of(law)) <= high + 1e-12
 
 
-@every_measure
 @universal
 @given(law=joints())
+@every_measure
 def test_a_calibrated_law_scores_zero(measure, law):
     assert measure.function(joint_of(law).recalibrated()) == pytest.approx(0, abs=1e-12)
 
 
-@every_measure
 @universal
 @given(data=rows())
+@every_measure
 def test_the_constant_base_rate_scores_zero(measure, data):
     y, _ = data
     assert measure.function(y, np.full(y.size, y.mean())) == pytest.approx(0, abs=1e-15)
 
 
-@faithful
 @universal
 @given(law=joints())
+@faithful
 def test_a_faithful_measure_is_zero_only_without_residuals(measure, law):
     joint = joint_of(law)
     off = np.abs(joint.residual) > 1e-6
@@ -121,9 +123,9 @@ def test_a_faithful_measure_is_zero_only_without_residuals(measure, law):
         assert value == 0
 
 
-@continuous
 @universal
 @given(data=rows(), seed=st.integers(0, 99), scale=st.sampled_from([1e-6, 1e-2, 0.3]))
+@continuous
 def test_a_continuous_measure_moves_no_further_than_its_modulus(measure, data, seed, scale):
     y, p = data
     q = np.clip(p + scale * np.random.default_rng(seed).normal(size=p.size), 0, 1)
@@ -131,9 +133,9 @@ def test_a_continuous_measure_moves_no_further_than_its_modulus(measure, data, s
     assert moved <= measure.modulus(np.abs(p - q).mean()) + 1e-12
 
 
-@every_measure
 @universal
 @given(data=weighted_rows(), cut=st.integers(0, 60))
+@every_measure
 def test_chunks_merged_equal_the_whole(measure, data, cut):
     y, p, w = data
     parts = [slice(0, cut), slice(cut, None)]
@@ -146,9 +148,9 @@ def test_chunks_merged_equal_the_whole(measure, data, cut):
     assert measure.function(merged) == close(measure.function(y, p, sample_weight=w))
 
 
-@every_measure
 @universal
 @given(law=joints())
+@every_measure
 def test_the_witness_attains_the_value(measure, law):
     joint = joint_of(law)
     value = measure.function(joint)
@@ -157,9 +159,9 @@ def test_the_witness_attains_the_value(measure, law):
     assert value.witness.sentence
 
 
-@continuous
 @universal
 @given(data=rows(), resolution=st.sampled_from([1, 2, 8, 64, 2**16]))
+@continuous
 def test_cells_certify_the_exact_value(measure, data, resolution):
     y, p = data
     exact = float(measure.function(y, p))
@@ -168,9 +170,9 @@ def test_cells_certify_the_exact_value(measure, data, resolution):
     assert low - 1e-12 <= exact <= high + 1e-12
 
 
-@every_measure
 @universal
 @given(data=rows(max_size=20), seed=st.integers(0, 99))
+@every_measure
 def test_batch_of_many_charges_agrees_with_the_measure(measure, data, seed):
     if measure.batch is None:
         return
@@ -182,9 +184,9 @@ def test_batch_of_many_charges_agrees_with_the_measure(measure, data, seed):
     assert together == pytest.approx([float(measure.function(d)) for d in drawn], abs=1e-14)
 
 
-@every_measure
 @universal
 @given(data=rows(max_size=10))
+@every_measure
 def test_a_measurement_is_a_float_that_pickles(measure, data):
     value = measure.function(*data)
     again = pickle.loads(pickle.dumps(value))  # noqa: S301
@@ -200,9 +202,9 @@ def test_a_measurement_is_a_float_that_pickles(measure, data):
     assert repr(value) == repr(float(value))
 
 
-@every_measure
 @universal
 @given(p=predictions, count=st.integers(1, 5))
+@every_measure
 def test_one_level_scores_what_its_distance_is_worth(measure, p, count):
     y = np.zeros(count)
     with warnings.catch_warnings():
