@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from scipy.optimize import minimize
 from scipy.special import expit
 
 from calibrant.arrays import BLOCK
 from calibrant.errors import ConvergenceError
 from calibrant.joint import Joint
-from calibrant.regression import binary, curves, fit_logistic, log_odds
+from calibrant.regression import binary, curves, fit_logistic, log_odds, newton
 
 FREE = (np.full(2, -np.inf), np.full(2, np.inf))
 
@@ -46,9 +47,44 @@ def test_a_given_part_counts_as_its_coefficient_one():
 
 def test_a_fit_that_does_not_end_says_so(monkeypatch):
     x, weight, ones = sample()
-    monkeypatch.setattr(binary, "MOST_STEPS", 1)
+    monkeypatch.setattr(newton, "MOST_STEPS", 1)
     with pytest.raises(ConvergenceError, match="a logistic regression must converge"):
         fit_logistic(weight, ones, [None, x], FREE, np.zeros(2))
+
+
+def mean_loss(weight, ones, terms, at):
+    score = at @ terms
+    return float((weight * np.logaddexp(0, score) - ones * score).sum())
+
+
+def test_no_other_coefficients_within_bounds_are_better_however_unlike_the_weights():
+    """Certain forecasts, weights from 1 to 10^9, terms that are nearly alike: L-BFGS-B agrees."""
+    rng = np.random.default_rng(1)
+    for _ in range(150):
+        rows, slopes = rng.integers(2, 12), rng.integers(1, 3)
+        certain = rng.choice([-36.7, -20.0, 0.0, 36.7], rows)
+        x = np.where(rng.random(rows) < 0.3, certain, 2 * rng.normal(size=rows))
+        weight = 10.0 ** rng.choice([-3, 0, 0, 0, 3, 6], rows)
+        weight /= weight.sum()
+        ones = weight * rng.choice([1e-6, 0.01, 0.5, 1 - 1e-6], rows)
+        parts = [x] if slopes == 1 else [np.minimum(x, 0), np.maximum(x, 0)]
+        terms = np.array([np.ones(rows), *parts])
+        low, high = np.append(-np.inf, np.zeros(slopes)), np.append(np.inf, np.full(slopes, 100.0))
+        start = np.append(0.0, np.ones(slopes))
+        found = fit_logistic(weight, ones, [None, *parts], (low, high), start)
+        assert ((found >= low) & (found <= high)).all()
+        best = min(
+            minimize(
+                lambda at: mean_loss(weight, ones, terms, at),  # noqa: B023
+                begin,
+                jac=lambda at: terms @ (weight * expit(at @ terms) - ones),  # noqa: B023
+                bounds=list(zip(low, high, strict=True)),
+                method="L-BFGS-B",
+                options={"ftol": 1e-16, "gtol": 1e-12},
+            ).fun
+            for begin in (start, found)
+        )
+        assert mean_loss(weight, ones, terms, found) <= best + 1e-11
 
 
 MODELS = {

@@ -210,6 +210,11 @@ def test_a_broken_curve_is_refused():
         Spline(knots=2).fit([0.2, 0.5, 0.8], [0, 1, 0])
 
 
+def test_a_spline_of_forecasts_that_are_all_next_to_zero_is_a_shift():
+    values = Spline().fit([0.0, 1e-300, 1e-17, 0.0], [0, 1, 0, 0]).transform([0.0, 1e-17])
+    assert values == pytest.approx([0.25, 0.25], abs=0.02)
+
+
 @pytest.mark.parametrize("kind", [Quadratic, Spline])
 def test_a_fit_ends_though_a_certain_forecast_must_move_very_far(kind):
     """The optimum has the slope 0 above, and moves the log-odds of 0 by more than 1500."""

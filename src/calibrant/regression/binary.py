@@ -1,4 +1,4 @@
-"""Logistic regression of two outcomes, by Newton's method within bounds."""
+"""Logistic regression of two outcomes, within bounds."""
 
 from __future__ import annotations
 
@@ -10,25 +10,15 @@ import numpy as np
 
 import calibrant._kernels as kernels
 from calibrant.arrays import BLOCK, Flags, Floats, blocks
-from calibrant.errors import ConvergenceError
 from calibrant.joint import Joint
+from calibrant.regression.newton import Bounds, minimise
 
 # Predictions nearer to 0 or 1 than this have the log-odds of this.
 LEAST = 2.0**-53
 # No slope is believed that multiplies log-odds by more than this, or divides them.
 MOST_SLOPE = 100.0
-MOST_STEPS = 200
 # Terms that the compiled sums know.
 MOST_COMPILED = 3
-# The mean loss that one more step would gain; the step that is taken then squares it.
-ENOUGH = 1e-12
-# Below this gain a full step of Newton's method needs no check of the loss.
-NEAR = 1e-6
-# The first step moves no log-odds by more, because far from the optimum the curvature says little;
-# each step downhill lets the next one move twice as far.
-MOST_MOVE = 8.0
-# A coefficient this near to its bound is at it, whatever rounding says.
-AT_BOUND = 1e-12
 # Fits on more levels than this start where a fit on so many cells ended.
 COARSE = 2**11
 
@@ -232,67 +222,40 @@ def fit_parts(
     penalty: Floats | None = None,
 ) -> Floats:
     """Do the same for rows in parts, which are walked over once for each step."""
-    low, high = bounds
-    pull = np.zeros((start.size, start.size)) if penalty is None else penalty
-    at, step, gain, loss, most_move = start, np.zeros_like(start), 0.0, np.inf, MOST_MOVE
-    for _ in range(MOST_STEPS):
-        if gain > NEAR:
-            value = _loss(parts, at) + float(at @ pull @ at) / 2
-            if value > loss + 1e-15:
-                step = step / 2
-                at = at - step
-                most_move = MOST_MOVE
-                continue
-            most_move *= 2
-        slope, curvature = _moments(parts, at)
-        slope = slope + pull @ at
-        step, settled = _step(at, slope, curvature + pull, low, high)
-        gain = float(-slope @ step)
-        if gain > NEAR:
-            loss = _loss(parts, at) + float(at @ pull @ at) / 2
-            farthest = max(float(np.abs(_score(part.terms, None, step)).max()) for part in parts)
-            step *= min(1.0, most_move / farthest)
-        step *= _longest(at, step, low, high)
-        at = at + step
-        at = np.where(at < low + AT_BOUND, low, np.where(at > high - AT_BOUND, high, at))
-        if settled and gain <= ENOUGH:
-            return at
-    raise ConvergenceError(
-        "a logistic regression must converge",
-        f"a step that still gains {gain:.2g} after {MOST_STEPS}",
-        "look at the predictions: are they probabilities",
-    )
+    return minimise(_LogLoss(parts, penalty), Bounds(*bounds), start)
 
 
-def _step(
-    at: Floats, slope: Floats, curvature: Floats, low: Floats, high: Floats
-) -> tuple[Floats, bool]:
-    """Newton's step of the coefficients that may move, and whether all that should, may."""
-    at_low, at_high = at <= low, at >= high
-    free = ~(at_low & (slope > 0) | at_high & (slope < 0))
-    settled = True
-    while True:
-        step = np.zeros_like(at)
-        if free.any():
-            block = curvature[np.ix_(free, free)]
-            # Keeps terms that are nearly alike solvable; where the slope is 0 does not change.
-            block[np.diag_indices_from(block)] *= 1 + 1e-12
-            block[np.diag_indices_from(block)] += 1e-18
-            step[free] = -np.linalg.solve(block, slope[free])
-        outwards = free & (at_low & (step < 0) | at_high & (step > 0))
-        if not outwards.any():
-            return step, settled
-        free &= ~outwards
-        settled = False
+@dataclass(frozen=True, slots=True)
+class _LogLoss:
+    """Mean log loss of rows in parts, perhaps with a penalty."""
 
+    parts: Iterable[Portion]
+    penalty: Floats | None
 
-def _loss(parts: Iterable[Portion], at: Floats) -> float:
-    total = 0.0
-    for part in parts:
-        score = _score(part.terms, part.offset, at)
-        # BLAS would start threads for so short a product.
-        total += float((part.weight * softplus(score) - part.ones * score).sum())
-    return total
+    def value(self, at: Floats) -> float:
+        total = 0.0
+        for part in self.parts:
+            score = _score(part.terms, part.offset, at)
+            # BLAS would start threads for so short a product.
+            total += float((part.weight * softplus(score) - part.ones * score).sum())
+        return total if self.penalty is None else total + float(at @ self.penalty @ at) / 2
+
+    def moments(self, at: Floats) -> tuple[Floats, Floats]:
+        slope, curvature = np.zeros(at.size), np.zeros((at.size, at.size))
+        for part in self.parts:
+            found = _moments_of(part, _score(part.terms, part.offset, at))
+            slope += found[0]
+            curvature += found[1]
+        if self.penalty is None:
+            return slope, curvature
+        return slope + self.penalty @ at, curvature + self.penalty
+
+    def farthest(self, step: Floats) -> float:
+        return max(float(np.abs(_score(part.terms, None, step)).max()) for part in self.parts)
+
+    def mean_square(self) -> Floats:
+        sums = (curvature_of(part.terms, np.ones(part.weight.size)) for part in self.parts)
+        return np.asarray(sum(sums) / sum(part.weight.size for part in self.parts))
 
 
 def _score(terms: Terms, offset: Floats | None, at: Floats) -> Floats:
@@ -302,16 +265,6 @@ def _score(terms: Terms, offset: Floats | None, at: Floats) -> Floats:
     for term, coefficient in zip(terms, at, strict=True):
         total = total + (coefficient if term is None else coefficient * term)
     return np.asarray(total)
-
-
-def _moments(parts: Iterable[Portion], at: Floats) -> tuple[Floats, Floats]:
-    """Slope and curvature of the loss."""
-    slope, curvature = np.zeros(at.size), np.zeros((at.size, at.size))
-    for part in parts:
-        found = _moments_of(part, _score(part.terms, part.offset, at))
-        slope += found[0]
-        curvature += found[1]
-    return slope, curvature
 
 
 def _moments_of(part: Portion, score: Floats) -> tuple[Floats, Floats]:
@@ -350,14 +303,6 @@ def curvature_of(terms: Terms, spread: Floats) -> Floats:
         for j, second in enumerate(terms[: i + 1]):
             curvature[i, j] = curvature[j, i] = _dot(second, weighted)
     return curvature
-
-
-def _longest(at: Floats, step: Floats, low: Floats, high: Floats) -> float:
-    """Share of a step, at most all of it, that stays within the bounds."""
-    room = np.where(step > 0, high - at, np.where(step < 0, at - low, np.inf))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(step != 0, room / np.abs(step), np.inf)
-    return float(min(1.0, shares.min()))
 
 
 def rows_behind(joint: Joint) -> float:

@@ -176,8 +176,10 @@ class _CurveProblem:
         curvature, pull = (
             part[np.ix_(free, free)] for part in (curvature, penalty * roughness(knot))
         )
-        ridge = 1e-12 * np.diag(np.diag(curvature)) + 1e-18 * np.eye(len(curvature))
-        return loss, float(np.trace(np.linalg.solve(curvature + pull + ridge, curvature)))
+        held = curvature + pull
+        held[np.diag_indices_from(held)] *= 1 + 1e-12
+        held[np.diag_indices_from(held)] += 1e-18
+        return loss, float(np.trace(np.linalg.solve(held, curvature)))
 
 
 def _in_cells(data: Targets) -> tuple[Floats, Floats, Floats]:
