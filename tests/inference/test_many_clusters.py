@@ -10,6 +10,9 @@ from scipy.stats import norm, t
 import calibrant as cal
 from calibrant.inference import cluster_charges, evidence
 
+# Enough for bundles.
+LEVELS = 549
+
 
 def test_sums_have_the_distribution_of_their_numbers(monkeypatch):
     rng = np.random.default_rng(0)
@@ -36,7 +39,7 @@ def test_sums_have_the_distribution_of_their_numbers(monkeypatch):
 def clustered():
     rng = np.random.default_rng(1)
     cluster = rng.integers(0, 4000, 40_000)
-    prediction = rng.integers(1, 1000, 40_000) / 1000
+    prediction = rng.integers(1, LEVELS + 1, 40_000) / (LEVELS + 1)
     shared = rng.normal(0, 0.1, 4000)[cluster]
     outcome = rng.random(40_000) < np.clip(0.9 * prediction + shared, 0, 1)
     return outcome, prediction, cluster
@@ -57,9 +60,9 @@ def test_bundles_of_clusters_vary_as_the_clusters_do(clustered, weighted, monkey
         rows = evidence.Evidence.read(
             outcome[order], prediction[order], beside, clusters=cluster[order]
         )
-        rng, run = np.random.default_rng(0), np.arange(0, 999, 111)
-        null = np.concatenate(list(rows.null_charges(999, rng)))
-        multiplied = np.concatenate(list(rows.multiplied_charges(999, rng, 0.95)))
+        rng, run = np.random.default_rng(0), np.arange(0, LEVELS, LEVELS // 9)
+        null = np.concatenate(list(rows.null_charges(499, rng)))
+        multiplied = np.concatenate(list(rows.multiplied_charges(499, rng, 0.95)))
         return rows, null, multiplied, rows.squared_charges(run)
 
     clusters, *one_by_one = found()
@@ -77,7 +80,7 @@ def test_bundles_of_clusters_vary_as_the_clusters_do(clustered, weighted, monkey
     assert clusters.widening(0.05) < student(2000 if weighted else 3000)
     assert bundles.unit == pytest.approx(clusters.unit, rel=0.15)
     for one, other in zip(one_by_one[:2], bundled[:2], strict=True):
-        for weights in (np.ones(999), np.linspace(-1, 1, 999)):
+        for weights in (np.ones(LEVELS), np.linspace(-1, 1, LEVELS)):
             spreads = (one @ weights).std(), (other @ weights).std()
             assert spreads[1] == pytest.approx(spreads[0], rel=0.12)
     assert bundled[2] == pytest.approx(one_by_one[2], rel=0.35)

@@ -74,24 +74,6 @@ def test_golden_values(law, value):
     assert low - 1e-11 <= value <= high + 1e-11
 
 
-@pytest.mark.parametrize("levels", [100, 400])
-def test_rows_of_few_levels_have_the_bounds_of_their_levels_in_any_order(levels):
-    rng = np.random.default_rng(levels)
-    p = np.sort(rng.integers(0, levels + 1, 8192) / levels)
-    y = (rng.random(p.size) < p**2).astype(int)
-    mixed = rng.permutation(p.size)
-    ordered, shuffled = (
-        cal.kernel_smoothed_calibration_error(y[order], p[order])
-        for order in (np.arange(p.size), mixed)
-    )
-    assert shuffled == pytest.approx(ordered, rel=1e-12)
-    assert shuffled.bounds == pytest.approx(ordered.bounds, rel=1e-9)
-    joint = cal.kernel_smoothed_calibration_error(cal.Joint.from_samples(y, p))
-    assert ordered == pytest.approx(joint, rel=1e-12)
-    if levels == 100:
-        assert ordered.bounds == joint.bounds
-
-
 def test_residuals_of_one_sign_give_the_expected_error():
     """Smoothing moves residuals but cancels none."""
     v, r = np.array([0.1, 0.4, 0.8]), np.array([0.2, 0.5, 0.95])

@@ -13,7 +13,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
-from calibrant.joint.sums import FEW, AnyRows, levels, node_charges, seem_few
+from calibrant.joint.sums import AnyRows, levels, node_charges
 from calibrant.measurement import Measurement, read_source, rounding_settings
 from calibrant.measures.cosines import (
     FIRST_COSINES,
@@ -315,10 +315,6 @@ class Smoothing:
 
 def _read(y_true: object, y_proba: object, sample_weight: object, pos_label: object) -> Smoothing:
     source = read_source(y_true, y_proba, sample_weight, pos_label)
-    if not isinstance(source, Joint) and seem_few(source):
-        joint = Joint.from_rows(source)
-        if len(joint) <= FEW:  # a rule for the levels, whichever rows were looked at
-            source = joint
     return _of_joint(source) if isinstance(source, Joint) else _of_rows(source)
 
 

@@ -15,7 +15,7 @@ MOST_STEPS = 200
 # The loss that one more step would gain; the step that is taken then squares it.
 ENOUGH = 1e-12
 # Below this gain a short step needs no check of the loss.
-NEAR, SMALL = 1e-6, 1e-3
+NEAR, SMALL = 1e-6, 0.05
 # Losses that differ by no more are the same.
 ROUNDING = 1e-15
 # The first step moves no log-odds by more, because far from the optimum the curvature says little.
