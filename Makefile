@@ -17,7 +17,7 @@ BENCH ?=
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
-.PHONY: help demo test programs lint slow bench bench-scale bench-repair bench-groups bench-classes bench-peers newest soak sanitize mutants docs picture flights clean
+.PHONY: help demo test tests programs lint style types slow bench bench-scale bench-repair bench-groups bench-classes bench-peers newest soak sanitize mutants docs picture flights clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -25,17 +25,24 @@ help: ## List the targets
 demo: $(VENV)/installed ## Install into .venv and audit the forecasts that ship
 	@$(BIN)/calibrant demo
 
-test: lint programs ## Every test, lint, type check and doctest, against the installed wheel
+test: types tests ## Every test, lint, type check and doctest, against the installed wheel
+
+# Types are checked while the tests are collected.
+tests: style programs
 	$(BIN)/python -m pytest $(WORKERS) $(LEAVE_OUT)
 	$(BIN)/python -m pytest $(WORKERS) --doctest-modules --doctest-glob='*.md' --pyargs calibrant docs README.md
 
 programs: $(VENV)/bin/python
 	$(BIN)/python tests/programs.py
 
-lint: $(VENV)/developing
+lint: style types ## Style, imports and types
+
+style: $(VENV)/developing
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
+
+types: $(VENV)/developing
 	cp $$($(BIN)/python -c 'import calibrant, pathlib; print(pathlib.Path(calibrant.__file__).with_name("_kernels.pyi"))') src/calibrant/
 	$(BIN)/mypy
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 COMMANDS = {"java": "java", "chromium": "chromium", "postgres": "initdb"}
 DEBIAN_PACKAGES = {
-    "java": "default-jre-headless",
-    "chromium": "chromium",
-    "postgres": "postgresql",
+    "java": ("default-jre-headless",),
+    "chromium": ("chromium", "fonts-liberation"),
+    "postgres": ("postgresql",),
 }
 # Another process may be installing something: wait for it, in seconds.
 APT = ("apt-get", "-o", "DPkg::Lock::Timeout=300")
@@ -49,10 +49,12 @@ def can_install() -> bool:
 
 
 def install(programs: set[str]) -> None:
-    packages = sorted(DEBIAN_PACKAGES[program] for program in programs)
+    packages = sorted(name for program in programs for name in DEBIAN_PACKAGES[program])
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     subprocess.run([*APT, "update", "-qq"], check=True, env=environment)
-    subprocess.run([*APT, "install", "-y", "-qq", *packages], check=True, env=environment)
+    # A browser is recommended a hundred packages, of printing among others.
+    asked = ("install", "-y", "-qq", "--no-install-recommends")
+    subprocess.run([*APT, *asked, *packages], check=True, env=environment)
 
 
 def main() -> None:
