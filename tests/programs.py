@@ -17,7 +17,7 @@ from pathlib import Path
 COMMANDS = {"java": "java", "chromium": "chromium", "postgres": "initdb"}
 DEBIAN_PACKAGES = {
     "java": ("default-jre-headless",),
-    "chromium": ("chromium", "fonts-liberation"),
+    "chromium": ("chromium", "fonts-dejavu-core", "fonts-liberation"),
     "postgres": ("postgresql",),
 }
 # Another process may be installing something: wait for it, in seconds.
