@@ -21,7 +21,7 @@ from calibrant.regression.softmax import softmax_of
 BLOCK = 2**18
 # A fit ends when the gradient of the mean loss, in units in which it bends by one, is this short.
 GRADIENT = 1e-7
-MOST_STEPS = 2000
+MOST_STEPS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
