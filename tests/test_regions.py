@@ -67,3 +67,15 @@ def test_a_shift_has_one_side():
 def test_all_of_the_range_leaves_no_other_side():
     joint = cal.Joint.from_samples([0, 1] * 50, [0.9] * 100)
     assert other_of(joint, strongest_region(joint, -np.ones(1))) is None
+
+
+def test_few_rows_that_are_off_by_very_much_are_no_part_of_the_other_side():
+    """The range to tell of is below them, and its own way: it must not swallow them."""
+    rng = np.random.default_rng(0)
+    p = np.where(rng.random(400_000) < 0.994, rng.uniform(0.0005, 0.0015, 400_000), 0.5)
+    joint = cal.Joint.from_samples(rng.random(p.size) < np.where(p < 0.1, 1.6 * p, 0.05), p)
+    region = strongest_region(joint, np.where(joint.prediction < 0.1, 0.0, -1.0))
+    assert region.outcome < region.prediction
+    other = other_of(joint, region)
+    assert other.high < region.low
+    assert other.outcome > other.prediction

@@ -82,21 +82,23 @@ def opposite_region(
         return None
     # A few rows beyond are not worth an end of their own: "up to 29 %" is easier to read.
     start, stop, few = found.start, found.stop, FEW_BEYOND * joint.total
-    if float(joint.weight[:start].sum()) < few:
+    if stop <= below[1] and float(joint.weight[:start].sum()) < few:
         start = 0
-    if float(joint.weight[stop:].sum()) < few:
+    if start >= above[0] and float(joint.weight[stop:].sum()) < few:
         stop = len(joint)
-    return region_between(joint, start, stop)
+    whole = region_between(joint, start, stop)
+    if sign * (whole.outcome - whole.prediction) > 0:
+        return whole
+    return region_between(joint, found.start, found.stop)  # the few are off by very much
 
 
-def noise_of_coins(joint: Joint, crowding: float = 1.0) -> tuple[Floats, float]:
+def noise_of_coins(joint: Joint) -> tuple[Floats, float]:
     """Variance of the sum of residuals at each level, and the most that a single row may add.
 
-    For outcomes that follow the forecasts, of which so many count for one.
+    For outcomes that follow the forecasts.
     """
     variance = joint.weight_squares * joint.prediction * (1 - joint.prediction)
-    heaviest = float((joint.weight_squares / joint.weight).max())
-    return crowding * variance, crowding * heaviest
+    return variance, float((joint.weight_squares / joint.weight).max())
 
 
 def _clearest_interval(joint: Joint, start: int, stop: int, sign: float) -> tuple[int, int]:

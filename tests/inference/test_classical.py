@@ -199,3 +199,13 @@ def test_a_fit_without_curvature_is_not_defined():
     tiny += [1.547470828478528e-189, 6.303103847173471e-50, 1.7807767526148735e-74]
     found = cal.classical_numbers(y, tiny, clusters=[3, 3, 2, 2, 1, 1, 1, 0, 1, 3, 3, 1], rng=0)
     assert "as good as 0 or 1" in found.in_the_large.reason + found.slope.reason
+
+
+def test_quantiles_of_distances_count_weights_as_rows_whatever_their_scale():
+    p = np.append(np.linspace(0.1, 0.2, 9), [0.9, 0.95])
+    y, weight = np.zeros(p.size), np.append(np.full(9, 10.0), [8.0, 8.0])
+    repeated = np.repeat(np.arange(p.size), weight.astype(int))
+    rows = cal.calibration_index(y[repeated], p[repeated], smoother="kernel")
+    for scale in (0.01, 1, 7):
+        found = cal.calibration_index(y, p, sample_weight=scale * weight, smoother="kernel")
+        assert (found.e50, found.e90) == pytest.approx((rows.e50, rows.e90))

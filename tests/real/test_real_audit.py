@@ -313,3 +313,14 @@ def test_forecasts_that_are_all_too_low_have_no_other_side(kind):
             y = z * rng.exponential(size=z.size)
         found.append(audited(y + 0.5, z, kind=kind, draws=99).summary.other)
     assert found == [None] * 8
+
+
+@pytest.mark.parametrize("shift", [-0.3, 0.6])
+def test_the_spread_of_forecasts_is_no_error_of_expectiles(shift):
+    """The 0.8 expectile of a standard normal outcome is 0.5498 above its mean."""
+    rng = np.random.default_rng(0)
+    z = rng.uniform(0, 10, 8000)
+    y = z - 0.5498 + shift + rng.normal(0, 1, z.size)
+    worst = audited(y, z, kind="expectile=0.8").summary.worst
+    assert worst.direction == ("too low" if shift > 0 else "too high")
+    assert worst.outcome - worst.prediction == pytest.approx(shift, abs=0.06)

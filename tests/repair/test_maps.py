@@ -221,3 +221,27 @@ def test_the_room_is_part_of_the_package():
 def test_a_rate_of_thousands_of_digits_is_refused():
     with pytest.raises(InvalidOptionError, match="sampling_rate must be in"):
         PriorShift(sampling_rate=10**5000).fit([0.5, 0.4], [0, 1])
+
+
+def test_beta_of_two_forecasts_is_a_line_whatever_the_scale_of_the_weights():
+    p = np.repeat([0.6110891543499859, 0.8909594330886682], [26, 20])
+    y = np.repeat([0, 1, 0, 1], [8, 18, 5, 15])
+    grid = np.linspace(0, 1, 11)
+    plain = Beta().fit(p, y).transform(grid)
+    assert Beta().fit(p, y, np.full(46, 1e-3)).transform(grid) == pytest.approx(plain, abs=1e-9)
+    assert Beta().fit(p, y).transform(p[[0, -1]]) == pytest.approx([18 / 26, 15 / 20])
+
+
+@pytest.mark.parametrize("kind", [PriorShift, Beta])
+def test_one_outcome_of_very_great_weights_is_fitted(kind):
+    values = kind().fit([0, 0.5, 1], [1, 1, 1], [6e9, 9e9, 2e9]).transform([0.0, 0.5, 1.0])
+    assert (values > 0.99).all()
+
+
+def test_forecasts_of_one_half_part_nothing():
+    assert "threshold" not in Temperature().fit([0.5] * 6, [0, 1, 0, 1, 1, 1]).sentence
+
+
+def test_an_interval_of_venn_and_abers_is_read_back_though_weights_are_unlike():
+    fitted = VennAbers().fit([0.3, 0.3, 0.5], [0, 0, 1], [1e-6, 1.0, 1e-6])
+    assert load(fitted.to_json()).interval([0.3]) == fitted.interval([0.3])

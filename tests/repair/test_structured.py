@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax
 
 from calibrant.errors import InvalidOptionError, InvalidStateError
-from calibrant.regression.structured import MATRIX, SHIFT, VECTOR, _ScoreProblem
+from calibrant.regression.structured import MATRIX, SHIFT, VECTOR, _ScoreProblem, blend_shares
 from calibrant.repair import (
     ClassPriorShift,
     EnsembleTemperature,
@@ -189,3 +189,33 @@ def test_odd_rows():
         np.testing.assert_allclose(values.sum(axis=1), 1)
     with pytest.raises(InvalidOptionError, match="strength"):
         StructuredVectorScaling(strength=0).fit(rows, [0, 1, 1, 2, 2])
+
+
+def test_a_mixture_keeps_what_a_single_row_lives_by():
+    """One certain forecast that failed among a thousand that came true."""
+    table = np.array([[1.0, 0, 0]] + [[0.1, 0.8, 0.1]] * 1000)
+    fitted = EnsembleTemperature().fit(table, np.ones(1001, dtype=int))
+    assert -np.log(fitted.transform(table)[:, 1]).mean() == pytest.approx(0.0264, abs=1e-4)
+
+
+def test_no_other_shares_are_better():
+    """At the optimum no forecast gains by more than it has (the conditions of Kuhn and Tucker)."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        chance = rng.random((rng.integers(2, 40), 3)) ** rng.choice([1, 5, 30])
+        chance[0] = [1e-16, 1e-12, 1 / 3]
+        mass = 10.0 ** rng.choice([0, 0, 3, 6], len(chance))
+        mass /= mass.sum()
+        share = blend_shares(chance, mass)
+        assert share.sum() == pytest.approx(1)
+        assert ((mass / (chance @ share)) @ chance).max() <= 1 + 1e-3
+
+
+@pytest.mark.parametrize("kind", [StructuredVectorScaling, StructuredMatrixScaling])
+def test_fits_end_however_unlike_the_weights(kind):
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        table = rng.dirichlet(np.full(4, rng.choice([0.05, 0.3, 1, 5])), 20)
+        weight = 10.0 ** rng.choice([-3, 0, 0, 3, 6], 20)
+        values = kind().fit(table, rng.integers(0, 4, 20), weight).transform(table)
+        assert values.sum(axis=1) == pytest.approx(1)

@@ -152,3 +152,17 @@ def test_the_wrong_label_is_noticed_and_no_map_hides_it():
         assert noise.summary.classical.slope.low < 0.5
         found = {finding.code for finding in noise.findings}
         assert ("CAL024" in found) == (noise.summary.classical.slope.high < 0)
+
+
+def test_a_cluster_is_no_other_side():
+    """Ten clusters may lie anywhere: what one of them does tells nothing of its forecasts."""
+    rng = np.random.default_rng(2)
+    of_cluster = rng.uniform(0.1, 0.3, 10)
+    rate = rng.beta(5 * of_cluster, 5 * (1 - of_cluster))
+    single = rng.uniform(0.5, 0.9, 40_000)
+    p = np.concatenate([np.repeat(of_cluster, 500), single])
+    y = rng.random(p.size) < np.concatenate([np.repeat(rate, 500), single - 0.12])
+    clusters = np.concatenate([np.repeat(np.arange(10), 500), np.arange(10, 40_010)])
+    found = cal.audit(y.astype(int), p, clusters=clusters, draws=199)
+    assert found.verdict.state == "miscalibrated"
+    assert found.summary.other is None

@@ -167,7 +167,7 @@ def around_ici(evidence: Evidence, value: float, width: float, settings: Setting
 
 
 def _index(joint: Joint, distance: Floats, smoother: str) -> CalibrationIndex:
-    e50, e90 = _quantiles(distance, joint.weight * (joint.row_count / joint.total), (0.5, 0.9))
+    e50, e90 = _quantiles(joint, distance, (0.5, 0.9))
     return CalibrationIndex(
         sum_of_products(joint.weight, distance) / joint.total,
         e50,
@@ -178,11 +178,19 @@ def _index(joint: Joint, distance: Floats, smoother: str) -> CalibrationIndex:
     )
 
 
-def _quantiles(distance: Floats, rows: Floats, shares: Sequence[float]) -> list[float]:
-    """Quantiles of distances that count so many rows, between rows as R's and numpy's default."""
-    places = [share * max(float(rows.sum()) - 1, 0.0) for share in shares]
+def _quantiles(joint: Joint, distance: Floats, shares: Sequence[float]) -> list[float]:
+    """Distances that such shares of the weight do not exceed.
+
+    Rows that weigh the same are interpolated between, as R and numpy do by default. Of others there
+    is no such thing as the next row: the least distance that has so much of the weight.
+    """
+    each = joint.weight / joint.rows
+    if np.ptp(each) > 1e-12 * each.max():
+        weight = joint.weight / joint.total
+        return _in_order(distance, weight, [share - 1e-12 for share in shares])
+    places = [share * max(float(joint.row_count) - 1, 0.0) for share in shares]
     below = [float(np.floor(place)) for place in places]
-    values = _in_order(distance, rows, [*below, *(place + 1 for place in below)])
+    values = _in_order(distance, joint.rows, [*below, *(place + 1 for place in below)])
     pairs = zip(places, below, values[: len(places)], values[len(places) :], strict=True)
     return [low + (place - whole) * (high - low) for place, whole, low, high in pairs]
 

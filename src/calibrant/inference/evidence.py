@@ -171,12 +171,6 @@ class Evidence:
         whole = float(self.clusters.share @ self.clusters.share)
         return min(unit * self._design_effect(self.clusters), whole)
 
-    @property
-    def crowding(self) -> float:
-        """How many rows count for one, because of clusters."""
-        rows = float(self.given.weight_squares.sum()) / self.given.total**2
-        return max(1.0, self.unit / rows)
-
     def cases(self) -> Cases:
         """Return the rows, added up where only their prediction and outcome matter."""
         if self.rows is not None:

@@ -86,10 +86,17 @@ def promised(forecasts: RealForecasts) -> float:
 
 
 def observed(forecasts: RealForecasts) -> float:
-    """Return the observed mean, expectile or share of outcomes."""
+    """Return the share of outcomes, or the mean forecast after the one shift that would be right.
+
+    Of means that is the mean outcome. The expectile of outcomes whose forecasts differ is not their
+    mean expectile: how forecasts spread is no error of theirs.
+    """
     if isinstance(forecasts.kind, Quantile | Coverage):
         return forecasts.mean_of(forecasts.reached.astype(np.float64))
-    return forecasts.kind.best(forecasts.outcome, forecasts.weights)
+    if isinstance(forecasts.kind, Mean):
+        return forecasts.mean_of(forecasts.outcome)
+    off = forecasts.outcome - forecasts.forecast
+    return promised(forecasts) + forecasts.kind.best(off, forecasts.weights)
 
 
 def region_of(forecasts: RealForecasts, low: float, high: float) -> RealRegion:
@@ -120,6 +127,8 @@ def other_region(
     Outcomes near the forecasts of a range may all be alike by chance: none is taken to vary less
     than all rows do.
     """
+    if evidence.clusters is not None:  # one of them may be a range of its own
+        return None
     joint, rows, level = evidence.given, forecasts.weighing, evidence.chance
     charge = np.abs(rows.weights * rows.charge)
     if level is not None:
@@ -129,6 +138,5 @@ def other_region(
         seen = np.bincount(level_of(rows.position, joint), squares, len(joint))
         usual = squares.sum() / joint.weight_squares.sum()
         variance = np.maximum(seen, joint.weight_squares * usual)
-    crowding = evidence.crowding
-    found = opposite_region(joint, region, crowding * variance, crowding * float(charge.max()))
+    found = opposite_region(joint, region, variance, float(charge.max()))
     return None if found is None else region_of(rows, found.low, found.high)

@@ -236,8 +236,11 @@ class _LogLoss:
         total = 0.0
         for part in self.parts:
             score = _score(part.terms, part.offset, at)
+            # Log-odds that are far out on the side of their outcome must not cancel.
+            missed = np.where(score > 0, part.weight - part.ones, part.ones)
+            far = np.abs(score)
             # BLAS would start threads for so short a product.
-            total += float((part.weight * softplus(score) - part.ones * score).sum())
+            total += float((part.weight * softplus(-far) + missed * far).sum())
         return total if self.penalty is None else total + float(at @ self.penalty @ at) / 2
 
     def moments(self, at: Floats) -> tuple[Floats, Floats]:

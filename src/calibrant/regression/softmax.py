@@ -19,8 +19,8 @@ def log_of(probability: Floats) -> Floats:
 
 def softmax_of(score: Floats) -> Floats:
     """Probabilities in proportion to the exponentials of scores."""
-    lifted = np.exp(score - score.max(axis=1, keepdims=True))
-    return np.asarray(lifted / lifted.sum(axis=1, keepdims=True))
+    lifted = np.exp(score - score.max(axis=-1, keepdims=True))
+    return np.asarray(lifted / lifted.sum(axis=-1, keepdims=True))
 
 
 def temperature_slope(score: Floats, label: Indices, mass: Floats) -> float:

@@ -21,7 +21,11 @@ from calibrant.regression.softmax import softmax_of
 BLOCK = 2**18
 # A fit ends when the gradient of the mean loss, in units in which it bends by one, is this short.
 GRADIENT = 1e-7
-MOST_STEPS = 10_000
+MOST_STEPS = 2000
+# So often a fit is begun in units that are ten times smaller.
+MOST_STARTS = 4
+# No second derivative at the start counts for less than this share of the largest.
+FLAT = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +73,36 @@ def fit_structured(
     from scipy.optimize import minimize
 
     problem = _ScoreProblem(score, label, mass, rows, parts, strength)
-    # Units in which the loss bends by about one in every direction, where it starts.
-    unit = 1 / np.sqrt(problem.bends())
+    # Units in which the loss bends by about one in every direction, where it starts; where it is
+    # flat there it may bend later, so that none is much longer than others.
+    bends = problem.bends()
+    unit = 1 / np.sqrt(np.maximum(bends, FLAT * bends.max()))
 
     def loss(change: Floats) -> tuple[float, Floats]:
         value, gradient = problem.loss(unit * change)
         return value, unit * gradient
 
-    found = minimize(
-        loss,
-        np.zeros(unit.size),
-        jac=True,
-        method="L-BFGS-B",
-        options={"gtol": GRADIENT, "ftol": 0.0, "maxiter": MOST_STEPS, "maxfun": 2 * MOST_STEPS},
-    )
-    # Near the optimum a loss can be flat to its last digit, which the method calls abnormal.
-    if np.abs(found.jac).max() > 1e3 * GRADIENT:
+    at, first_unit = np.zeros(unit.size), unit
+    for _ in range(MOST_STARTS):
+        found = minimize(
+            loss,
+            at / unit,
+            jac=True,
+            method="L-BFGS-B",
+            options={
+                "gtol": GRADIENT, "ftol": 0.0, "maxiter": MOST_STEPS, "maxfun": 2 * MOST_STEPS
+            },
+        )  # fmt: skip
+        # Near the optimum a loss can be flat to its last digit, which the method calls abnormal.
+        gradient = np.abs(first_unit / unit * found.jac).max()
+        if gradient <= 1e3 * GRADIENT:
+            break
+        # Its first step was too long to find a shorter one: go on in smaller units.
+        at, unit = unit * np.asarray(found.x), unit / 10
+    else:
         raise ConvergenceError(
             "a regression of classes must converge",
-            f"a gradient of {np.abs(found.jac).max():.2g} after {found.nit} steps",
+            f"a gradient of {gradient:.2g} after {found.nit} steps",
             "look at the predictions: are they probabilities",
         )
     return problem.unpacked(unit * np.asarray(found.x))
@@ -177,22 +192,18 @@ def blend_shares(chance: Floats, mass: Floats) -> Floats:
     """
     from scipy.optimize import minimize
 
-    count = chance.shape[1]
+    # Logarithms of shares: a share next to nothing may yet be what a few rows live by.
+    def loss(log_share: Floats) -> tuple[float, Floats]:
+        share = softmax_of(log_share)
+        mixed = np.maximum(chance @ share, np.finfo(np.float64).tiny)
+        pull = 1 - (mass / mixed) @ chance
+        return -float(mass @ np.log(mixed)), share * (pull - share @ pull)
 
-    def loss(share: Floats) -> tuple[float, Floats]:
-        mixed = np.maximum(chance @ share, 1e-300)
-        # Of rows that sum to one, so that the sum of the shares needs no constraint.
-        value = -float(mass @ np.log(mixed)) + float(share.sum()) - 1
-        return value, 1 - (mass / mixed) @ chance
-
-    start = np.full(count, 1 / count)
     found = minimize(
         loss,
-        start,
+        np.zeros(chance.shape[1]),
         jac=True,
-        bounds=[(0.0, 1.0)] * count,
         method="L-BFGS-B",
-        options={"gtol": 1e-9, "ftol": 0.0, "maxiter": MOST_STEPS},
+        options={"gtol": 1e-10, "ftol": 0.0, "maxiter": MOST_STEPS},
     )
-    share = np.maximum(np.asarray(found.x), 0.0)
-    return np.asarray(share / share.sum())
+    return softmax_of(np.asarray(found.x))

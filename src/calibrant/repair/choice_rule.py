@@ -62,7 +62,7 @@ class Gain:
         if np.isposinf(self.value):
             return f"the {loss} is no longer infinite"
         if np.isnan(self.value):
-            return f"the {loss} falls, and stays infinite"
+            return f"the {loss} stays infinite"
         ends = f"between {self.low:.2g} and {self.high:.2g}"
         if self.value <= 0:
             return f"the {loss} falls by {ends} per row ({percent_text(confidence)} confidence)"

@@ -288,9 +288,10 @@ class VennAbers(RecalibrationMap):
     high_: Steps
 
     def _fitted(self, joint: Joint) -> Form:
-        high = kernels.raised(joint.weight, joint.positives)
+        high = np.clip(kernels.raised(joint.weight, joint.positives), 0.0, 1.0)
         zeros = joint.weight - joint.positives
-        low = 1 - kernels.raised(joint.weight[::-1].copy(), zeros[::-1].copy())[::-1]
+        unlike = kernels.raised(joint.weight[::-1].copy(), zeros[::-1].copy())[::-1]
+        low = 1 - np.clip(unlike, 0.0, 1.0)
         if not (joint.total <= MOST_WEIGHT and bool((low <= high + SUMS_AGREE).all())):
             raise InvalidForecastsError(
                 "weights for VennAbers must not be so large that one row more is lost in rounding",

@@ -26,6 +26,7 @@ from calibrant.words import percent_text
 INTERCEPT = Model(("one",), (0.0,), (-np.inf,), (np.inf,), "log_odds")
 SLOPE = Model(("log_odds",), (1.0,), (1 / MOST_SLOPE,), (MOST_SLOPE,))
 LINE = Model(("one", "log_odds"), (0.0, 1.0), (-np.inf, -MOST_SLOPE), (np.inf, MOST_SLOPE))
+RISING = Model(("one", "log_odds"), (0.0, 1.0), (-np.inf, 0.0), (np.inf, MOST_SLOPE))
 CURVE = Model(
     ("one", "log_low", "log_high"),
     (0.0, 1.0, 1.0),
@@ -311,7 +312,10 @@ class Beta(RecalibrationMap):
     def _fitted(self, joint: Joint) -> Form:
         self.note_ = hindrance(joint)
         targets = platt_targets(joint) if one_class(joint) or self.note_ == PARTED else PLAIN
-        if self.note_ in {"", PARTED}:
+        if len(joint) == 2 and self.note_ in {"", PARTED}:  # two levels know no more than a line
+            self.intercept_, self.low_ = solve(joint, RISING, targets)
+            self.high_ = self.low_
+        elif self.note_ in {"", PARTED}:
             self.intercept_, self.low_, self.high_ = solve(joint, CURVE, targets)
         else:
             (self.intercept_,) = solve(joint, INTERCEPT, targets)
@@ -342,8 +346,8 @@ def _all_right(joint: Joint) -> bool:
     """Whether every forecast was on the side of its outcome, so that the best slope is infinite."""
     below = int(np.searchsorted(joint.prediction, 0.5))
     above = int(np.searchsorted(joint.prediction, 0.5, side="right"))
-    missed = joint.positives[:below].any()
-    return not (missed or (joint.positives[above:] < joint.weight[above:]).any())
+    missed = joint.positives[:below].any() or (joint.positives[above:] < joint.weight[above:]).any()
+    return not missed and above - below < len(joint)
 
 
 def times(ratio: float) -> str:

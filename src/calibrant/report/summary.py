@@ -188,11 +188,13 @@ class Summary:
 
     @cached_property
     def other(self) -> Region | None:
-        """Where forecasts are off the other way, clearly and by more than is tolerated."""
-        if self.worst is None:
+        """Where forecasts are off the other way, clearly and by more than is tolerated.
+
+        Not looked for among clusters: one of them may be a range of its own.
+        """
+        if self.worst is None or self.evidence.clusters is not None:
             return None
-        noise = noise_of_coins(self.joint, self.evidence.crowding)
-        other = opposite_region(self.joint, self.worst, *noise)
+        other = opposite_region(self.joint, self.worst, *noise_of_coins(self.joint))
         if other is None or abs(other.outcome - other.prediction) <= self.verdict.tolerance:
             return None
         return other
