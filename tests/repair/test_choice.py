@@ -439,3 +439,21 @@ def test_many_rows_learn_in_cells_and_choose_what_all_of_them_would(monkeypatch)
     assert rough.table["gain"] == pytest.approx(exact.table["gain"], abs=2e-4)
     at = np.linspace(0.01, 0.99, 50)
     assert rough.map.transform(at) == pytest.approx(exact.map.transform(at), abs=1e-12)
+
+
+@pytest.mark.parametrize(("n", "said", "rate"), [(40, 0.4, 0.05), (200, 0.1, 0.005)])
+def test_a_gain_is_not_certain_because_one_outcome_was_never_seen(n, said, rate):
+    """With no event among n rows, a rate of this size is no surprise: its gain is inside."""
+    found = choose(np.zeros(n, dtype=int), np.full(n, said), rng=0, draws=19)
+    (repaired,) = found.map.transform([said])
+    gain = rate * np.log(repaired / said) + (1 - rate) * np.log((1 - repaired) / (1 - said))
+    assert found.gain.low < gain < found.gain.value <= found.gain.high
+
+
+def test_classes_that_were_never_seen_leave_a_gain_open():
+    found = choose(
+        np.zeros(40, dtype=int), np.tile([0.6, 0.3, 0.1], (40, 1)), classes=[0, 1, 2], rng=0
+    )
+    assert found.leave_alone
+    best = found.table["gain"].index(max(found.table["gain"]))
+    assert found.table["gain_low"][best] < 0.1 < found.table["gain"][best]

@@ -32,7 +32,13 @@ from calibrant.repair.parametric import Identity
 from calibrant.repair.reading import refuse_pos_label
 from calibrant.repair.registry import candidates_of, untaught
 from calibrant.repair.row_losses import mean_loss, read_score
-from calibrant.repair.sides import GainsByScore, after_choice, gain_columns, told_gains
+from calibrant.repair.sides import (
+    GainsByScore,
+    after_choice,
+    gain_columns,
+    told_gains,
+    with_unseen,
+)
 from calibrant.repair.thresholds import moves_text
 
 
@@ -325,10 +331,14 @@ def choose_among(
     judged = units.judged
     seen, labels = units.where(judged), {name: column[judged] for name, column in labels.items()}
     decision = chosen_by(units, rule, held, judged, settings.confidence)
-    chosen, gains = decision.name if can_nest(units) else LEAVE, decision.gains
+    chosen = decision.name if can_nest(units) else LEAVE
     if always:
         chosen = list(candidates)[-1]
     moved = {name: values[judged] for name, values in held.items()}
+    gains = {
+        name: with_unseen(gain, seen, rule, moved[name], settings.confidence)
+        for name, gain in decision.gains.items()
+    }
     scores = {name: mean_loss(seen, rule, values) for name, values in moved.items()}
     told = told_gains(gains, scores)
     sides = {

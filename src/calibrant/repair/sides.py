@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.decisions import Score
 from calibrant.inference import Settings
 from calibrant.repair.choice_rule import LEAVE, Gain, gain_after_choice, gain_of
 from calibrant.repair.folds import Units
-from calibrant.repair.row_losses import losses, mean_loss
+from calibrant.repair.row_losses import loss_table, losses, mean_loss
 
 
 def told_gains(gains: Mapping[str, Gain], scores: Mapping[str, float]) -> dict[str, Gain]:
@@ -35,10 +37,10 @@ class GainsByScore:
     ) -> GainsByScore:
         """Judge predictions of the rows by maps that had not seen them."""
         lost = losses(score, seen, moved[LEAVE])
-        gains = {
-            name: gain_of(seen, lost - losses(score, seen, values), confidence)
-            for name, values in moved.items()
-        }
+        gains = {}
+        for name, values in moved.items():
+            gain = gain_of(seen, lost - losses(score, seen, values), confidence)
+            gains[name] = with_unseen(gain, seen, score, values, confidence)
         scores = {name: mean_loss(seen, score, values) for name, values in moved.items()}
         return cls(gains, told_gains(gains, scores))
 
@@ -49,8 +51,30 @@ def after_choice(
     """Gain of a choice by a score, on rows that had no say in it."""
     saved = losses(score, seen, seen.prediction) - losses(score, seen, repaired)
     gain = gain_after_choice(seen, saved, alone, settings.confidence)
+    gain = with_unseen(gain, seen, score, repaired, settings.confidence)
     scores = (mean_loss(seen, score, values) for values in (seen.prediction, repaired))
     return gain.told(*scores)
+
+
+def with_unseen(gain: Gain, seen: Units, score: Score, repaired: Floats, confidence: float) -> Gain:
+    """Widen the interval of a gain for outcomes that were never seen, where but one was.
+
+    Rows that are all alike have no spread. But others may happen as often as leaves a chance of
+    (1 - confidence) / 2 that none of so many rows shows it, and each saves what the forecasts say.
+    """
+    if np.ptp(seen.outcome) > 0:
+        return gain
+    saved = loss_table(score, seen.prediction, cut=True) - loss_table(score, repaired, cut=True)
+    unseen = np.delete(saved, int(seen.outcome[0]), axis=1)
+    rows = float(seen.weight.sum()) ** 2 / float(seen.square.sum())
+    if seen.cluster is not None:
+        rows = min(rows, float(np.unique(seen.cluster).size))
+    share = 1 - ((1 - confidence) / 2) ** (1 / rows)
+    ends = [
+        (1 - share) * gain.value + share * float(np.average(some, weights=seen.weight))
+        for some in (unseen.min(axis=1), unseen.max(axis=1))
+    ]
+    return replace(gain, low=min(gain.low, *ends), high=max(gain.high, *ends))
 
 
 def gain_columns(name: str, gains: Mapping[str, Gain]) -> dict[str, list[float]]:
