@@ -457,3 +457,10 @@ def test_classes_that_were_never_seen_leave_a_gain_open():
     assert found.leave_alone
     best = found.table["gain"].index(max(found.table["gain"]))
     assert found.table["gain_low"][best] < 0.1 < found.table["gain"][best]
+
+
+def test_gains_are_told_without_infinities_or_rounding():
+    assert "inf" not in Gain(0.1, -np.inf, np.inf, np.inf).text("log", 0.95)
+    assert Gain(0.1, -np.inf, np.inf, np.inf).beside("brier") == ""
+    assert "between 0 and 0.45" in Gain(0.2, -1.7e-17, 0.45, 0.1).text("log", 0.95)
+    assert Gain(np.nan, np.nan, np.nan, np.nan).text("log", 0.95) == "the log loss stays infinite"

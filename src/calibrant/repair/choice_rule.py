@@ -32,6 +32,11 @@ HIDDEN = 1.96**2
 ENOUGH = 25
 
 
+def _short(gain: float) -> str:
+    """Write a gain to two digits; what is left by rounding is nothing."""
+    return "0" if abs(gain) < 1e-12 else f"{gain:.2g}"
+
+
 @dataclass(frozen=True, slots=True)
 class Gain:
     """Mean loss saved per row, out of sample, with the ends of an interval.
@@ -63,7 +68,9 @@ class Gain:
             return f"the {loss} is no longer infinite"
         if np.isnan(self.value):
             return f"the {loss} stays infinite"
-        ends = f"between {self.low:.2g} and {self.high:.2g}"
+        if not np.isfinite(self.low):
+            return f"so few independent rows cannot tell by how much the {loss} falls"
+        ends = f"between {_short(self.low)} and {_short(self.high)}"
         if self.value <= 0:
             return f"the {loss} falls by {ends} per row ({percent_text(confidence)} confidence)"
         sure = f"{ends} with {percent_text(confidence)} confidence"
@@ -77,7 +84,9 @@ class Gain:
         if self.high < 0:
             ends = f"{-self.high:.2g} to {-self.low:.2g}"
             return f"; but the {loss} rises by {-self.value:.2g} ({ends})"
-        ends = f"{self.low:.2g} to {self.high:.2g}"
+        if not np.isfinite(self.low):
+            return ""
+        ends = f"{_short(self.low)} to {_short(self.high)}"
         if self.value <= 0:
             return f"; the {loss} falls by {ends}"
         return f"; the {loss} falls by {self.value:.2g} ({ends})"
