@@ -17,7 +17,7 @@ from calibrant.repair import (
     CLEARLY_PATCHED,
     Gain,
     Units,
-    gain_of,
+    gain_between,
     is_clear,
     patches_text,
     row_luck,
@@ -193,5 +193,4 @@ def _units(rows: Flags, prediction: Floats, outcome: Floats, weight: Floats) -> 
 
 
 def _gain(units: Units, after: Floats) -> Gain:
-    y = units.outcome
-    return gain_of(units, (units.prediction - y) ** 2 - (after - y) ** 2, CONFIDENCE)
+    return gain_between(units, as_score("brier"), units.prediction, after, CONFIDENCE)

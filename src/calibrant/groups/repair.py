@@ -32,9 +32,8 @@ from calibrant.repair import (
     Split,
     Units,
     choose_among,
-    gain_of,
+    gain_between,
     is_clear,
-    losses,
     mean_loss,
     read_units,
     row_luck,
@@ -153,9 +152,8 @@ def repair_by_group(
     judged = units.judged
     seen = units.where(judged)
     first, repaired = (held[judged] for held in _cross_fitted(units, divided, plain.map))
-    lost, left = losses(rule, seen, first), losses(rule, seen, repaired)
-    gain = gain_of(seen, lost - left, confidence)
-    over = gain_of(seen, losses(rule, seen, seen.prediction) - left, confidence)
+    gain = gain_between(seen, rule, first, repaired, confidence)
+    over = gain_between(seen, rule, seen.prediction, repaired, confidence)
     fitted, fit = _fitted(units, divided, plain.map, np.ones(units.fold.size, dtype=bool))
     clear = is_clear(gain, seen, row_luck(rule, first, repaired), CLEARLY_PATCHED)
     patched = clear and bool(fitted.patches.patches)
@@ -256,9 +254,9 @@ def _sides(seen: Units, repaired: Floats, confidence: float) -> dict[str, Gain]:
     found = {}
     for name in ("log", "brier"):
         score = as_score(name)
-        saved = losses(score, seen, seen.prediction) - losses(score, seen, repaired)
         means = (mean_loss(seen, score, values) for values in (seen.prediction, repaired))
-        found[f"{name}_gain"] = gain_of(seen, saved, confidence).told(*means)
+        gain = gain_between(seen, score, seen.prediction, repaired, confidence)
+        found[f"{name}_gain"] = gain.told(*means)
     return found
 
 

@@ -78,7 +78,7 @@ def minimise(loss: Loss, bounds: Bounds, start: Floats) -> Floats:
             arrived = settled and gain <= NEAR and before - value <= ROUNDING
         if arrived:
             return at
-    if gain <= NEAR:
+    if abs(gain) <= NEAR:  # else rounding alone makes a gain negative
         return at
     raise ConvergenceError(
         "a logistic regression must converge",
@@ -113,7 +113,7 @@ class _Damping:
     def rise(self, gain: float) -> None:
         """Hold steps shorter, after one that went too far or uphill."""
         if not self.strength:
-            self._least = FIRST_DAMPING * gain / self._moved**2
+            self._least = FIRST_DAMPING * abs(gain) / max(self._moved, SMALL) ** 2
         self.strength = max(10 * self.strength, self._least)
 
     def fall(self) -> None:

@@ -11,7 +11,6 @@ from calibrant.repair.choice import Choice, choose, choose_among as choose_among
 from calibrant.repair.choice_rule import (
     CLEARLY_PATCHED as CLEARLY_PATCHED,
     Gain as Gain,
-    gain_of as gain_of,
     is_clear as is_clear,
     row_luck as row_luck,
 )
@@ -64,6 +63,7 @@ from calibrant.repair.registry import CLASS_MAPS, MAPS, load, untaught as untaug
 from calibrant.repair.report_text import choice_text as choice_text
 from calibrant.repair.routing import Routed as Routed
 from calibrant.repair.row_losses import losses as losses, mean_loss as mean_loss
+from calibrant.repair.sides import gain_between as gain_between
 from calibrant.repair.sources import repaired as repaired
 from calibrant.repair.sql import group_columns as group_columns, output_names as output_names
 from calibrant.repair.structured import (

@@ -336,7 +336,7 @@ def choose_among(
         chosen = list(candidates)[-1]
     moved = {name: values[judged] for name, values in held.items()}
     gains = {
-        name: with_unseen(gain, seen, rule, moved[name], settings.confidence)
+        name: with_unseen(gain, seen, rule, (moved[LEAVE], moved[name]), settings.confidence)
         for name, gain in decision.gains.items()
     }
     scores = {name: mean_loss(seen, rule, values) for name, values in moved.items()}

@@ -36,11 +36,10 @@ class GainsByScore:
         cls, seen: Units, score: Score, moved: dict[str, Floats], confidence: float
     ) -> GainsByScore:
         """Judge predictions of the rows by maps that had not seen them."""
-        lost = losses(score, seen, moved[LEAVE])
-        gains = {}
-        for name, values in moved.items():
-            gain = gain_of(seen, lost - losses(score, seen, values), confidence)
-            gains[name] = with_unseen(gain, seen, score, values, confidence)
+        gains = {
+            name: gain_between(seen, score, moved[LEAVE], values, confidence)
+            for name, values in moved.items()
+        }
         scores = {name: mean_loss(seen, score, values) for name, values in moved.items()}
         return cls(gains, told_gains(gains, scores))
 
@@ -51,21 +50,33 @@ def after_choice(
     """Gain of a choice by a score, on rows that had no say in it."""
     saved = losses(score, seen, seen.prediction) - losses(score, seen, repaired)
     gain = gain_after_choice(seen, saved, alone, settings.confidence)
-    gain = with_unseen(gain, seen, score, repaired, settings.confidence)
+    gain = with_unseen(gain, seen, score, (seen.prediction, repaired), settings.confidence)
     scores = (mean_loss(seen, score, values) for values in (seen.prediction, repaired))
     return gain.told(*scores)
 
 
-def with_unseen(gain: Gain, seen: Units, score: Score, repaired: Floats, confidence: float) -> Gain:
+def gain_between(
+    seen: Units, score: Score, before: Floats, after: Floats, confidence: float
+) -> Gain:
+    """Mean of what the rows save by one forecast for another, with an interval."""
+    saved = losses(score, seen, before) - losses(score, seen, after)
+    gain = gain_of(seen, saved, confidence)
+    return with_unseen(gain, seen, score, (before, after), confidence)
+
+
+def with_unseen(
+    gain: Gain, seen: Units, score: Score, forecasts: tuple[Floats, Floats], confidence: float
+) -> Gain:
     """Widen the interval of a gain for outcomes that were never seen, where but one was.
 
     Rows that are all alike have no spread. But others may happen as often as leaves a chance of
-    (1 - confidence) / 2 that none of so many rows shows it, and each saves what the forecasts say.
+    (1 - confidence) / 2 that none of so many rows shows it, and each saves what the forecasts
+    before and after say.
     """
     if np.ptp(seen.outcome) > 0:
         return gain
-    saved = loss_table(score, seen.prediction, cut=True) - loss_table(score, repaired, cut=True)
-    unseen = np.delete(saved, int(seen.outcome[0]), axis=1)
+    before, after = (loss_table(score, prediction, cut=True) for prediction in forecasts)
+    unseen = np.delete(before - after, int(seen.outcome[0]), axis=1)
     rows = float(seen.weight.sum()) ** 2 / float(seen.square.sum())
     if seen.cluster is not None:
         rows = min(rows, float(np.unique(seen.cluster).size))
