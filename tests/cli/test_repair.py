@@ -44,7 +44,7 @@ def test_repair_judges_and_writes_everything(frame, file, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "helps: on rows that took no part in the choice" in done.stdout
-    for heading in ("before", "after", "smooth error", "AUC", "tied pairs", "worst group"):
+    for heading in ("before", "after", "Brier score", "AUC", "tied pairs", "worst group"):
         assert heading in done.stdout
     assert f"the rows of {out} taught the map: an audit of them flatters it" in done.stdout
     named = {"rows": out, "map": map_file, "SQL": sql, "Python": python, "judgement": judged}
@@ -62,7 +62,7 @@ def test_repair_judges_and_writes_everything(frame, file, tmp_path):
     assert names["recalibrate"](0.25) == pytest.approx(float(fitted.transform([0.25])[0]))
     data = json.loads(judged.read_text(encoding="utf-8"))
     assert data["schema"] == 1
-    assert data["after"]["smooth_error"] < data["before"]["smooth_error"]
+    assert data["after"]["log_loss"] < data["before"]["log_loss"]
 
 
 def test_repair_says_when_to_leave_forecasts_alone(tmp_path):

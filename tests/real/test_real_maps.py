@@ -184,7 +184,7 @@ def test_right_forecasts_are_left_alone_and_few_rows_judge_nothing():
     found = repair(y, z, rng=0)
     assert found.leave_alone
     assert found.gain.value == 0
-    assert "no map saves more than noise" in found.sentence
+    assert "no map lowers the held-out loss by more than noise" in found.sentence
     few = repair(y[:10], z[:10], method="line")
     assert np.isnan(few.gain.value)
     assert few.map.method == "line"
@@ -280,4 +280,4 @@ def test_what_a_repair_says_is_plain_data_and_a_card():
     assert found.as_dict()["map"]["coverage"] == pytest.approx(181 / 201)
     json.dumps(found.as_dict())
     assert found.map.sentence in found._repr_html_()
-    assert "outcomes inside:" in found.sentence
+    assert "outcomes inside without it: 2 %, promised 90 %" in found.sentence

@@ -145,7 +145,7 @@ def test_choice_repairs_what_is_off_and_leaves_the_rest_alone():
         choice = choose(label, sharp, maps=maps, rng=seed)
         assert not choice.leave_alone
         assert choice.after.log_loss < choice.before.log_loss
-        assert choice.after.smooth_error.value < choice.before.smooth_error.value
+        assert choice.after.brier < choice.before.brier
         assert choice.gain.value == pytest.approx(choice.before.log_loss - choice.after.log_loss)
         assert sum(choice.table["chosen"]) == 1
     assert left >= 6

@@ -83,12 +83,12 @@ class GroupRepair:
 
     @cached_property
     def groups_before(self) -> Groups:
-        """All groups as the forecasts are; intervals hold at once."""
+        """All groups of one fold as the forecasts are, with simultaneous intervals."""
         return self._judged_groups(self._units.prediction)
 
     @cached_property
     def groups_after(self) -> Groups:
-        """All groups after the map and its patches, fitted to other rows."""
+        """The same after the map and its patches, which were fitted to the other folds."""
         return self.groups_before if self.leave_alone else self._judged_groups(self._repaired)
 
     @cached_property
@@ -142,11 +142,13 @@ class GroupRepair:
         }
 
     def _judged_groups(self, prediction: Floats) -> Groups:
-        units = self._units
+        """Judge the groups on one fold: over all folds the residuals of a group sum to about 0."""
+        held = self._units.held_out
+        units = self._units.where(held)
         settings = self._settings.again(self._settings.seed or 0)
-        rows = Rows(np.ascontiguousarray(prediction), units.outcome, units.weight)
+        rows = Rows(np.ascontiguousarray(prediction[held]), units.outcome, units.weight)
         return judge_groups(
-            Division(rows, self._parts, units.cluster),
+            Division(rows, tuple(part.where(held) for part in self._parts), units.cluster),
             Statistic.of(smooth_calibration_error),
             settings.within(default_tolerance(units.joint(units.prediction))),
         )

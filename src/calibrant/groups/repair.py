@@ -105,8 +105,9 @@ def repair_by_group(
     Returns
     -------
     GroupRepair
-        `.map` is fitted to all rows; `.before` and `.after` are what forecasts are worth out of
-        sample, `.groups_before` and `.groups_after` the same for every group.
+        `.map` is fitted to all rows; `.before` and `.after` are losses on held-out rows,
+        `.groups_before` and `.groups_after` the calibration of every group on one fold, before and
+        after a map and patches that were fitted to the others.
 
     Notes
     -----

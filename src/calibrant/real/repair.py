@@ -20,7 +20,7 @@ from calibrant.real.losses import loss_name, losses
 from calibrant.real.maps import METHODS, RealMap, fitted_map, methods_for, moved
 from calibrant.real.means import mean_with_reach
 from calibrant.real.properties import Coverage, Quantile
-from calibrant.words import comparable_texts, interval_texts, percent_text
+from calibrant.words import comparable_texts, interval_texts, number_text, percent_text
 
 CHOOSE, LEAVE = "choose", "identity"
 FOLDS = 5
@@ -60,9 +60,9 @@ class RealRepair:
     """Mean loss of the forecasts as they are."""
     after: float
     """Mean loss after the map, out of sample."""
-    observed: tuple[float, float]
-    """Share of outcomes below or inside, or else the mean residual, before and after, out of
-    sample."""
+    observed: float
+    """Share of outcomes below or inside, or else the mean residual, of the forecasts as they are.
+    After the map, residuals of all folds sum to about zero whatever it is worth."""
     reason: str = ""
     """Why forecasts are left alone."""
 
@@ -82,8 +82,8 @@ class RealRepair:
         value, low, high = interval_texts(self.gain.value, self.gain.low, self.gain.high)
         does = "helps" if self.gain.low > 0 else "harms" if self.gain.high < 0 else "may help"
         return (
-            f"The {self.map.method} map {does}: on rows unseen the {self.loss} goes from {before} "
-            f"to {after} and saves {value} (between {low} and {high} with "
+            f"The {self.map.method} map {does}: on held-out data the {self.loss} goes from "
+            f"{before} to {after} and saves {value} (between {low} and {high} with "
             f"{percent_text(self.gain.confidence)} confidence; {self._seen}). {self.map.sentence}"
         )
 
@@ -92,10 +92,9 @@ class RealRepair:
         kind = self.map.kind
         if isinstance(kind, Quantile | Coverage):
             where = "inside" if isinstance(kind, Coverage) else "at or below"
-            before, after, promised = map(percent_text, (*self.observed, kind.level))
-            return f"outcomes {where}: {before} before, {after} after, {promised} promised"
-        before, after = comparable_texts(*self.observed)
-        return f"mean residual {before} before, {after} after"
+            observed, promised = map(percent_text, (self.observed, kind.level))
+            return f"outcomes {where} without it: {observed}, promised {promised}"
+        return f"mean residual without it: {number_text(self.observed)}"
 
     def __str__(self) -> str:
         return self.sentence
@@ -277,8 +276,10 @@ class _InFolds:
             loss_name(self.forecasts.kind),
             before,
             before - gain.value,
-            (_observed(self.forecasts), _observed(held[chosen])),
-            "" if asked or chosen != LEAVE else "no map saves more than noise on rows unseen",
+            _observed(self.forecasts),
+            ""
+            if asked or chosen != LEAVE
+            else "no map lowers the held-out loss by more than noise",
         )
 
     def _gain(self, saved: Floats, alone: Floats, confidence: float) -> LossSaved:
@@ -311,7 +312,7 @@ class _InFolds:
             loss_name(self.forecasts.kind),
             loss,
             loss if chosen == LEAVE else np.nan,
-            (_observed(self.forecasts), np.nan),
+            _observed(self.forecasts),
             f"there are too few {few} to judge a map by",
         )
 

@@ -20,7 +20,6 @@ from calibrant.inference import Settings
 from calibrant.inputs import Roles, read
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes
-from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import card
 from calibrant.options import check_flag, shown
 from calibrant.repair.base import RecalibrationMap
@@ -101,17 +100,13 @@ class Choice:
         return self.before if self.leave_alone else self.judged(self._repaired)
 
     @cached_property
-    def smooth_errors(self) -> tuple[float, float]:
-        """Smooth calibration error before and after, out of sample, without intervals."""
-        before = self._units.joint(self._units.prediction)
-        return float(smooth_calibration_error(before)), float(
-            smooth_calibration_error(self.repaired)
-        )
+    def held_out(self) -> Joint:
+        """Recalibrated forecasts of one fold (confidences of classes), by a map fitted to others.
 
-    @cached_property
-    def repaired(self) -> Joint:
-        """Forecasts after the map, each row by a map fitted to others; of classes, confidences."""
-        return self._units.joint(self._repaired)
+        Calibration after the map can be looked at here. All folds together would not do: their
+        residuals sum to about zero, because each fold is recalibrated by the rest.
+        """
+        return self._units.joint(self._repaired, self._units.held_out)
 
     @property
     def sentence(self) -> str:
@@ -205,8 +200,8 @@ def choose(
         Predicted probabilities of outcome 1, or rows of probabilities of K classes; left out with
         anything but outcomes.
     by : array-like of shape (n,), or mapping of names to such, optional
-        Groups of rows, of which the worst is told before and after. A map with patches for groups
-        is looked for by `calibrant.groups.repair_by_group`.
+        Groups of rows; `before` and `after` name the worst of them on one fold. A map with patches
+        for groups is looked for by `calibrant.groups.repair_by_group`.
     classes : sequence of length K, optional
         Names of the classes in the order of the columns, and of the columns of a frame or of
         files; two columns are then classes, too.
@@ -235,7 +230,7 @@ def choose(
     confidence : float, default=0.95
         Confidence of the intervals.
     draws : int, default=999
-        Random multipliers behind the intervals of the smooth error. At most 10**6.
+        Random multipliers behind the intervals of the groups. At most 10**6.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 
@@ -275,8 +270,8 @@ def choose(
     >>> chance = rng.random(4000)
     >>> outcome = rng.random(4000) < chance
     >>> choice = choose(outcome, chance**2, rng=0)
-    >>> choice.leave_alone, round(choice.before.smooth_error.value, 2)
-    (False, 0.17)
+    >>> choice.leave_alone, choice.after.log_loss < choice.before.log_loss
+    (False, True)
     >>> choose(outcome, chance, rng=0).leave_alone
     True
 

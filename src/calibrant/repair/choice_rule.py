@@ -76,6 +76,11 @@ class Gain:
         sure = f"{ends} with {percent_text(confidence)} confidence"
         return f"the {loss} falls by {self.value:.2g} per row ({sure})"
 
+    def lowers(self, score: str, confidence: float) -> str:
+        """Say by how much a map lowers the score, as the end of a sentence about that map."""
+        sure = f"{percent_text(confidence)} interval {_short(self.low)} to {_short(self.high)}"
+        return f"lowers the {score_title(score)} by {self.value:.2g} per row ({sure})"
+
     def beside(self, score: str) -> str:
         """Say by how much another score falls, after `text`."""
         loss = score_title(score)

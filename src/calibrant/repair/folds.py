@@ -59,6 +59,11 @@ class Units:
         """Rows that some map is judged on."""
         return np.asarray(self.fold != EARLIEST)
 
+    @property
+    def held_out(self) -> Flags:
+        """Rows of the last fold, which one map recalibrates that was fitted to none of them."""
+        return np.asarray(self.fold == self.folds[-1])
+
     def teaching(self, fold: int) -> Flags:
         """Rows to learn from when a fold is judged: none of the fold, of its clusters, or later."""
         keep = self.fold < fold if self.forward else self.fold != fold

@@ -1,9 +1,9 @@
-"""What forecasts are worth on rows that no map has seen: before and after."""
+"""Losses of forecasts on held-out rows, before and after recalibration."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,20 +34,14 @@ class WorstGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class WorstClass:
-    """The class whose probabilities have the largest smooth error, against all others."""
-
-    name: str
-    smooth_error: float
-
-
-@dataclass(frozen=True, slots=True)
 class Judgement:
-    """What forecasts are worth, out of sample."""
+    """Losses of forecasts on held-out rows.
 
-    smooth_error: ConfidenceInterval
-    """Smooth calibration error with its interval; of classes, that of the confidence in the most
-    likely one."""
+    No calibration error of all rows is among them: each fold is recalibrated by the others, so
+    that residuals of all folds together sum to about zero whatever the map is worth. Losses are
+    not affected, because every row has a loss of its own.
+    """
+
     brier: float
     """Mean squared error; of classes, summed over them."""
     log_loss: float
@@ -62,19 +56,14 @@ class Judgement:
     ties: float
     """Share of such pairs with equal forecasts."""
     worst_group: WorstGroup | None = None
-    """Of the groups that were asked for."""
+    """Of the groups that were asked for, on the rows of one fold (`Units.held_out`)."""
     accuracy: float | None = None
     """Of classes: share of rows whose most likely class happened."""
-    worst_class: WorstClass | None = None
-    """Of classes: the one with the largest smooth error."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data; what is not defined is None."""
         worst = self.worst_group
         return {
-            "smooth_error": self.smooth_error.value,
-            "smooth_error_low": self.smooth_error.low,
-            "smooth_error_high": self.smooth_error.high,
             "brier": self.brier,
             "log_loss": finite(self.log_loss),
             "failed": self.failed,
@@ -92,7 +81,6 @@ class Judgement:
                 "smooth_error_high": worst.interval.high,
             },
             "accuracy": self.accuracy,
-            "worst_class": None if self.worst_class is None else asdict(self.worst_class),
         }
 
 
@@ -103,7 +91,7 @@ def judge(
     labels: Mapping[str, npt.NDArray[Any]],
     settings: Settings,
 ) -> Judgement:
-    """Judge the predictions that rows were given by maps which had not seen them.
+    """Find the losses of predictions, each made by a map that was fitted to other folds.
 
     Every interval starts from the seed of the settings.
     """
@@ -112,18 +100,17 @@ def judge(
         return mean_loss(units, score, prediction)
 
     auc, ties = _ranking(units, prediction)
-    moved = units.forecasts(prediction)
+    moved, held = units.forecasts(prediction), units.held_out
+    of_one_fold = {name: column[held] for name, column in labels.items()}
     return Judgement(
-        smooth_error=_interval(units, prediction, settings),
         brier=mean(as_score("brier")),
         log_loss=mean(as_score("log")),
         failed=failed_rows(units, prediction),
         task_loss=None if task is None else mean(as_score(task)),
         auc=auc,
         ties=ties,
-        worst_group=_worst_group(units, prediction, labels, settings),
+        worst_group=_worst_group(units.where(held), prediction[held], of_one_fold, settings),
         accuracy=None if moved is None else _accuracy(moved),
-        worst_class=None if moved is None else _worst_class(moved),
     )
 
 
@@ -170,14 +157,6 @@ def _worst_group(
 def _accuracy(forecasts: ClassForecasts) -> float:
     right = forecasts.probability.argmax(axis=1) == forecasts.label
     return float(forecasts.mass @ right)
-
-
-def _worst_class(forecasts: ClassForecasts) -> WorstClass:
-    errors = {
-        str(name): float(smooth_calibration_error(joint)) for name, joint in forecasts.class_wise()
-    }
-    worst = max(errors, key=lambda name: errors[name])
-    return WorstClass(worst, errors[worst])
 
 
 def _ranking(units: Units, prediction: Floats) -> tuple[float, float]:

@@ -56,7 +56,7 @@ def choice_text(choice: Chosen) -> str:
     before, after = _lines(choice.before), _lines(choice.after)
     width = max(map(len, before.values())) + 2
     said = textwrap.fill(choice.sentence, COLUMNS)
-    lines = [said, "", f"{'out of sample':20}{'before':{width}}after"]
+    lines = [said, "", f"{'held-out data':20}{'before':{width}}after"]
     lines += [f"{name:20}{value:{width}}{after[name]}" for name, value in before.items()]
     head = "".join(f"{f'gain in {loss}':34}" for loss in LOSSES.values())
     lines += ["", f"{'each as if tried alone':24}{score_title(choice.score):>12}  {head}".rstrip()]
@@ -72,10 +72,7 @@ def choice_text(choice: Chosen) -> str:
 
 
 def _lines(judged: Judgement) -> dict[str, str]:
-    smooth = judged.smooth_error
-    of_what = "smooth error" if judged.accuracy is None else "error of confidence"
     lines = {
-        of_what: f"{smooth.value:.4f} ({smooth.low:.4f} to {smooth.high:.4f})",
         "Brier score": f"{judged.brier:.5f}",
         "log loss": _score(judged.log_loss),
     }
@@ -85,9 +82,6 @@ def _lines(judged: Judgement) -> dict[str, str]:
         lines["tied pairs"] = tied
     else:
         lines["accuracy"] = f"{judged.accuracy:.4f}"
-    if judged.worst_class is not None:
-        worst = judged.worst_class
-        lines["worst class"] = f"{worst.name}: {worst.smooth_error:.4f}"
     if judged.failed:
         lines["log loss"] += f" ({count_text(judged.failed, 'forecast')} of 0 or 1 failed)"
     if judged.task_loss is not None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calibrant.inference import MISCALIBRATED
+import numpy as np
+
+from calibrant.inference import DETECTABLE, MISCALIBRATED
 from calibrant.regions import Region
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.findings import turned
 from calibrant.report.sections import RELATIVE
 from calibrant.report.summary import Summary
-from calibrant.report.verdict_words import certainty_of, not_wrong, wrong
+from calibrant.report.verdict_words import NO_MAP, certainty_of, not_wrong, wrong
 from calibrant.words import (
     RARE,
-    comparable_texts,
     count_text,
     points_text,
     range_texts,
@@ -29,7 +30,8 @@ def conclusion(summary: Summary) -> str:
     verdict = summary.verdict
     if verdict.state == MISCALIBRATED:
         return f"{_wrong(summary)} {_cure(summary)}"
-    told = not_wrong(verdict, ErrorUnit.of(summary), _trust(summary))
+    worst = _worst_range(summary) if verdict.pvalue <= DETECTABLE else ""
+    told = not_wrong(verdict, ErrorUnit.of(summary), _trust(summary), worst)
     return " ".join([told, *_ratio_of_rare(summary), *_but(summary)])
 
 
@@ -64,12 +66,25 @@ def _but(summary: Summary) -> Iterator[str]:
 
 
 def _wrong(summary: Summary) -> str:
-    verdict, region = summary.verdict, summary.worst
-    subject, mean, observed = "forecasts", "mean forecast", "observed rate"
-    if summary.classes is not None:
-        subject, mean, observed = "confidences", "mean confidence", "accuracy"
-    if region is None:
+    verdict, subject = summary.verdict, _subject(summary)
+    if summary.worst is None:
         return f"Miscalibrated: {subject} are off."
+    gap = "" if verdict.gap is None else points_text(verdict.gap.interval.value)
+    return wrong(verdict, subject, gap, _worst_range(summary))
+
+
+def _subject(summary: Summary) -> str:
+    return "forecasts" if summary.classes is None else "confidences"
+
+
+def _worst_range(summary: Summary) -> str:
+    """Say where forecasts are most clearly off, and by how much; nothing if nowhere."""
+    region, subject = summary.worst, _subject(summary)
+    if region is None:
+        return ""
+    mean, observed = "mean forecast", "observed rate"
+    if summary.classes is not None:
+        mean, observed = "mean confidence", "accuracy"
     where = f"{subject}{_range(summary, region)}"
     forecast, rate = rate_texts(region.prediction, region.outcome)
     rows = thousands_text(region.rows)
@@ -80,9 +95,7 @@ def _wrong(summary: Summary) -> str:
     other = summary.other
     if other is not None:
         told += f", those{_range(summary, other)} {_off(other)}"
-    told += "."
-    gap = "" if verdict.gap is None else points_text(verdict.gap.interval.value)
-    return wrong(verdict, subject, gap, told)
+    return f"{told}."
 
 
 def _off(region: Region) -> str:
@@ -118,18 +131,17 @@ def _cure(summary: Summary) -> str:
     if choice is None:
         return "Recalibrate on rows that the model was not fitted to."
     if choice.leave_alone:
-        return "No calibration map lowers the loss on rows it had not seen: change the model."
-    before, after = choice.smooth_errors
-    if choice.gain.low <= 0 or after >= before:
+        return NO_MAP
+    score, gain = choice.score, choice.gain
+    if not np.isfinite([gain.low, gain.high]).all():  # certain forecasts that failed
+        score, gain = "brier", choice.gains["brier"]
+    if not gain.low > 0:
         return (
-            f"Recalibrating ({choice.map.name} map) may help; audit fresh rows before you trust it."
+            f"Recalibrating ({choice.map.name} map) may help; evaluate it on new observations "
+            "before you use it."
         )
-    what, fall = "smooth error", ErrorUnit.of(summary).fall(before, after)
-    if summary.verdict.error_state != MISCALIBRATED:
-        first, second = comparable_texts(choice.before.brier, choice.after.brier)
-        what, fall = "Brier score", f"from {first} to {second}"
-    lowers = f"the {choice.map.name} map lowers the {what} {fall}"
-    return f"Recalibrate: {lowers} on rows it had not seen."
+    lowers = gain.lowers(score, choice.confidence)
+    return f"Recalibrate: on held-out data the {choice.map.name} map {lowers}."
 
 
 def _trust(summary: Summary) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from calibrant.inference import CALIBRATED, MISCALIBRATED, ConfidenceInterval, state_of
 from calibrant.report.summary import Summary
-from calibrant.words import RARE, comparable_texts, number_text, rounded_down, rounded_up
+from calibrant.words import RARE, number_text, rounded_down, rounded_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,6 @@ class ErrorUnit:
     def named(self, number: str) -> str:
         """Put the unit behind a number."""
         return f"{number} {self.one if number == '1' else self.several}".rstrip()
-
-    def fall(self, before: float, after: float) -> str:
-        """Say from where to where an error falls."""
-        first, second = comparable_texts(before / self.size, after / self.size)
-        return f"from {first} to {self.named(second)}"
 
     def bounds(self, interval: ConfidenceInterval, tolerance: float) -> str:
         """Say what an interval knows beside a tolerance: at least, at most, or both."""

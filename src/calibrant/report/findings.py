@@ -10,7 +10,7 @@ from calibrant.data.groupings import AND
 from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, RARE, range_text
 from calibrant.report.repair_command import RepairCommand
 from calibrant.report.sentences import row_sentence, set_sentence, verdict_sentence
-from calibrant.words import agreeing, capital, comparable_texts, count_text, interval_texts
+from calibrant.words import agreeing, capital, count_text, interval_texts
 
 if TYPE_CHECKING:
     from calibrant.groups import Groups
@@ -124,19 +124,16 @@ def repair_findings(
     if choice.leave_alone:
         yield Finding("CAL071", PASSED, choice.sentence)
         return
-    before, after = comparable_texts(*choice.smooth_errors)
     classes = choice.map.classes_
-    of = "" if classes is None else " of the confidence"
     named = () if classes is None else ("--classes", ",".join(map(str, classes)))
     how = (command or RepairCommand(options=named)).whole
     if censored:
         how = "learn the map in Python from the weighted rows (repair.choose)"
-    sure = "" if not choice.gain.low <= 0 else ", and audit fresh rows before you rely on it"
+    sure = "" if not choice.gain.low <= 0 else ", and audit new observations before you rely on it"
     yield Finding(
         REPAIR,
         NOTE,
-        f"{choice.sentence} The smooth error{of} falls from {before} to {after} on rows "
-        "that the map had not seen.",
+        choice.sentence,
         f"recalibrate{sure}: {how}" if needed else f"not needed; to gain it all the same: {how}",
     )
 

@@ -232,7 +232,6 @@ def _repair(summary: Summary) -> dict[str, Any] | None:
     choice = summary.choice
     if choice is None:
         return None
-    before, after = choice.smooth_errors
     gain = choice.gain.as_dict()
     return {
         "map": choice.map.name,
@@ -241,8 +240,7 @@ def _repair(summary: Summary) -> dict[str, Any] | None:
         "gain": gain["value"],
         "gain_low": gain["low"],
         "gain_high": gain["high"],
-        "smooth_error_before": before,
-        "smooth_error_after": after,
+        "gains": {name: gain.as_dict() for name, gain in choice.gains.items()},
         "sentence": choice.sentence,
     }
 

@@ -13,7 +13,7 @@ from calibrant.real import (
 )
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.tables import PERFECT, ShownTable
-from calibrant.report.verdict_words import certainty_of, not_wrong, wrong
+from calibrant.report.verdict_words import NO_MAP, certainty_of, not_wrong, wrong
 from calibrant.words import (
     capital,
     comparable_texts,
@@ -36,7 +36,8 @@ def conclusion(summary: RealSummary) -> str:
     if verdict.state == MISCALIBRATED:
         return f"{_wrong(summary)} {_cure(summary)}"
     several = "intervals" if isinstance(summary.forecasts.kind, Coverage) else "forecasts"
-    told = not_wrong(verdict, unit_of(summary), f"use the {several} as they are")
+    trust = f"use the {several} as they are"
+    told = not_wrong(verdict, unit_of(summary), trust, _worst_range(summary))
     if summary.groups is not None and summary.groups.failing:
         told += f" But {summary.groups.count_sentence}"
     return told
@@ -70,9 +71,18 @@ def unit_of(summary: RealSummary) -> ErrorUnit:
 
 
 def _wrong(summary: RealSummary) -> str:
+    if summary.worst is None:
+        return "Miscalibrated: forecasts are off."
+    gap = summary.verdict.gap
+    size = "" if gap is None else _amount(summary, gap.interval.value)
+    return wrong(summary.verdict, "forecasts", size, _worst_range(summary))
+
+
+def _worst_range(summary: RealSummary) -> str:
+    """Say where forecasts are most clearly off; nothing where noise explains all of it."""
     region = summary.worst
     if region is None:
-        return "Miscalibrated: forecasts are off."
+        return ""
     by = _amount(summary, abs(region.outcome - region.prediction))
     rows = f"{thousands_text(region.rows)} of {count_text(len(summary.forecasts), 'row')}"
     told = f"{region.where} are {region.direction} by {by} ({region.promised_and_observed}, {rows})"
@@ -80,10 +90,7 @@ def _wrong(summary: RealSummary) -> str:
     if other is not None:
         by = _amount(summary, abs(other.outcome - other.prediction))
         told += f", those {other.among} {other.direction} by {by}"
-    told += "."
-    gap = summary.verdict.gap
-    size = "" if gap is None else _amount(summary, gap.interval.value)
-    return wrong(summary.verdict, "forecasts", size, told)
+    return f"{told}."
 
 
 def _amount(summary: RealSummary, size: float) -> str:
@@ -94,12 +101,12 @@ def _amount(summary: RealSummary, size: float) -> str:
 def _cure(summary: RealSummary) -> str:
     found = summary.repair
     if found is not None and found.leave_alone:
-        return "No map lowers the loss on rows it had not seen: change the model."
+        return NO_MAP
     if found is not None and found.gain.low > 0:
         before, after = comparable_texts(found.before, found.after)
         return (
             f"Recalibrate: the {found.map.method} map lowers the {found.loss} from {before} to "
-            f"{after} on rows it had not seen."
+            f"{after} on held-out data."
         )
     if isinstance(summary.forecasts.kind, Coverage):
         wider = summary.observed < summary.promised

@@ -169,10 +169,10 @@ class Summary:
 
     @cached_property
     def diagram_after(self) -> ReliabilityDisplay | None:
-        """The same after the proposed map, on rows that it had not seen; None without one."""
+        """The same after the proposed map, on one fold it was not fitted to; None without one."""
         if self.choice is None or self.choice.leave_alone:
             return None
-        return self.diagram.redrawn(self.choice.repaired)
+        return self.diagram.redrawn(self.choice.held_out)
 
     @cached_property
     def worst(self) -> Region | None:

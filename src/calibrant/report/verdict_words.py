@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
-from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, Verdict
+from calibrant.inference import (
+    CALIBRATED,
+    DETECTABLE,
+    MISCALIBRATED,
+    ConfidenceInterval,
+    Verdict,
+)
 from calibrant.report.error_units import ErrorUnit
-from calibrant.words import percent_text, rounded_up, samples_text
+from calibrant.words import capital, percent_text, rounded_up, samples_text
+
+# What is said where no map gains more than noise.
+NO_MAP = (
+    "No calibration map lowers the held-out loss by more than noise: collect more rows, or change "
+    "the model."
+)
+# Where each test of a combined test looks.
+SEEN_IN = {
+    "smooth_calibration_error": "the smooth error",
+    "slope_and_intercept": "slope and intercept",
+    "shape": "the shape of the calibration curve",
+}
 
 
 def certainty_of(verdict: Verdict, unit: ErrorUnit, about: str = "", origin: str = "") -> str:
     """Say how sure a verdict is, something about its test, and where the tolerance comes from."""
     error = unit.bounds(verdict.interval, verdict.tolerance)
     known = f"the smooth error is {error} (tolerated: {unit.number(verdict.tolerance)})"
+    each = ""
     if verdict.gap is not None:
         gap = unit.bounds(verdict.gap.interval, verdict.gap.tolerance)
         known += f" and the typical gap {gap} (tolerated: {unit.number(verdict.gap.tolerance)})"
+        each = " each"
     draws = verdict.test.headline.null.size
     most = "at most " if verdict.pvalue * (draws + 1) < 1.5 else ""
     return (
-        f"How sure: {percent_text(verdict.interval.confidence)} confident that {known}. Perfect "
-        f"forecasts would look at least this bad in {most}{samples_text(verdict.pvalue)} "
-        f"samples{about}.{origin}"
+        f"How sure: with {percent_text(verdict.interval.confidence)} confidence{each}, {known}. "
+        f"Perfect forecasts would look at least this bad in {most}{samples_text(verdict.pvalue)} "
+        f"samples{_seen_in(verdict)}{about}.{origin}"
     )
+
+
+def _seen_in(verdict: Verdict) -> str:
+    """Name the part of the test that found something, unless it is the smooth error."""
+    test = verdict.test
+    found = [part.measure for part in test.parts if part.pvalue == test.most_striking.pvalue]
+    if verdict.pvalue > DETECTABLE or not found or verdict.measure in found:
+        return ""
+    return f", most clearly in {' and in '.join(SEEN_IN[name] for name in found)}"
 
 
 def wrong(verdict: Verdict, subject: str, size: str, worst: str) -> str:
@@ -30,32 +59,41 @@ def wrong(verdict: Verdict, subject: str, size: str, worst: str) -> str:
     return f"Miscalibrated: {subject} are typically off by {size}, up and down. Worst: {worst}"
 
 
-def not_wrong(verdict: Verdict, unit: ErrorUnit, trust: str) -> str:
-    """Say what to trust, or that the rows do not tell."""
-    return _fine(verdict, unit, trust) if verdict.state == CALIBRATED else _open(verdict, unit)
+def not_wrong(verdict: Verdict, unit: ErrorUnit, trust: str, worst: str) -> str:
+    """Say what to trust, or what is open; name the worst range where the test found something."""
+    if verdict.state == CALIBRATED:
+        return _fine(verdict, unit, trust, worst)
+    said = [_open(verdict, unit), f"Not perfect: {worst}" if worst else "", verdict.outlook]
+    return " ".join(filter(None, said))
 
 
-def _fine(verdict: Verdict, unit: ErrorUnit, trust: str) -> str:
-    """Say what to trust, and by how much forecasts are off at most."""
-    most, limit = unit.text(verdict.interval.high, rounded_up), unit.text(verdict.tolerance)
-    but = "They are not perfect, but" if verdict.pvalue <= DETECTABLE else "They are"
-    return (
-        f"Calibrated: {trust}. {but} off by at most {most}; {limit} {_is_or_are(limit)} tolerated."
-    )
+def _fine(verdict: Verdict, unit: ErrorUnit, trust: str, worst: str) -> str:
+    """Say what is bounded, and what to trust unless some range is detectably off."""
+    what, interval, tolerance = _leading(verdict, unit)
+    most, limit = unit.text(interval.high, rounded_up), unit.text(tolerance)
+    bounded = f"the {what} is at most {most}; {limit} {_is_or_are(limit)} tolerated."
+    if worst:
+        return f"Calibrated within tolerance, but not perfectly: {bounded} Worst range: {worst}"
+    return f"Calibrated: {trust}. {capital(bounded)}"
+
+
+def _leading(verdict: Verdict, unit: ErrorUnit) -> tuple[str, ConfidenceInterval, float]:
+    """Choose the typical gap, which people imagine, unless it is left out of the verdict."""
+    gap = verdict.gap
+    if gap is None or unit.size < 1 <= gap.tolerance:
+        return "smooth error", verdict.interval, verdict.tolerance
+    return "typical gap", gap.interval, gap.tolerance
 
 
 def _open(verdict: Verdict, unit: ErrorUnit) -> str:
-    """Say how large the error may be, and how many rows would tell."""
-    interval, tolerance, what = verdict.interval, verdict.tolerance, "error"
+    """Say how large the error that is open may be."""
+    interval, tolerance, what = verdict.interval, verdict.tolerance, "smooth error"
     if verdict.error_state == CALIBRATED and verdict.gap is not None:
         interval, tolerance, what = verdict.gap.interval, verdict.gap.tolerance, "typical gap"
     high, limit = unit.text(interval.high, rounded_up), unit.text(tolerance)
-    but = ""
-    if verdict.pvalue <= DETECTABLE:
-        but = "not perfect, but too few rows to say whether it matters; "
     return (
-        f"Undecided: {but}the {what} may be anything up to {high}, and {limit} "
-        f"{_is_or_are(limit)} tolerated. {verdict.outlook}"
+        f"Undecided: the {what} may be anything up to {high}, and {limit} {_is_or_are(limit)} "
+        "tolerated."
     )
 
 
