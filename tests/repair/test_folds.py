@@ -43,7 +43,9 @@ def test_counts_keep_the_weights_of_their_level():
     assert whole.positives == pytest.approx(joint.positives)
     assert whole.weight_squares == pytest.approx(joint.weight_squares)
     assert whole.rows.tolist() == joint.rows.tolist()
-    assert choose(joint, rng=0, draws=49).before.brier == pytest.approx(cal.brier_score(joint).value)
+    assert choose(joint, rng=0, draws=49).before.brier == pytest.approx(
+        cal.brier_score(joint).value
+    )
 
 
 def test_clusters_are_never_torn_apart():
