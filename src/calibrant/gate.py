@@ -22,6 +22,7 @@ from calibrant.inference import (
     Settings,
     Statistic,
     compare,
+    dependence_of,
     find_interval,
     find_ratio,
     find_verdict,
@@ -180,7 +181,10 @@ def run_gate(
     if baseline is not None:
         tell("baseline")
         checks.append(_baseline(evidence, baseline, settings))
-    return Gate(source.title, source.joint.row_count, tuple(checks), source.all_notes)
+    notes, doubt = source.all_notes, dependence_of(source)
+    if doubt is not None:
+        notes = (*notes, f"{doubt.sentence}; {doubt.advice}")
+    return Gate(source.title, source.joint.row_count, tuple(checks), notes)
 
 
 def read_limits(measures: list[str], tolerance: float | str | None) -> dict[str, Tolerance | None]:

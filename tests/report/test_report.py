@@ -103,7 +103,8 @@ def test_what_an_audit_does_not_take(frame, call, said):
 
 
 def test_every_finding_has_a_place_in_the_docs():
-    source = (ROOT / "src/calibrant/report/findings.py").read_text("utf-8")
+    sources = [ROOT / f"src/calibrant/report/{name}.py" for name in ("findings", "traps")]
+    source = "".join(path.read_text("utf-8") for path in sources)
     described = (ROOT / "docs/findings.md").read_text("utf-8")
     codes = set(re.findall(r"CAL\d{3}", source))
     assert len(codes) > 15

@@ -195,6 +195,7 @@ def audit(
             find_segments,
             classes=names_of(classes, "--classes"),
             prediction_sum=prediction_sum,
+            find_keys=True,
         )
         fitted = None if map_file is None else _loaded(map_file)
         scale = _scale_of(context, scale, fitted)

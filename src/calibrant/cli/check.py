@@ -132,7 +132,7 @@ def check(
         classes=named,
         prediction_sum=prediction_sum,
     )
-    roles = replace(plain, by=names_of(by, "--by"))
+    roles = replace(plain, by=names_of(by, "--by"), find_keys=True)
     in_percent(scale)  # log-odds are refused
     how = Reading(origin, scorer, pass_mark, scale, field, words)
     options: dict[str, Any] = {

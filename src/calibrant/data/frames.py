@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -62,6 +62,17 @@ def as_values(values: object) -> object:
     if isinstance(native, nw.DataFrame | nw.LazyFrame):
         return _collected(native).to_numpy()
     return values
+
+
+def possible_keys(frame: Frame, taken: Collection[str], most: int) -> list[str]:
+    """Choose columns that may identify what rows are about: text, whole numbers and dates."""
+    found = [
+        name
+        for name, dtype in frame.collect_schema().items()
+        if name not in taken
+        and (dtype.is_integer() or dtype in {nw.String, nw.Categorical, nw.Enum, nw.Date})
+    ]
+    return found[:most]
 
 
 def masked_columns(native: object, names: Sequence[str]) -> dict[str, Any]:

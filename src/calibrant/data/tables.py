@@ -7,7 +7,7 @@ label or a value; types of values are found on all rows. Parquet files keep thei
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
@@ -27,6 +27,9 @@ NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "U
            "UINTEGER", "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BIGNUM")  # fmt: skip
 
 
+FRACTIONS = ("FLOAT", "DOUBLE", "DECIMAL")
+
+
 class Part(Enum):
     """How a column is read."""
 
@@ -41,6 +44,8 @@ class Part(Enum):
     """Letters, whatever they look like."""
     NUMBERS = auto()
     """Lists of numbers."""
+    KEY = auto()
+    """A number for each value, to see which rows share one."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,19 @@ class Table:
                     f"there must be one column {name!r}", shown(alike), "rename the others"
                 )
 
+    def possible_keys(self, taken: Collection[str], most: int) -> list[str]:
+        """Choose columns that may identify what rows are about: no fractions, flags or lists."""
+        lowered = [name.lower() for name in self.names]
+        found = [
+            name
+            for name in self.columns
+            if name not in taken
+            and lowered.count(name.lower()) == 1
+            and not self.types[name].startswith((*FRACTIONS, "BOOLEAN", *NESTED))
+            and not self.types[name].endswith("]")
+        ]
+        return found[:most]
+
     def alike(self) -> list[str]:
         """Names of the file that are the same but for their capitals."""
         lowered = [name.lower() for name in self.names]
@@ -100,6 +118,9 @@ class Table:
                 read[name] = self.text(name)
             elif part is Part.NUMBERS:
                 read[name] = self._numbers(name)
+            elif part is Part.KEY:
+                text = self._filled(name)
+                read[name] = f"case when {text} is not null then hash({text}) end"
             else:
                 read[name] = self.value(name, found[name])
         return read, told

@@ -36,6 +36,11 @@ from calibrant.inference.costs import (
     find_costs as find_costs,
 )
 from calibrant.inference.cross_validated import cross_validated_error
+from calibrant.inference.dependence import (
+    Dependence as Dependence,
+    dependence_of as dependence_of,
+    find_dependence as find_dependence,
+)
 from calibrant.inference.discrimination import auc, find_auc as find_auc
 from calibrant.inference.estimates import Estimate, ScoreTest
 from calibrant.inference.evidence import (

@@ -2,7 +2,14 @@
 
 from calibrant.inputs.pairs import Pairs, join_pairs, pair_columns, pair_files
 from calibrant.inputs.roles import Roles
-from calibrant.inputs.source import Source, prepare, read, reading_notes
+from calibrant.inputs.source import (
+    Source,
+    keys_of_files,
+    keys_of_frame,
+    prepare,
+    read,
+    reading_notes,
+)
 from calibrant.inputs.summed import sum_up
 
 __all__ = [
@@ -10,6 +17,8 @@ __all__ = [
     "Roles",
     "Source",
     "join_pairs",
+    "keys_of_files",
+    "keys_of_frame",
     "pair_columns",
     "pair_files",
     "prepare",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from calibrant.data.groupings import MOST_LEVELS, PARTS, columns_of
 from calibrant.data.input import as_floats, read_column
@@ -44,6 +46,10 @@ class Roles:
     """Column of the sum of the predictions that an aggregate stands for, instead of their mean."""
     all_grouped: bool = False
     """Whether rows without a group count as missing, not as a group of their own."""
+    find_keys: bool = False
+    """Whether to look for columns that may identify what rows are about: are such rows alike?"""
+    keys: Mapping[str, object] = field(default_factory=dict)
+    """Those columns."""
 
     @property
     def need_rows(self) -> bool:
@@ -58,7 +64,8 @@ class Roles:
         """
         self._refuse_told()
         self._refuse_lonely_sum()
-        parts = dict.fromkeys(self.columns_by(), Part.VALUE)
+        parts = dict.fromkeys(self.keys, Part.KEY)
+        parts |= dict.fromkeys(self.columns_by(), Part.VALUE)
         if self.clusters is not None:
             parts[str(self.clusters)] = Part.VALUE
         if self.time is not None:
@@ -118,7 +125,18 @@ class Roles:
 
         by = {name: where(name, values) for name, values in self.labels_by().items()}
         clusters, time = where("clusters", self.clusters), where("time", self.time)
-        return replace(self, by=by, clusters=clusters, time=time)
+        keys = {name: values[kept] for name, values in self.key_columns().items()}
+        return replace(self, by=by, clusters=clusters, time=time, keys=keys)
+
+    @property
+    def may_depend(self) -> bool:
+        """Whether rows are taken to be independent, and somebody asks whether they are."""
+        known = (self.clusters, self.count, self.positives)
+        return self.find_keys and all(part is None for part in known)
+
+    def key_columns(self) -> dict[str, Any]:
+        """Return the columns that may identify what rows are about, as arrays."""
+        return {name: np.ma.asarray(values) for name, values in self.keys.items()}
 
     def columns_by(self) -> list[str]:
         """Names of the columns that group the rows of a frame or of files."""

@@ -14,12 +14,13 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.data.columns import ColumnNames, known_outcomes
 from calibrant.data.files import NO_LABELS, opened, opened_table, without_missing
-from calibrant.data.frames import as_frame, column_names, masked_columns
+from calibrant.data.frames import Frame, as_frame, column_names, masked_columns, possible_keys
 from calibrant.data.hints import require_columns
 from calibrant.data.labels import Labels, Told
 from calibrant.data.paths import Files, are_paths, settled
 from calibrant.data.rows import Given, Rows, chances
 from calibrant.data.splits import canonical_order
+from calibrant.data.tables import Part
 from calibrant.data.times import Times, checked_times, read_dates
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inputs.classes import read_class_columns, without_words
@@ -30,6 +31,8 @@ from calibrant.joint.classes import ClassForecasts, are_classes, as_forecasts
 from calibrant.words import count_text
 
 Columns = dict[str, Any]
+# Columns beside those that were asked for in which rows that share a value may be alike.
+MOST_KEYS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +162,16 @@ def read(
         require_columns(present, list(roles.parts(present)))
         if roles.classes is None and (labels.positive is not None or labels.missing):
             frame, told = known_outcomes(frame, roles.outcome, labels)
+        if roles.may_depend:
+            roles = replace(roles, keys=keys_of_frame(frame, roles.parts(present)))
         return _read_frame(
             frame.to_native(), roles, title or "Forecasts", described, told, **options
         )
     with settled(data) as files:
         names = [Path(file).name for file in files.given]
         described["files"] = names
+        if roles.may_depend:
+            roles = replace(roles, keys=keys_of_files(files, roles.parts))
         parts = roles.parts(_columns_of(files) if roles.classes is not None else ())
         with opened(files, parts, labels, progress=False) as (relation, told):
             source = _read_frame(
@@ -192,6 +199,24 @@ def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, ti
     if given.prediction.size > MOST_ROWS_READ and not (roles.need_rows or held.by):
         return _of_sums(Summed(Joint.of_many_rows(given)[0], {}, 0), title, {})
     return _of_given(given, held, title)
+
+
+def keys_of_files(
+    files: Files, parts: Callable[[list[str]], Mapping[str, Part]]
+) -> dict[str, object]:
+    """Name columns of files that may identify what rows are about, beside those that are read.
+
+    Of several files only CSV is looked at, whose headers are all read: others may lack columns.
+    """
+    with opened_table(files, [], progress=False) as table:
+        if len(files.names) > 1 and set(table.types.values()) != {"VARCHAR"}:
+            return {}
+        return dict.fromkeys(table.possible_keys(parts(table.names), MOST_KEYS))
+
+
+def keys_of_frame(frame: Frame, parts: Mapping[str, Part]) -> dict[str, object]:
+    """Name such columns of a frame."""
+    return dict.fromkeys(possible_keys(frame, parts, MOST_KEYS))
 
 
 def _columns_of(files: Files) -> list[str]:
@@ -258,6 +283,7 @@ def _read_frame(
         clusters=None if roles.clusters is None else columns[str(roles.clusters)],
         time=None if roles.time is None else columns[str(roles.time)],
         weight=None if roles.weight is None else columns[str(roles.weight)],
+        keys={name: columns[name] for name in roles.keys},
     )
     if roles.classes is not None:
         forecasts = read_class_columns(columns, held, percent=percent)
@@ -348,7 +374,7 @@ def prepare(
 def _without_missing(columns: Columns, roles: Roles, *, drop_missing: bool) -> tuple[Columns, int]:
     if not drop_missing:
         return columns, 0
-    may_miss = [] if roles.all_grouped else roles.columns_by()
+    may_miss = [*([] if roles.all_grouped else roles.columns_by()), *roles.keys]
     columns, dropped = without_missing(columns, may_miss)
     if not len(columns[roles.outcome]):
         raise InvalidForecastsError("there must be at least one row without missing values")

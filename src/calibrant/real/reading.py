@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.data.files import opened, without_missing
-from calibrant.data.frames import column_names, masked_columns
+from calibrant.data.frames import as_frame, column_names, masked_columns
 from calibrant.data.groupings import columns_of
 from calibrant.data.hints import require_columns
 from calibrant.data.input import as_array
@@ -20,7 +20,7 @@ from calibrant.data.paths import Paths, are_paths, settled
 from calibrant.data.splits import canonical_order
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.inputs import Roles, Source, reading_notes
+from calibrant.inputs import Roles, Source, keys_of_files, keys_of_frame, reading_notes
 from calibrant.options import shown
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.survival import SurvivalForecasts
@@ -126,13 +126,18 @@ def read_real(
                 "call it as audit(y_true, y_pred, kind=...)",
             )
         require_columns(names, list(parts))
-        columns = masked_columns(data, list(parts))
+        if roles.may_depend:
+            roles = replace(roles, keys=keys_of_frame(as_frame(data), parts))
+        columns = masked_columns(data, [*parts, *roles.keys])
         described: dict[str, object] = {"frame": type(data).__module__.split(".")[0]}
         return _of_columns(
             columns, roles, ask, title or "Forecasts", described, drop_missing=drop_missing
         )
     with settled(data) as files:
         names_of_files = [Path(file).name for file in files.given]
+        if roles.may_depend:
+            roles = replace(roles, keys=keys_of_files(files, lambda _: parts))
+            parts |= dict.fromkeys(roles.keys, Part.KEY)
         with opened(files, parts, progress=False) as (relation, _):
             columns = dict(relation.fetchnumpy())
     return _of_columns(
@@ -196,7 +201,7 @@ def read_survival(
 
 def _kept(columns: dict[str, Any], roles: Roles) -> tuple[dict[str, Any], int]:
     """Leave out rows that lack a value; a group may."""
-    columns, dropped = without_missing(columns, roles.columns_by())
+    columns, dropped = without_missing(columns, [*roles.columns_by(), *roles.keys])
     if not len(columns[roles.outcome]):
         raise InvalidForecastsError("there must be at least one row without missing values")
     return columns, dropped
@@ -269,7 +274,7 @@ def _of_columns(
         title,
         forecasts,
         {column: columns[column] for column in roles.columns_by()},
-        roles,
+        replace(roles, keys={name: columns[name] for name in roles.keys}),
         None if roles.clusters is None else columns[str(roles.clusters)],
         dropped,
         described,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,11 @@ from calibrant.inference import (
     DETECTABLE,
     MISCALIBRATED,
     CalibrationTest,
+    Dependence,
     Settings,
     Statistic,
     Verdict,
+    find_dependence,
     run_test,
 )
 from calibrant.measurement import Measurement
@@ -70,6 +73,8 @@ class RealSummary:
     segments: tuple[RealSegment, ...] | None
     """Combinations of columns that are worst, judged by rows that did not choose them."""
     settings: dict[str, object]
+    dependence: Dependence | None = None
+    """What suggests that rows depend on each other, where nobody said that they do."""
 
     def __repr__(self) -> str:
         return brief(self)
@@ -183,7 +188,20 @@ def summarise_real(
             "seed": settings.seed,
             **source.described,
         },
+        dependence=_dependence(source),
     )
+
+
+def _dependence(source: RealSource) -> Dependence | None:
+    """Look for dependence among rows, unless clusters say what depends."""
+    if source.clusters is not None:
+        return None
+    rows = source.forecasts
+    keys: dict[str, Any] = {name: np.ma.asarray(column) for name, column in source.by.items()}
+    keys |= source.roles.key_columns()
+    # Rows that weigh nothing are gone from the forecasts; their columns are then left out.
+    keys = {name: column for name, column in keys.items() if column.shape == rows.outcome.shape}
+    return find_dependence(rows.place, rows.residual, rows.outcome, keys)
 
 
 def _floors(evidence: RealEvidence, unit: float, settings: Settings) -> dict[str, float]:

@@ -317,6 +317,7 @@ def audit(
         find_segments,
         classes=classes,
         prediction_sum=prediction_sum,
+        find_keys=True,
     )
     if na not in {"refuse", "drop"}:
         raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))

@@ -15,6 +15,7 @@ from calibrant.report.summary import Summary
 from calibrant.report.verdict_words import NO_MAP, certainty_of, not_wrong, wrong
 from calibrant.words import (
     RARE,
+    capital,
     count_text,
     points_text,
     range_texts,
@@ -38,7 +39,7 @@ def conclusion(summary: Summary) -> str:
 def certainty(summary: Summary) -> str:
     """Say how sure the conclusion is, and what is tolerated."""
     unit, origin = ErrorUnit.of(summary), tolerance_origin(summary)
-    return certainty_of(summary.verdict, unit, origin=origin)
+    return certainty_of(summary.verdict, unit, origin=origin, doubt=summary.dependence)
 
 
 def _ratio_of_rare(summary: Summary) -> Iterator[str]:
@@ -126,8 +127,9 @@ def _difference(region: Region) -> str:
 
 def _cure(summary: Summary) -> str:
     choice = summary.choice
-    if summary.turned_round:
-        return f"{': '.join(turned(summary))}."
+    no_cure = _no_cure(summary)
+    if no_cure is not None:
+        return no_cure
     if choice is None:
         return "Recalibrate on rows that the model was not fitted to."
     if choice.leave_alone:
@@ -144,7 +146,22 @@ def _cure(summary: Summary) -> str:
     return f"Recalibrate: on held-out data the {choice.map.name} map {lowers}."
 
 
+def _no_cure(summary: Summary) -> str | None:
+    """Say why recalibration is not the answer, if it is not."""
+    if summary.turned_round:
+        return f"{': '.join(turned(summary))}."
+    for trap in summary.traps:
+        if trap.spoils_maps:
+            return f"{trap.text} {capital(trap.advice)}."
+        if trap.useless:
+            return f"Recalibration can only return the base rate: {trap.useless}."
+    return None
+
+
 def _trust(summary: Summary) -> str:
+    useless = [trap.useless for trap in summary.traps if trap.useless]
+    if useless:
+        return f"right on average, but of no use to tell rows apart: {useless[0]}"
     if summary.classes is not None:
         return "trust the confidence in the most likely class as it is"
     return "use the probabilities as they are"

@@ -59,8 +59,8 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
     found = [
         *_verdict(summary),
         *repair_findings(
-            # A map would hide that the wrong label counts as outcome 1.
-            None if summary.turned_round else summary.choice,
+            # A map would hide that the wrong label counts as outcome 1, or what else is wrong.
+            None if summary.turned_round or summary.spoiled else summary.choice,
             needed=summary.verdict.state != CALIBRATED,
             censored=summary.censored,
             command=summary.repair_command,
@@ -101,6 +101,8 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
         trust = "use the probabilities as they are"
         if summary.classes is not None:
             trust = "trust the confidence as it is; what holds for each class is said beside it"
+        if any(trap.useless for trap in summary.traps):
+            trust = ""
         yield Finding(TRUSTED, PASSED, verdict_sentence(summary), trust)
     else:
         needed = verdict.rows_needed
@@ -309,14 +311,9 @@ def _data(summary: Summary) -> Iterator[Finding]:
             f"{count_text(data.clipped, noun)} outside [0, 1] by a rounding error, moved to its "
             "end.",
         )
-    if classical.certain == data.rows:
-        yield Finding(
-            "CAL032",
-            NOTE,
-            "Every forecast is 0 or 1: such answers carry no probability to judge, only how often "
-            "they are wrong.",
-        )
-    elif classical.certain:
+    for trap in summary.traps:
+        yield Finding(trap.code, NOTE, trap.text, trap.advice)
+    if 0 < classical.certain < data.rows:
         yield Finding(
             "CAL037",
             NOTE,
@@ -332,6 +329,9 @@ def _data(summary: Summary) -> Iterator[Finding]:
 
 def _method(summary: Summary) -> Iterator[Finding]:
     test = summary.verdict.test
+    if summary.dependence is not None:
+        doubt = summary.dependence
+        yield Finding("CAL054", NOTE, f"{capital(doubt.sentence)}.", doubt.advice)
     if test.cells:
         yield Finding(
             "CAL050",

@@ -11,7 +11,7 @@ from calibrant.measurement import Measurement
 from calibrant.real import RealGroups, RealSegment, RealSummary, loss_name
 from calibrant.report import real_words as words
 from calibrant.report.audit import Audit
-from calibrant.report.findings import Finding
+from calibrant.report.findings import NOTE, Finding
 from calibrant.report.json import plain as plain_data, verdict_dict
 from calibrant.report.screen import (
     COLUMNS,
@@ -26,7 +26,8 @@ from calibrant.report.screen import (
     sentence_lines,
 )
 from calibrant.report.sentences import SEGMENTS
-from calibrant.words import escaped, percent_text
+from calibrant.report.traps import find_real_traps
+from calibrant.words import capital, escaped, percent_text
 
 SCHEMA = 3
 # Groups that Markdown and the terminal list.
@@ -100,8 +101,13 @@ class RealAudit(Audit):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """None yet: the conclusion says what to do."""
-        return ()
+        """Cautions; what else is wrong, and what to do, stands in the conclusion."""
+        traps = find_real_traps(self.summary)
+        found = [Finding(trap.code, NOTE, trap.text, trap.advice) for trap in traps]
+        doubt = self.summary.dependence
+        if doubt is not None:
+            found.append(Finding("CAL054", NOTE, f"{capital(doubt.sentence)}.", doubt.advice))
+        return tuple(found)
 
 
 def render_real_screen(
@@ -144,8 +150,12 @@ def _worst_groups(summary: RealSummary, groups: RealGroups, room: int, width: in
 
 
 def _notes(summary: RealSummary) -> Iterator[str]:
+    for trap in find_real_traps(summary):
+        yield f"{trap.text} {capital(trap.advice)}"
     yield from summary.source.notes
     yield from summary.verdict.cautions
+    if summary.dependence is not None:
+        yield f"{summary.dependence.sentence}; {summary.dependence.advice}"
 
 
 def _text(summary: RealSummary) -> Iterator[str]:

@@ -13,6 +13,7 @@ from calibrant.real import (
 )
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.tables import PERFECT, ShownTable
+from calibrant.report.traps import find_real_traps
 from calibrant.report.verdict_words import NO_MAP, certainty_of, not_wrong, wrong
 from calibrant.words import (
     capital,
@@ -36,7 +37,10 @@ def conclusion(summary: RealSummary) -> str:
     if verdict.state == MISCALIBRATED:
         return f"{_wrong(summary)} {_cure(summary)}"
     several = "intervals" if isinstance(summary.forecasts.kind, Coverage) else "forecasts"
+    useless = [trap.useless for trap in find_real_traps(summary) if trap.useless]
     trust = f"use the {several} as they are"
+    if useless:
+        trust = f"right on average, but of no use to tell rows apart: {useless[0]}"
     told = not_wrong(verdict, unit_of(summary), trust, _worst_range(summary))
     if summary.groups is not None and summary.groups.failing:
         told += f" But {summary.groups.count_sentence}"
@@ -46,7 +50,8 @@ def conclusion(summary: RealSummary) -> str:
 def certainty(summary: RealSummary) -> str:
     """Say how sure the conclusion is, and what is tolerated."""
     unit = unit_of(summary)
-    return certainty_of(summary.verdict, unit, _about_test(summary), _origin(summary))
+    about, origin = _about_test(summary), _origin(summary)
+    return certainty_of(summary.verdict, unit, about, origin, summary.dependence)
 
 
 def _about_test(summary: RealSummary) -> str:

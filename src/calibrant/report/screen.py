@@ -25,6 +25,7 @@ from calibrant.report.summary import Summary
 from calibrant.report.tables import FORECAST, OBSERVED, RATIO, ShownTable, group_table
 from calibrant.words import (
     THIN,
+    capital,
     comparable_texts,
     count_text,
     percent_text,
@@ -46,7 +47,7 @@ NARROWEST, LABEL = 40, 24
 # The diagram: its size, the dots in it, and the room between it and the numbers.
 NARROW, WIDE, LOW, TALL, DOTS, GUTTER = 24, 40, 8, 13, 10, 3
 # What must not be missed about how rows were read and what to doubt.
-NOTED = ("CAL038", "CAL034", "CAL033", "CAL032", "CAL052")
+NOTED = ("CAL038", "CAL034", "CAL033", "CAL052")
 # Meanings of pieces of text, which a terminal colours.
 PLAIN, STATE, QUIET, STRONG = "", "state", "quiet", "strong"
 
@@ -144,9 +145,7 @@ def _cut_to(lines: list[Line], room: int, width: int) -> list[Line]:
 
 def _further(summary: Summary) -> Iterator[str]:
     """Say what must not be missed, and what was asked for; of too much the end is cut."""
-    for finding in summary.findings:
-        if finding.code in NOTED:
-            yield f"Note: {finding.text}"
+    yield from _cautions(summary)
     if summary.classes is not None:
         tests = (summary.classes.sets.projected_test, summary.classes.sets.canonical)
         if any(test is not None for test in tests):
@@ -161,6 +160,17 @@ def _further(summary: Summary) -> Iterator[str]:
         found = [segment for segment in summary.segments if segment.confirmed]
         worst = "; ".join(segment.sentence for segment in found[:2])
         yield f"{SEGMENTS} {worst or 'none is confirmed'}."
+
+
+def _cautions(summary: Summary) -> Iterator[str]:
+    """Say what to check before anybody acts, and how rows were read."""
+    said = conclusion(summary)
+    for trap in summary.traps:
+        if trap.text not in said:
+            yield f"Caution: {trap.text} {capital(trap.advice)}."
+    for finding in summary.findings:
+        if finding.code in NOTED:
+            yield f"Note: {finding.text}"
 
 
 def _numbers(summary: Summary, width: int) -> list[Line]:

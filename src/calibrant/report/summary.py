@@ -13,12 +13,14 @@ from calibrant.inference import (
     CertifiedThreshold,
     ClassicalNumbers,
     Costs,
+    Dependence,
     Evidence,
     Measured,
     RatioJudgement,
     Settings,
     Statistic,
     Verdict,
+    dependence_of,
     find_classical,
     find_verdict,
     measure_all,
@@ -46,6 +48,7 @@ from calibrant.report.sections import (
     look_for_segments,
     watch_source,
 )
+from calibrant.report.traps import Trap, find_traps
 from calibrant.stages import Tell, silent
 
 if TYPE_CHECKING:
@@ -119,6 +122,8 @@ class Summary:
     """What the numbers depend on beside the data."""
     repair_command: RepairCommand | None = None
     """What repairs the forecasts, where that is known."""
+    dependence: Dependence | None = None
+    """What suggests that rows depend on each other, where nobody said that they do."""
 
     def __repr__(self) -> str:
         return brief(self)
@@ -132,6 +137,16 @@ class Summary:
     def turned_round(self) -> bool:
         """Whether higher forecasts clearly had the outcome less often, as with the wrong label."""
         return self.classical.slope.high < 0
+
+    @cached_property
+    def traps(self) -> tuple[Trap, ...]:
+        """What makes these forecasts not worth judging: copies, labels, one class and the like."""
+        return find_traps(self)
+
+    @property
+    def spoiled(self) -> bool:
+        """Whether no map can be learned from these rows."""
+        return any(trap.spoils_maps for trap in self.traps)
 
     @property
     def censored(self) -> bool:
@@ -269,6 +284,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         conventions=conventions(joint),
         settings=_settings(source, settings, asked, verdict, classes),
         repair_command=asked.repair_command,
+        dependence=dependence_of(source),
     )
     if asked.distances:
         tell("distance to calibration")

@@ -7,6 +7,7 @@ from calibrant.inference import (
     DETECTABLE,
     MISCALIBRATED,
     ConfidenceInterval,
+    Dependence,
     Verdict,
 )
 from calibrant.report.error_units import ErrorUnit
@@ -25,8 +26,17 @@ SEEN_IN = {
 }
 
 
-def certainty_of(verdict: Verdict, unit: ErrorUnit, about: str = "", origin: str = "") -> str:
-    """Say how sure a verdict is, something about its test, and where the tolerance comes from."""
+def certainty_of(
+    verdict: Verdict,
+    unit: ErrorUnit,
+    about: str = "",
+    origin: str = "",
+    doubt: Dependence | None = None,
+) -> str:
+    """Say how sure a verdict is, something about its test, and where the tolerance comes from.
+
+    Where rows look dependent, that comes first: everything after it assumes that they are not.
+    """
     error = unit.bounds(verdict.interval, verdict.tolerance)
     known = f"the smooth error is {error} (tolerated: {unit.number(verdict.tolerance)})"
     each = ""
@@ -36,8 +46,11 @@ def certainty_of(verdict: Verdict, unit: ErrorUnit, about: str = "", origin: str
         each = " each"
     draws = verdict.test.headline.null.size
     most = "at most " if verdict.pvalue * (draws + 1) < 1.5 else ""
+    sure = "How sure:"
+    if doubt is not None:
+        sure = f"Less sure than it looks: {doubt.sentence}; {doubt.advice}. As computed,"
     return (
-        f"How sure: with {percent_text(verdict.interval.confidence)} confidence{each}, {known}. "
+        f"{sure} with {percent_text(verdict.interval.confidence)} confidence{each}, {known}. "
         f"Perfect forecasts would look at least this bad in {most}{samples_text(verdict.pvalue)} "
         f"samples{_seen_in(verdict)}{about}.{origin}"
     )
