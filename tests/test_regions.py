@@ -79,3 +79,14 @@ def test_few_rows_that_are_off_by_very_much_are_no_part_of_the_other_side():
     other = other_of(joint, region)
     assert other.high < region.low
     assert other.outcome > other.prediction
+
+
+def test_forecasts_that_are_written_alike_stay_together():
+    """No range ends among forecasts next to 0 or 1, whose ends nobody could read."""
+    rng = np.random.default_rng(0)
+    p = np.concatenate([1 - 10.0 ** -rng.uniform(6, 15, 500), rng.uniform(0.5, 0.99, 100)])
+    y = (rng.random(600) < np.where(p > 1 - 1e-11, 0.98, 0.7)).astype(int)
+    joint = cal.Joint.from_samples(y, p)
+    region = strongest_region(joint, cal.smooth_calibration_error(joint).witness(joint.prediction))
+    assert region.high in {joint.prediction[-1], joint.prediction[joint.prediction < 0.99].max()}
+    assert "e-" not in region.sentence

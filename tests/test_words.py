@@ -10,7 +10,8 @@ from calibrant import words
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.0, "0"), (1.0, "1"), (0.5, "0.50"), (0.034, "0.03"), (0.0042, "0.0042"),
-     (0.9981, "0.9981"), (1e-9, "1.0e-09"), (1 - 2.0**-30, "1 - 9.3e-10")],
+     (0.9981, "0.9981"), (1e-9, "1.0e-09"), (1 - 2.0**-30, "above 0.99999"),
+     (1e-30, "below 1e-09"), (5e-324, "below 1e-09"), (0.999988, "0.99999")],
 )  # fmt: skip
 def test_probabilities_get_the_digits_they_need(value, text):
     assert words.probability_text(value) == text
@@ -28,7 +29,7 @@ def test_two_numbers_are_written_so_that_they_differ():
 
 def test_what_is_less_than_all_is_not_written_as_all():
     said = [words.percent_text(share) for share in (0.95, 0.9994, 0.9996, 0.999999, 1.0, 1.2345)]
-    assert said == ["95 %", "99.9 %", "99.96 %", "99.9999 %", "100 %", "123 %"]
+    assert said == ["95 %", "99.9 %", "99.96 %", "more than 99.999 %", "100 %", "123 %"]
 
 
 @pytest.mark.parametrize(

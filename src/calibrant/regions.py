@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.words import count_text, forecast_and_rate, probability_text
+from calibrant.words import LEAST_WRITTEN, MOST_WRITTEN, count_text, forecast_and_rate, range_text
 
 # An interval is looked for between this many cuts of a run of levels.
 MOST_CUTS = 256
@@ -32,10 +32,9 @@ class Region:
     def sentence(self) -> str:
         """Say where forecasts are off, in which direction and by how much."""
         too = "low" if self.outcome > self.prediction else "high"
-        low, high = probability_text(self.low), probability_text(self.high)
-        where = f"forecasts of {low}" if low == high else f"forecasts between {low} and {high}"
         return (
-            f"{where} are too {too} ({forecast_and_rate(self.prediction, self.outcome)}, "
+            f"forecasts {range_text(self.low, self.high)} are too {too} "
+            f"({forecast_and_rate(self.prediction, self.outcome)}, "
             f"{count_text(self.rows, 'row')})"
         )
 
@@ -104,6 +103,11 @@ def noise_of_coins(joint: Joint) -> tuple[Floats, float]:
 def _clearest_interval(joint: Joint, start: int, stop: int, sign: float) -> tuple[int, int]:
     """Interval of the levels start .. stop-1 with the largest bias of a sign per root of rows."""
     cuts = np.unique(np.linspace(start, stop, MOST_CUTS + 1).astype(np.intp))
+    # Forecasts that are written alike, next to 0 or to 1, stay together.
+    first = int(np.searchsorted(joint.prediction, LEAST_WRITTEN))
+    last = int(np.searchsorted(joint.prediction, MOST_WRITTEN, "right"))
+    apart = cuts[(first <= cuts) & (cuts <= last)]
+    cuts = np.unique(np.clip(np.append(apart, [0, first, last, len(joint)]), start, stop))
     part = slice(start, stop)
     bias = np.sign(sign) * (joint.positives[part] - joint.weight[part] * joint.prediction[part])
     total_bias = np.append(0.0, np.cumsum(bias))[cuts - start]

@@ -13,24 +13,63 @@ _ACTIVE_IN_LINES = re.compile(_ACTIVE.pattern.replace("\\x00-\\x1f", "\\x00-\\x0
 
 # A rate below this is written as one in so many.
 RARE = 0.001
+# Probabilities nearer to 0 or to 1 are written as less or more than these; axes end there too.
+LEAST_WRITTEN, MOST_WRITTEN = 1e-9, 0.99999
 # Digits after the point of a number that is next to nothing.
 MOST_DECIMALS = 12
+# Digits of one number that a reader takes in.
+MOST_DIGITS = 5
 # Numbers smaller or larger than these are written as powers of ten, to keep their digits.
 LEAST_WRITTEN_OUT, MOST_WRITTEN_OUT = 1e-10, 1e15
+# Two numbers that differ by a larger factor are only said to.
+MOST_TIMES = 1000.0
 # The narrow no-break space.
 THIN = "\u202f"
 _SPACED = re.compile(r"(?<![\d.])\d{1,3}(?: \d{3})+(?!\d)(?: %)?|(?<=\d) %")
 
 
 def probability_text(value: float, digits: int = 2) -> str:
-    """Write a probability with as many digits as its distance from 0 or 1 needs."""
-    distance = min(value, 1 - value)
-    if distance <= 0:
+    """Write a probability with as many digits as its distance from 0 or 1 needs.
+
+    Examples
+    --------
+    >>> probability_text(0.0123), probability_text(1e-30), probability_text(1 - 1e-12)
+    ('0.01', 'below 1e-09', 'above 0.99999')
+    """
+    if value <= 0 or value >= 1:
         return f"{value:.0f}"
-    if distance < 1e-5:
-        return f"{value:.1e}" if value < 0.5 else f"1 - {distance:.1e}"
+    if value < LEAST_WRITTEN:
+        return f"below {LEAST_WRITTEN:.0e}"
+    if value > MOST_WRITTEN:
+        return f"above {MOST_WRITTEN}"
+    distance = min(value, 1 - value)
+    if value < 1e-5:
+        return f"{value:.1e}"
     leading_zeros = int(np.floor(-np.log10(distance))) if distance < 0.01 else 0
-    return f"{value:.{digits + leading_zeros}f}"
+    return fixed_text(value, digits + leading_zeros)
+
+
+def range_text(low: float, high: float, alone: str = "of") -> str:
+    """Say which probabilities are meant: those between two, of one, below or above one.
+
+    Ends that are next to 0 or 1 are written as 0 and 1, which lie just outside.
+
+    Examples
+    --------
+    >>> range_text(0.1, 0.3), range_text(0.5, 0.5), range_text(1e-30, 0.3)
+    ('between 0.10 and 0.30', 'of 0.50', 'between 0 and 0.30')
+    >>> range_text(1 - 1e-12, 1), range_text(1e-30, 1e-20), range_text(0.3, 0.3, "about")
+    ('above 0.99999', 'below 1e-09', 'about 0.30')
+    """
+    first, last = probability_text(low), probability_text(high)
+    if first.startswith("above"):
+        return first
+    if last.startswith("below"):
+        return last
+    if first == last:
+        return f"{alone} {first}"
+    first = "0" if low < LEAST_WRITTEN else first
+    return f"between {first} and {'1' if high > MOST_WRITTEN else last}"
 
 
 def distinct_texts(first: float, second: float) -> tuple[str, str]:
@@ -66,7 +105,7 @@ def _with_same_decimals(first: float, second: float, digits: int) -> tuple[str, 
         return texts
     most = max(len(text.partition(".")[2]) for text in texts)
     written = [
-        text if value in {0, 1} else f"{value:.{most}f}"
+        text if value in {0, 1} else fixed_text(value, most)
         for text, value in zip(texts, (first, second), strict=True)
     ]
     return written[0], written[1]
@@ -100,6 +139,9 @@ def range_texts(low: float, high: float) -> tuple[str, str]:
     """
     if 0 < high < RARE:
         return rate_texts(low, high)[0], rate_texts(low, high)[1]
+    # An end next to 0 or 1 is written as the 0 or 1 that lies just outside.
+    low = 0.0 if low < LEAST_WRITTEN else low
+    high = 1.0 if high > MOST_WRITTEN >= low else high
     texts = ("", "")
     for further in range(4):
         texts = _end_text(low, further), _end_text(high, further)
@@ -115,24 +157,51 @@ def _end_text(rate: float, further: int) -> str:
 
 def _one_in(rates: Sequence[float], digits: int) -> tuple[str, ...]:
     return tuple(
-        "0" if rate <= 0 else f"1 in {thousands_text(float(f'{1 / rate:.{digits}g}'))}"
+        "0"
+        if rate <= 0
+        else f"less than 1 in {thousands_text(1 / LEAST_WRITTEN)}"
+        if rate < LEAST_WRITTEN
+        else f"1 in {thousands_text(float(f'{1 / rate:.{digits}g}'))}"
         for rate in rates
     )
 
 
 def _per_cent(rates: Sequence[float], digits: int) -> tuple[str, ...]:
-    inside = [min(rate, 1 - rate) for rate in rates if 0 < rate < 1]
+    inside = [min(rate, 1 - rate) for rate in rates if LEAST_WRITTEN <= rate <= MOST_WRITTEN]
     decimals = max((_decimals(100 * rate, digits) for rate in inside), default=0)
     decimals = min(max(decimals, digits - 2), MOST_DECIMALS)
-    texts = [f"{100 * rate:.{decimals if 0 < rate < 1 else 0}f}" for rate in rates]
+    texts = [fixed_text(100 * rate, decimals if 0 < rate < 1 else 0) for rate in rates]
     if all(float(text).is_integer() for text in texts):
         texts = [text.partition(".")[0] for text in texts]
-    return tuple(f"{text} %" for text in texts)
+    return tuple(
+        _beyond_per_cent(rate) or f"{text} %" for rate, text in zip(rates, texts, strict=True)
+    )
+
+
+def _beyond_per_cent(rate: float) -> str:
+    """Write a share that is next to none or next to all; nothing where it is neither."""
+    if 0 < rate < LEAST_WRITTEN:
+        return f"less than {100 * LEAST_WRITTEN:.7f} %"
+    return f"more than {100 * MOST_WRITTEN:g} %" if MOST_WRITTEN < rate < 1 else ""
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Digits after the point that show so many digits of a number."""
-    return max(0, digits - 1 - int(np.floor(np.log10(float(f"{value:.12g}")))))
+    """Digits after the point that show so many digits of a number, once it is rounded to them."""
+    return max(0, digits - 1 - int(np.floor(np.log10(float(f"{value:.{digits}g}")))))
+
+
+def fixed_text(value: float, decimals: int, digits: int = MOST_DIGITS) -> str:
+    """Write a number with so many decimals, or with fewer where these are too many digits.
+
+    Examples
+    --------
+    >>> fixed_text(0.25, 4), fixed_text(0.2126149458, 10), fixed_text(0.00001234567, 10)
+    ('0.2500', '0.21261', '0.000012346')
+    """
+    if value != 0 and np.isfinite(value):
+        decimals = min(decimals, _decimals(abs(value), digits))
+        value = float(f"{value:.{digits}g}") if decimals == 0 else value
+    return f"{value:.{decimals}f}"
 
 
 def points_text(difference: float) -> str:
@@ -144,6 +213,8 @@ def points_text(difference: float) -> str:
     ('5.9 points', '1 point')
     """
     points = abs(100 * difference)
+    if 0 < points < 100 * LEAST_WRITTEN:
+        return f"less than {100 * LEAST_WRITTEN:.7f} points"
     text = "0" if points <= 0 else f"{float(f'{points:.2g}'):.{_decimals(points, 2)}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -166,10 +237,12 @@ def comparable_texts(first: float, *others: float) -> tuple[str, ...]:
     shown = next((abs(v) for v in values if np.isfinite(v) and v != 0), 1.0)
     least = min(_decimals(shown, 3), MOST_DECIMALS)
     for decimals in range(least, least + 4):
-        texts = tuple(_number(value, decimals) for value in values)
-        alike = [v for v, t in zip(values, texts, strict=True) if t == texts[0] and v != first]
-        if not alike or np.isnan(first):
-            return texts
+        # Numbers have few digits, unless it takes more to tell them apart.
+        for most in (MOST_DIGITS, MOST_DECIMALS):
+            texts = tuple(_number(value, decimals, most) for value in values)
+            alike = [v for v, t in zip(values, texts, strict=True) if t == texts[0] and v != first]
+            if not alike or np.isnan(first):
+                return texts
     return tuple(_number(value, least) for value in values)
 
 
@@ -180,6 +253,8 @@ def interval_texts(value: float, low: float, high: float) -> tuple[str, str, str
     --------
     >>> interval_texts(1.0049, 1.0012, 1.0088), interval_texts(0.9012, 0.8940, 0.9087)
     (('1.0049', '1.0012', '1.0088'), ('0.901', '0.894', '0.909'))
+    >>> interval_texts(123456.0, 120012.0, 127012.0)
+    ('123460', '120010', '127010')
     """
     decimals, width = 2, high - low
     if _far_from_one(value, low, high):
@@ -187,8 +262,37 @@ def interval_texts(value: float, low: float, high: float) -> tuple[str, str, str
     if 0 < width < np.inf:
         least = 2 if high < 10 else 0
         decimals = int(min(max(1 - np.floor(np.log10(width)), least), MOST_DECIMALS))
-    ends = [_number(end, decimals) if end else f"{0:.{decimals}f}" for end in (value, low, high)]
+    digits = MOST_DECIMALS if decimals else MOST_DIGITS
+    ends = [
+        _number(end, decimals, digits) if end else f"{0:.{decimals}f}" for end in (value, low, high)
+    ]
     return ends[0], ends[1], ends[2]
+
+
+def factor_text(ratio: float, digits: int = 3) -> str:
+    """Write how many times as large a number is; of more than a thousand only that it is more.
+
+    Examples
+    --------
+    >>> factor_text(1.2345), factor_text(1e137)
+    ('1.23', 'more than 1 000')
+    """
+    if ratio > MOST_TIMES:
+        return f"more than {thousands_text(MOST_TIMES)}"
+    return f"{ratio:.{digits}g}"
+
+
+def ratio_texts(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """Write a ratio and its limits; one of more than a thousand is only said to be more.
+
+    Examples
+    --------
+    >>> ratio_texts(1.2, 0.9, 1.5), ratio_texts(30109.0, 9.0, 2.3e5)
+    (('1.20', '0.90', '1.50'), ('more than 1 000', '9', 'more than 1 000'))
+    """
+    if MOST_TIMES < high < np.inf:
+        return factor_text(value), factor_text(low), factor_text(high)
+    return interval_texts(value, low, high)
 
 
 def _far_from_one(*values: float) -> bool:
@@ -197,7 +301,7 @@ def _far_from_one(*values: float) -> bool:
     return 0 < largest < LEAST_WRITTEN_OUT or largest >= MOST_WRITTEN_OUT
 
 
-def _number(value: float, decimals: int | None) -> str:
+def _number(value: float, decimals: int | None, digits: int = MOST_DIGITS) -> str:
     """Write a number with so many decimals; None for three digits and a power of ten."""
     if not np.isfinite(value):
         return "not defined" if np.isnan(value) else "infinite" if value > 0 else "-infinite"
@@ -205,7 +309,7 @@ def _number(value: float, decimals: int | None) -> str:
         return "0"
     if decimals is None:
         return f"{value:.3g}"
-    text = f"{value:.{decimals}f}"
+    text = fixed_text(value, decimals, digits)
     if float(text) == 0:  # next to the others it is nothing, but not 0
         text = f"{value:.{min(_decimals(abs(value), 1), MOST_DECIMALS)}f}"
     return text if float(text) else "0"  # a rounding error
@@ -248,7 +352,7 @@ def number_text(value: float) -> str:
         return "0"
     if _far_from_one(value):
         return f"{value:.3g}"
-    text = f"{value:.{min(_decimals(abs(value), 3), MOST_DECIMALS)}f}"
+    text = fixed_text(value, min(_decimals(abs(value), 3), MOST_DECIMALS))
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -347,11 +451,22 @@ def capital(sentence: str) -> str:
 
 
 def percent_text(share: float) -> str:
-    """Write a share in per cent, to three digits, or as many as it takes to stay below all."""
+    """Write a share in per cent, to three digits, or as many as it takes to stay below all.
+
+    Examples
+    --------
+    >>> percent_text(0.12345), percent_text(0.99987), percent_text(1e-7)
+    ('12.3 %', '99.99 %', '0.00001 %')
+    >>> percent_text(1 - 1e-12), percent_text(1e-30)
+    ('more than 99.999 %', 'less than 0.0000001 %')
+    """
     digits = 3
-    while share < 1 and float(f"{100 * share:.{digits}g}") >= 100 and digits < 17:
+    while share < 1 and float(f"{100 * share:.{digits}g}") >= 100 and digits < MOST_DIGITS:
         digits += 1
-    return f"{100 * share:.{digits}g} %"
+    text = f"{100 * share:.{digits}g}"
+    if "e" in text:
+        text = f"{float(text):.{MOST_DECIMALS}f}".rstrip("0").rstrip(".")
+    return _beyond_per_cent(share) or f"{text} %"
 
 
 def chance_text(pvalue: float) -> str:

@@ -11,7 +11,7 @@ from calibrant.arrays import Floats, blocks
 from calibrant.inference.cases import Cases
 from calibrant.inference.evidence import Evidence
 from calibrant.options import ROUNDING
-from calibrant.words import interval_texts, percent_text, thousands_text
+from calibrant.words import percent_text, ratio_texts, thousands_text
 
 # A binomial number whose variance is so close to its mean is a Poisson number.
 NEARLY_POISSON = 1e-9
@@ -50,7 +50,7 @@ class Ratio:
     @property
     def texts(self) -> tuple[str, str, str]:
         """Ratio and limits, with the digits that the width of the interval warrants."""
-        return interval_texts(self.value, self.low, self.high)
+        return ratio_texts(self.value, self.low, self.high)
 
 
 def find_ratio(

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from calibrant.monitoring.events import WITH
 from calibrant.monitoring.watched import Watch, Watched
 from calibrant.monitoring.windows import Window
-from calibrant.words import comparable_texts, count_text, distinct_texts, shortened, thousands_text
+from calibrant.words import (
+    comparable_texts,
+    count_text,
+    distinct_texts,
+    factor_text,
+    shortened,
+    thousands_text,
+)
 
 # Windows of a group, groups whose windows are shown, and letters of the name of a group.
 WINDOWS_IN_TEXT, GROUPS_IN_TEXT, LABEL = 12, 3, 40
@@ -42,15 +50,15 @@ def group_table(watch: Watch) -> list[tuple[str, ...]]:
     )
     lines: list[tuple[str, ...]] = [heads]
     for group in (*alarming, *quiet):
-        said, happened = group.mean_prediction, group.base_rate
-        ratio = NOTHING if said <= 0 else f"{happened / said:.3g}"
+        said, happened, evidence = group.mean_prediction, group.base_rate, group.monitor.evidence
+        ratio = NOTHING if said <= 0 else factor_text(happened / said)
         lines.append(
             (
                 shortened(str(group.group), LABEL),
                 thousands_text(group.rows),
                 *distinct_texts(said, happened),
                 ratio,
-                f"{group.monitor.evidence:.3g}",
+                "infinite" if evidence == math.inf else f"{evidence:.3g}",
                 group.alarm_time or "none",
             )
         )

@@ -17,6 +17,7 @@ from calibrant.words import (
     RARE,
     capital,
     count_text,
+    factor_text,
     points_text,
     range_texts,
     rate_texts,
@@ -110,8 +111,10 @@ def _range(summary: Summary, region: Region) -> str:
     lowest, highest = summary.joint.prediction[[0, -1]]
     if region.low <= lowest and region.high >= highest:
         return ""
-    if low == high:
+    if low == high or low.startswith("more than"):
         return f" of {low}"
+    if high.startswith("less than"):
+        return f" of {high}"
     if region.low <= lowest:
         return f" up to {high}"
     return f" of {low} or more" if region.high >= highest else f" between {low} and {high}"
@@ -122,7 +125,9 @@ def _difference(region: Region) -> str:
     larger, smaller = sorted((region.prediction, region.outcome), reverse=True)
     if larger >= RARE:
         return points_text(larger - smaller)
-    return "any measure" if smaller <= 0 else f"a factor of {larger / smaller:.2g}"
+    if smaller <= 0:
+        return f"a factor of {factor_text(np.inf)}"
+    return f"a factor of {factor_text(larger / smaller, 2)}"
 
 
 def _cure(summary: Summary) -> str:

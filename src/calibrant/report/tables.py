@@ -14,6 +14,7 @@ from calibrant.words import (
     chance_text,
     comparable_texts,
     escaped,
+    fixed_text,
     markdown_table,
     shortened,
     thousands_text,
@@ -104,12 +105,12 @@ def group_table(groups: Groups) -> ShownTable:
                 group.label if groups.noun == "group" else visible(group.name),
                 thousands_text(group.rows),
                 thousands_text(group.events),
-                f"{group.mean_prediction:.{digits - 1}f}",
+                fixed_text(group.mean_prediction, digits - 1),
                 _fixed(group.base_rate, digits - 1),
                 *_ratio_cells(group.ratio),
-                f"{group.value:.{digits}f}",
+                fixed_text(group.value, digits),
                 f"{_fixed(group.low, digits)} and {_fixed(group.high, digits)}",
-                f"{group.noise_floor:.{digits}f}",
+                fixed_text(group.noise_floor, digits),
                 f"{group.state}, few rows" if group.small else group.state,
             )
             for group in groups
@@ -134,7 +135,7 @@ def _digits(groups: Groups) -> int:
 
 
 def _fixed(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}" if value else "0"
+    return fixed_text(value, digits) if value else "0"
 
 
 def _ratio_cells(ratio: Ratio) -> tuple[str, str]:
