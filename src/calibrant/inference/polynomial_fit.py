@@ -48,7 +48,7 @@ class PolynomialFit:
         odds, weight, ones = _cells(joint)
         total = float(weight.sum())
         weight, ones = weight / total, ones / total
-        different = odds.size
+        different = np.unique(odds).size  # those next to 0 or 1 have the same
         if different <= first:
             raise InferenceRefusedError(
                 "a belt needs more different forecasts than its degree",

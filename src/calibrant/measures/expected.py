@@ -170,9 +170,11 @@ def _excess(seen: Floats, mean: Floats) -> Floats:
     """Deviance x log(x / m) + m - x of a count at most one from its mean."""
     from scipy.special import xlogy
 
-    step = (seen - mean) / mean
-    series = mean * step**2 * (1 / 2 - step * (1 / 6 - step * (1 / 12 - step / 20)))
-    return np.asarray(np.where(mean > MOST_STEPS, series, xlogy(seen, seen / mean) + mean - seen))
+    with np.errstate(over="ignore", invalid="ignore"):  # a series of small steps, used for those
+        step = (seen - mean) / mean
+        series = mean * step**2 * (1 / 2 - step * (1 / 6 - step * (1 / 12 - step / 20)))
+        exact = xlogy(seen, seen / mean) + mean - seen
+    return np.asarray(np.where(mean > MOST_STEPS, series, exact))
 
 
 def norm_witness(
