@@ -15,6 +15,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.report.json import as_dict
+from calibrant.report.screen import plain, render_screen
 from calibrant.words import THIN
 from commands import run
 from samples import sample
@@ -263,3 +264,24 @@ def test_nothing_within_chance_is_told_as_a_finding():
         assert "Worst range" not in said
     off = cal.audit(rng.random(400) < p**2, p)
     assert all("Worst range: forecasts" in said for said in (off.to_text(), off.to_markdown()))
+
+
+def test_texts_of_the_screen_are_whole_or_left_out():
+    """Also where groups, notes and segments want more lines than there are."""
+    rng = np.random.default_rng(2)
+    y, p = sample(6000)
+    by = {
+        f"a column with a rather long name {k}": rng.choice(["one value", "another"], 6000)
+        for k in range(5)
+    }
+    first, second = list(by.values())[:2]
+    y = np.where((first == "another") & (second == "another"), rng.random(6000) < p**3, y)
+    audit = cal.audit(y, p, by=by, pairs=True, find_segments=True, oe_tolerance=0.1, draws=99)
+    found = [segment for segment in audit.segments if segment.confirmed]
+    assert len(found) > 1
+    for width in (60, 100):
+        said = " ".join(plain(render_screen(audit.summary, width=width)).split())
+        assert f"{len(found)} are confirmed (--full lists them). First: {found[0].sentence}" in said
+        texts = [audit.summary.ratios.overall.sentence]
+        for text in texts:
+            assert text in said or ("There is more to know" in said and text[:40] not in said)

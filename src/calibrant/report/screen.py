@@ -36,7 +36,7 @@ from calibrant.words import (
 )
 
 if TYPE_CHECKING:
-    from calibrant.groups import Groups
+    from calibrant.groups import Groups, Segment
 
 # A screen: so many lines and columns, and so many groups.
 LINES, COLUMNS, MOST_GROUPS = 24, 100, 5
@@ -89,14 +89,17 @@ def render_screen(
     width = max(NARROWEST, min(width, COLUMNS))
     first = sentence_lines(conclusion(summary), width, STATE)
     sure = sentence_lines(certainty(summary), width)
-    said = [line for text in _further(summary) for line in sentence_lines(text, width)]
+    said = [sentence_lines(text, width) for text in _further(summary)]
     last = [] if command is None else command_lines(command, width)
     room = LINES - taken - len(first) - len(sure) - _height(last, width)
     numbers, split = _numbers(summary, width), _split(summary, width)
     if summary.certified is not None:  # what to do is never cut
         split = [*split, *sentence_lines(summary.certified.brief, width)]
     room -= len(numbers) + len(split) + 2  # and two empty lines
-    notes = _cut_to(said, max(room - FEWEST_LINES, 1), width)
+    asked = []
+    if summary.segments is not None:  # never left out
+        asked = sentence_lines(_segment_sentence(summary.segments), width)
+    notes = _that_fit(said, max(room - len(asked) - FEWEST_LINES, 1), width) + asked
     groups = _groups(summary, room - len(notes), width)
     block = [*numbers, *([()] if groups else []), *groups]
     if diagram:
@@ -136,15 +139,28 @@ def _height(lines: list[Line], width: int) -> int:
     return sum(max(1, -(-sum(len(p.text) for p in line) // width)) for line in lines)
 
 
-def _cut_to(lines: list[Line], room: int, width: int) -> list[Line]:
-    if len(lines) <= room:
-        return lines
-    kept = max(room - 1, 0)
-    return [*lines[:kept], *sentence_lines("There is more to know: --full prints it.", width)]
+def _that_fit(texts: list[list[Line]], room: int, width: int) -> list[Line]:
+    """Keep whole texts, the first ones first, and say if some are left out."""
+    if sum(map(len, texts)) <= room:
+        return [line for text in texts for line in text]
+    kept: list[Line] = []
+    for text in texts:
+        if len(kept) + len(text) < room:
+            kept += text
+    return [*kept, *sentence_lines("There is more to know: --full prints it.", width)]
+
+
+def _segment_sentence(segments: Sequence[Segment]) -> str:
+    """Say how many segments are off, and name the one with the strongest evidence."""
+    found = [segment for segment in segments if segment.confirmed]
+    if not found:
+        return f"{SEGMENTS} none is confirmed."
+    count = "" if len(found) == 1 else f" {len(found)} are confirmed (--full lists them). First:"
+    return f"{SEGMENTS}{count} {found[0].sentence}."
 
 
 def _further(summary: Summary) -> Iterator[str]:
-    """Say what must not be missed, and what was asked for; of too much the end is cut."""
+    """Say what must not be missed, and what was asked for."""
     yield from _cautions(summary)
     if summary.classes is not None:
         tests = (summary.classes.sets.projected_test, summary.classes.sets.canonical)
@@ -156,10 +172,6 @@ def _further(summary: Summary) -> Iterator[str]:
         yield cost_sentence(summary)
     if summary.watched is not None:
         yield f"Over time: {summary.watched.brief}"
-    if summary.segments is not None:
-        found = [segment for segment in summary.segments if segment.confirmed]
-        worst = "; ".join(segment.sentence for segment in found[:2])
-        yield f"{SEGMENTS} {worst or 'none is confirmed'}."
 
 
 def _cautions(summary: Summary) -> Iterator[str]:
