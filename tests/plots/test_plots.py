@@ -95,6 +95,77 @@ def test_the_reliability_diagram_shows_the_librarys_numbers():
     assert display.frame("counts")["rows"].sum() == 600
 
 
+def look(line):
+    """What tells a line or a mark apart: colour, pattern and shape."""
+    dashes = line._unscaled_dash_pattern[1]
+    return line.get_color(), dashes and tuple(dashes), line.get_marker()
+
+
+def test_a_dozen_forecasters_are_told_apart():
+    y, p = sample(200)
+    forecasters = {str(k): p ** (0.5 + 0.1 * k) for k in range(12)}
+    for kind in (plots.MurphyDisplay, plots.RocDisplay):
+        ax = kind.from_predictions(y, forecasters).ax_
+        lines = [line for line in ax.lines if line.get_label()[0].isdigit()]
+        assert len({look(line) for line in lines}) == len(lines) == 12
+    ax = plots.DecompositionDisplay.from_predictions(y, forecasters).ax_
+    marks = [line for line in ax.lines if line.get_marker() != "None"]
+    assert len({look(mark) for mark in marks}) == len(marks) == 12
+    _, ax = plt.subplots()
+    for name, forecaster in forecasters.items():
+        plots.ReliabilityDisplay.of(y, forecaster, draws=19, name=name).plot(ax)
+    curves = [line for line in ax.lines if line.get_label().isdigit()]
+    assert len({look(curve) for curve in curves}) == len(curves) == 12
+
+
+def test_the_axis_holds_every_group_beyond_the_tolerance():
+    """Also a small one; of the others a rate beyond the axis is written beside its arrow."""
+    rng = np.random.default_rng(1)
+    p = np.full(4060, 0.1)
+    by = np.repeat(["large", "small and wrong", "small"], [4000, 40, 20])
+    y = (rng.random(4060) < np.where(by == "small and wrong", 0.95, 0.1)).astype(int)
+    y[-20:] = [1] * 10 + [0] * 10
+    display = plots.GroupsDisplay.from_predictions(
+        y, p, by={"a column with a long name": by}, tolerance=0.3, draws=99, rng=0
+    )
+    states = {group.name: group.state for group in display.groups}
+    assert states == {
+        "large": "calibrated", "small and wrong": "miscalibrated", "small": "undecided"
+    }  # fmt: skip
+    wrong = next(g for g in display.groups if g.name == "small and wrong")
+    low, high = display.limits
+    assert wrong.small
+    assert low <= wrong.base_rate <= high
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert sorted(labels) == sorted(group.label for group in display.groups)
+    fine = plots.GroupsDisplay.from_predictions(
+        y[by != "small and wrong"], p[by != "small and wrong"],
+        by={"size": by[by != "small and wrong"]}, tolerance=0.5, draws=99, rng=0,
+    )  # fmt: skip
+    assert fine.cut
+    assert [text.get_text() for text in fine.ax_.texts] == ["50 %"]
+    assert "arrows" in fine.ax_.get_xlabel()
+
+
+def test_the_sentence_claims_what_the_band_shows():
+    """Whether the curve leaves the band is one thing, what another test found is another."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.1, 0.9, 400)
+    right, wrong = (rng.random(400) < p).astype(int), (rng.random(400) < 1 - p).astype(int)
+    inside = plots.ReliabilityDisplay.of(right, p)
+    assert not inside.outside
+    assert inside.sentence.endswith(
+        "No range stands out: the curve lies inside the 95 % band of calibrated forecasts."
+    )
+    found = plots.ReliabilityDisplay.of(right, p, detected=True)
+    assert "Worst range" in found.sentence
+    assert "inside the band: another test found the deviation" in found.sentence
+    left = plots.ReliabilityDisplay.of(wrong, p)
+    assert left.outside
+    assert "another test" not in left.sentence
+    assert "leaves the 95 % band" in plots.ReliabilityDisplay.of(wrong, p, detected=False).sentence
+
+
 def test_few_values_are_shown_one_by_one():
     display = plots.ReliabilityDisplay.of([0, 1] * 55, list(np.arange(11) / 10) * 10)
     assert display.by_value

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from calibrant.catalogue import JOINT_MEASURES
 from calibrant.online.game import ErrorsOverTime, Game
-from calibrant.plots import INK, MUTED, SERIES, Columns, Display, legend, wrapped
+from calibrant.plots import INK, MUTED, Columns, Display, legend, line_style, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,20 +70,16 @@ class GameDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         rounds = self.course.rounds
-        for (name, errors), color in zip(self.course.errors.items(), _colors(), strict=False):
+        for place, (name, errors) in enumerate(self.course.errors.items()):
             # An error of zero has no logarithm; the line begins where the error does.
             height = np.where(errors > 0, errors, np.nan)
-            ax.plot(rounds, height, color=color, label=name.replace("_", " "))
+            ax.plot(rounds, height, label=name.replace("_", " "), **line_style(place))
         if self.promise is not None and self.course.bound is not None:
             ax.plot(rounds, self.course.bound, color=INK, ls="--", lw=1, label=self.promise)
         ax.plot(rounds, rounds, color=MUTED, lw=1, label="T, as bad as can be")
         ax.set(xscale="log", yscale="log", xlabel="rounds T", ylabel="T x error")
         ax.set_title(wrapped(ax, self.title))
         legend(ax)
-
-
-def _colors() -> list[str]:
-    return [*SERIES, *(f"C{k}" for k in range(len(SERIES), len(JOINT_MEASURES)))]
 
 
 def _shown(game: Game) -> list[str]:

@@ -1,13 +1,22 @@
 """Pictures on matplotlib axes, each with the data behind it."""
 
-from calibrant.plots.axes import Span as Span, legend as legend, wrapped as wrapped
+from calibrant.plots.axes import (
+    LEAST_AXIS as LEAST_AXIS,
+    Span as Span,
+    legend as legend,
+    wrapped as wrapped,
+)
 from calibrant.plots.chance import NullDisplay
 from calibrant.plots.decisions import DecisionLossDisplay, MurphyDisplay
 from calibrant.plots.display import Columns as Columns, Display
-from calibrant.plots.groups import GroupsDisplay, TimeDisplay, short_name as short_name
+from calibrant.plots.groups import (
+    GroupsDisplay,
+    TimeDisplay,
+    short_name as short_name,
+)
 from calibrant.plots.ranking import DecompositionDisplay, RiskCoverageDisplay, RocDisplay
 from calibrant.plots.real import ObservedRiskDisplay, PitDisplay
-from calibrant.plots.reliability import ReliabilityDisplay
+from calibrant.plots.reliability import BEYOND as BEYOND, ReliabilityDisplay
 from calibrant.plots.style import (
     INK as INK,
     MUTED as MUTED,
@@ -15,6 +24,7 @@ from calibrant.plots.style import (
     SERIES as SERIES,
     detached_figure as detached_figure,
     drawing as drawing,
+    line_style as line_style,
     picture_kinds as picture_kinds,
 )
 from calibrant.plots.svg import figure_svg, kept_vertices as kept_vertices

@@ -14,6 +14,7 @@ from calibrant.arrays import Floats
 from calibrant.joint import Joint
 from calibrant.plots.display import chosen
 from calibrant.plots.style import PAPER
+from calibrant.words import LEAST_WRITTEN, MOST_WRITTEN, percent_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,8 +26,14 @@ RARE = 0.05
 WIDE = 10.0
 # Rows at each end that are not counted as most.
 FAR = 0.03
+# An axis of rates is at least so long, for its numbers to be read.
+LEAST_AXIS = 1e-6
 # Labels of ticks have at most so many letters in all.
-LETTERS = 40
+LETTERS = 44
+# A stretched axis ends where one event would be expected in so many samples like this one ...
+SAMPLES = 10
+# ... but not before this, and it spans odds or probabilities that differ by a factor of ten.
+NEAREST, NARROWEST = 1e-3, 10.0
 PANEL_SHARE = 0.24
 # A legend beside the axes, and the letters of its lines.
 BESIDE, LETTERS_BESIDE = "calibrant.beside", 26
@@ -68,7 +75,7 @@ class Span:
         found: list[float] = []
         for candidates in _round_numbers(self.scale):
             inside = [value for value in candidates if self.low <= value <= self.high]
-            if sum(len(f"{value:.10g}") + 2 for value in inside) > LETTERS:
+            if sum(len(percent_text(value)) + 2 for value in inside) > LETTERS:
                 break
             found = inside
         return found
@@ -127,7 +134,8 @@ def _most(joint: Joint) -> tuple[float, float]:
 def span_of(scale: str, joint: Joint, others: Iterable[Floats] = ()) -> Span:
     """Limits that show all predictions and other values, with a little room.
 
-    A stretched scale ends before 0 and 1, and leaves out the far ends of the predictions.
+    A stretched scale leaves out the far ends of the predictions, and ends before 0 and 1: where the
+    number of rows says nothing any more, or where probabilities are not written any more.
     """
     at = np.concatenate([joint.prediction, *others])
     if scale != "linear":
@@ -135,13 +143,24 @@ def span_of(scale: str, joint: Joint, others: Iterable[Floats] = ()) -> Span:
         others_shown = np.concatenate([[low, high], *others])
         at = others_shown if scale == "logit" else np.append(others_shown, joint.prediction[-1])
         at = at[(at > 0) & ((at < 1) | (scale == "log"))]
+        at = np.clip(at, *_ends(scale, joint.row_count))
     at = at[np.isfinite(at)]
     ends = _stretched(scale, np.array([at.min(), at.max()]))
+    if scale != "linear":
+        wider = max(0.0, np.log(NARROWEST) - (ends[1] - ends[0])) / 2
+        ends += np.array([-wider, wider])
     room = 0.04 * max(ends[1] - ends[0], 0.05 if scale == "linear" else 1.0)
     low, high = _restored(scale, ends + np.array([-room, room]))
     if scale == "linear":
         low, high = max(low, -0.03), min(high, 1.03)
     return Span(scale, float(low), float(min(high, 1.1)))
+
+
+def _ends(scale: str, rows: float) -> tuple[float, float]:
+    """Find the lowest and highest probability that a stretched axis of so many rows shows."""
+    near = min(1 / (SAMPLES * max(rows, 1)), NEAREST)
+    high = 1.0 if scale == "log" else min(1 - near, MOST_WRITTEN)
+    return max(near, LEAST_WRITTEN), high
 
 
 def _stretched(scale: str, values: Floats) -> Floats:
@@ -227,5 +246,6 @@ def legend(ax: Axes, *, beside: bool = False) -> None:
     handles, labels = ax.get_legend_handles_labels()
     lines = [textwrap.fill(label, LETTERS_BESIDE) for label in labels]
     ax.legend(
-        handles, lines, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0
-    ).set_gid(BESIDE)
+        handles, lines, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0,
+        handlelength=3,
+    ).set_gid(BESIDE)  # fmt: skip

@@ -10,7 +10,8 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.inference import Verdict, verdict
 from calibrant.plots.display import Columns, Display
-from calibrant.plots.style import ACCENT, BAND, INK, MUTED, QUIET, WARNING, percent
+from calibrant.plots.style import ACCENT, BAND, INK, MUTED, QUIET, WARNING
+from calibrant.words import percent_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +75,8 @@ class NullDisplay(Display):
         return {name: np.array([getattr(self, name)]) for name in names}
 
     def _draw(self, ax: Axes) -> None:
-        shares, edges = np.histogram(self.null, HILL)
+        right = 1.18 * max(self.high, self.tolerance, float(self.null.max()))
+        shares, edges = np.histogram(self.null, HILL, (0, right))
         ax.stairs(0.3 + shares / shares.max(), edges, baseline=0.3, fill=True, color=BAND)
         ax.plot([self.noise_floor] * 2, [0.3, 1.3], color=MUTED, lw=1)
         ax.plot(
@@ -83,7 +85,6 @@ class NullDisplay(Display):
         ax.plot([self.value], [0], "o", color=ACCENT, ms=8)
         # It ends above the words about what was measured.
         ax.plot([self.tolerance] * 2, [-0.22, 1.75], color=WARNING, lw=1.4)
-        right = 1.18 * max(self.high, self.tolerance, float(self.null.max()))
         ax.set(xlim=(0, right), ylim=(-0.75, 1.75), yticks=[])
         ax.set_xlabel(self.measure.replace("_", " "), color=INK)
         ax.spines["left"].set_visible(False)
@@ -91,7 +92,7 @@ class NullDisplay(Display):
             f"tolerance {self.tolerance:.3g}", (self.tolerance, 1.68), (6, 0),
             textcoords="offset points", color=WARNING, va="top",
         )  # fmt: skip
-        said = f"measured {self.value:.4f}, {percent(self.confidence)} interval"
+        said = f"measured {self.value:.4f}, {percent_text(self.confidence)} interval"
         place = float(np.clip(self.value, 0.2 * right, 0.75 * right))
         ax.text(place, -0.28, said, color=ACCENT, va="top", ha="center")
         chance = f" noise floor {self.noise_floor:.4f}"

@@ -13,7 +13,7 @@ from calibrant.inference import LossByChance
 from calibrant.measurement import as_joint
 from calibrant.plots.axes import legend
 from calibrant.plots.display import Columns, Display
-from calibrant.plots.style import ACCENT, BAND, SERIES
+from calibrant.plots.style import ACCENT, BAND, SERIES, line_style
 from calibrant.plots.svg import thinned
 from calibrant.pooling import isotonic
 
@@ -109,11 +109,10 @@ class MurphyDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         highest = max(float(np.maximum(c.loss, c.loss_right).max()) for c in self.curves.values())
         ax.set(xlim=(0, 1), ylim=(0, 1.08 * max(highest, 1e-6)))
-        for (name, curve), colour in zip(
-            self.curves.items(), SERIES * len(self.curves), strict=False
-        ):
+        for place, (name, curve) in enumerate(self.curves.items()):
             both = np.stack([curve.loss, curve.loss_right], axis=1).ravel()
-            ax.plot(*thinned(ax, np.repeat(curve.threshold, 2), both), color=colour, label=name)
+            x, y = thinned(ax, np.repeat(curve.threshold, 2), both)
+            ax.plot(x, y, label=name, **line_style(place))
         ax.set(xlabel="decision threshold", ylabel="mean elementary score")
         if len(self.curves) > 1:
-            legend(ax)
+            legend(ax, beside=len(self.curves) > len(SERIES))

@@ -14,11 +14,12 @@ from calibrant.data.frames import table_columns
 from calibrant.data.input import as_array
 from calibrant.data.times import checked_times
 from calibrant.errors import InvalidOptionError
-from calibrant.inference import Group, Groups
+from calibrant.inference import MISCALIBRATED, Group, Groups
 from calibrant.joint import Rows
-from calibrant.plots.axes import legend, panel_below
+from calibrant.plots.axes import LEAST_AXIS, legend, panel_below, width_of
 from calibrant.plots.display import Columns, Display
 from calibrant.plots.style import ACCENT, GOOD, INK, MUTED, PAPER, QUIET, SERIES, WARNING
+from calibrant.words import percent_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +34,10 @@ WORDS = {
 MOST_GROUPS = 25
 # Windows that rows are cut into.
 WINDOWS = 10
-LONGEST_NAME = 28
+# Letters of a name that are always shown; longer ones where they take up this share of the room.
+LONGEST_NAME, SHARE_OF_NAMES = 28, 0.6
+# Width of a letter of theirs, in points.
+LETTER = 4.2
 # The band of all windows misses one of them by chance so often.
 MISSED = 0.05
 
@@ -44,7 +48,8 @@ class GroupsDisplay(Display):
 
     A dumbbell runs from the mean forecast (a ring) to the observed rate, whose shape and colour say
     whether the group's error is within the tolerance. Thin lines are limits of the rates that hold
-    at once. The axis fits groups with enough rows; a rate beyond it becomes an arrow at its end.
+    at once. The axis fits groups with enough rows and those beyond the tolerance; a rate that it
+    does not fit becomes an arrow at its end with the rate beside it.
 
     Examples
     --------
@@ -95,11 +100,20 @@ class GroupsDisplay(Display):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Ends of the axis: all rates lie between them, but perhaps those of small groups."""
-        large = [group for group in self.shown if not group.small] or list(self.shown)
-        rates = [rate for group in large for rate in (group.mean_prediction, group.base_rate)]
-        room = 0.1 * max(max(rates) - min(rates), 0.1 * max(rates), 1e-9)
+        """Ends of the axis: all rates lie between them, but perhaps those observed in small groups.
+
+        Groups beyond the tolerance are never left out.
+        """
+        kept = [g for g in self.shown if not g.small or g.state == MISCALIBRATED] or self.shown
+        rates = [group.base_rate for group in kept] + [g.mean_prediction for g in self.shown]
+        room = 0.1 * max(max(rates) - min(rates), 0.1 * max(rates), LEAST_AXIS)
         return max(0.0, min(rates) - room), min(1.0, max(rates) + room)
+
+    @property
+    def cut(self) -> bool:
+        """Whether a rate lies beyond the axis."""
+        low, high = self.limits
+        return any(not low <= group.base_rate <= high for group in self.shown)
 
     @staticmethod
     def rate_limits(group: Group) -> tuple[float, float]:
@@ -121,18 +135,32 @@ class GroupsDisplay(Display):
             ax.plot([said], [place], "o", color=PAPER, mec=INK, ms=6, zorder=3)
             marker, colour = MARKERS[group.state], COLOURS[group.state]
             if not low <= happened <= high:
-                marker, happened = (">", high) if happened > high else ("<", low)
-            label = None if group.state in told else WORDS[group.state]
-            told.add(group.state)
+                marker, end, x = (">", high, 6) if happened > high else ("<", low, 8)
+                ax.annotate(
+                    percent_text(happened), (end, place), (x, 0), textcoords="offset points",
+                    va="center", color=QUIET, fontsize="small", annotation_clip=False,
+                )  # fmt: skip
+                happened = end
+            label = None
+            if marker == MARKERS[group.state] and group.state not in told:
+                label = WORDS[group.state]
+                told.add(group.state)
             ax.plot(
                 [happened], [place], marker, color=colour, mec=PAPER, ms=7, zorder=4,
                 clip_on=False, label=label, ls="",
             )  # fmt: skip
-        ax.set_yticks(range(len(self.shown)), [short_name(g.label) for g in self.shown], color=INK)
-        ax.set_xlabel("forecast (ring) and observed rate (filled), with simultaneous limits")
+        most = max(LONGEST_NAME, int(SHARE_OF_NAMES * width_of(ax) * 72 / LETTER))
+        names = [short_name(group.label, most) for group in self.shown]
+        ax.set_yticks(range(len(self.shown)), names, color=INK)
+        arrows = "\narrows: observed rates beyond the axis" if self.cut else ""
+        ax.set_xlabel(f"forecast (ring) and observed rate (filled), simultaneous limits{arrows}")
+        title = None
         if len(self.groups) > len(self.shown):
-            ax.set_title(f"{len(self.shown)} of {len(self.groups)}, the strongest evidence first")
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, frameon=False)
+            title = f"{len(self.shown)} of {len(self.groups)}, the strongest evidence first"
+        ax.legend(
+            loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, frameon=False, title=title,
+            alignment="left",
+        )  # fmt: skip
 
 
 @dataclass(eq=False, repr=False)
@@ -199,10 +227,12 @@ class TimeDisplay(Display):
         at = np.arange(self.start.size)
         panel = panel_below(ax, "calibrant.windows", 0.35)
         low, high = self.chance
-        ax.fill_between(at, low, high, color=ACCENT, alpha=0.15, lw=0, label="chance alone")
+        ax.fill_between(
+            at, low, high, color=ACCENT, alpha=0.15, lw=0, label="95 % band if calibrated"
+        )
         ax.plot(at, self.mean_prediction, color=ACCENT, label="mean forecast")
         ax.plot(at, self.base_rate, color=INK, lw=1.2, marker=".", label="observed rate")
-        top = float(np.nanmax(np.append(high, self.base_rate), initial=0.0)) or 1.0
+        top = max(float(np.nanmax(np.append(high, self.base_rate), initial=0.0)), LEAST_AXIS)
         ax.set(ylim=(0, 1.2 * top), ylabel="probability")
         panel.bar(at, self.smooth_error, color=MUTED)
         panel.set(ylabel="smooth error")

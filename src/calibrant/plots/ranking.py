@@ -21,7 +21,7 @@ from calibrant.errors import InvalidForecastsError
 from calibrant.inference import CertifiedThreshold, certified_threshold
 from calibrant.plots.axes import legend
 from calibrant.plots.display import Columns, Display
-from calibrant.plots.style import ACCENT, BAND, INK, MUTED, SERIES, WARNING
+from calibrant.plots.style import ACCENT, BAND, INK, MUTED, SERIES, WARNING, line_style
 from calibrant.plots.svg import thinned
 from calibrant.words import number_text
 
@@ -124,15 +124,13 @@ class RocDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         ax.set(xlim=(0, 1), ylim=(0, 1), box_aspect=1)
         ax.plot([0, 1], [0, 1], color=MUTED, lw=1)
-        for (name, curve), colour in zip(
-            self.curves.items(), SERIES * len(self.curves), strict=False
-        ):
+        for place, (name, curve) in enumerate(self.curves.items()):
             label = f"{name}, area {number_text(curve.auc)}" if len(self.curves) > 1 else None
             x, y = thinned(ax, curve.false_alarm_rate, curve.hit_rate)
-            ax.plot(x, y, color=colour, lw=1.4, label=label)
+            ax.plot(x, y, lw=1.4, label=label, **line_style(place))
         ax.set(xlabel="false alarms, share of outcomes 0", ylabel="hits, share of outcomes 1")
         if len(self.curves) > 1:
-            legend(ax)
+            legend(ax, beside=len(self.curves) > len(SERIES))
 
 
 @dataclass(eq=False, repr=False)
@@ -189,7 +187,9 @@ class DecompositionDisplay(Display):
         for step in np.linspace(-wide, high, 9)[1:-1]:
             ax.plot([0, wide], [step, step + wide], color=BAND, lw=1, zorder=0)
         for place, name in enumerate(self.parts):
-            colour, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
+            # Colours and shapes begin again at different places: 32 marks differ.
+            colour = SERIES[place % len(SERIES)]
+            marker = MARKERS[(place + place // len(MARKERS)) % len(MARKERS)]
             ax.plot([x[place]], [y[place]], marker, color=colour, ms=8, clip_on=False)
             if len(self.parts) > 1:
                 ax.annotate(

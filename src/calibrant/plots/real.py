@@ -12,9 +12,10 @@ import numpy as np
 
 from calibrant.errors import InvalidTypeError
 from calibrant.options import shown
+from calibrant.plots.axes import LEAST_AXIS
 from calibrant.plots.display import Columns, Display
-from calibrant.plots.style import ACCENT, BAND, INK, MUTED, WARNING, percent
-from calibrant.words import count_text, number_text
+from calibrant.plots.style import ACCENT, BAND, INK, MUTED, WARNING
+from calibrant.words import count_text, number_text, percent_text, ratio_texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,10 +58,10 @@ class ObservedRiskDisplay(Display):
     def sentence(self) -> str:
         """Say how observed and predicted risks compare overall."""
         overall = self.found.overall
-        low, high = overall.ratio_limits
+        ratio, low, high = ratio_texts(overall.ratio, *overall.ratio_limits)
         return (
             f"Risk by time {number_text(self.found.horizon)}: observed over expected "
-            f"{overall.ratio:.2f} ({low:.2f} to {high:.2f}), {count_text(overall.rows, 'row')}, "
+            f"{ratio} ({low} to {high}), {count_text(overall.rows, 'row')}, "
             f"{self.found.method}"
         )
 
@@ -71,7 +72,8 @@ class ObservedRiskDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         bins = self.frame()
-        top = min(1.0, 1.05 * float(max(bins["high"].max(), bins["predicted"].max())))
+        seen = [bins[name][np.isfinite(bins[name])] for name in ("high", "predicted")]
+        top = min(1.0, 1.05 * float(np.concatenate(seen).max(initial=LEAST_AXIS)))
         ax.plot([0, top], [0, top], color=MUTED, lw=1)
         reach = np.stack([bins["observed"] - bins["low"], bins["high"] - bins["observed"]])
         ax.errorbar(
@@ -85,7 +87,7 @@ class ObservedRiskDisplay(Display):
         )
         ax.set(xlim=(0, top), ylim=(0, top), aspect="equal")
         ax.set_xlabel(f"predicted risk by time {number_text(self.found.horizon)}", color=INK)
-        bars = f"{percent(self.found.confidence)} intervals"
+        bars = f"{percent_text(self.found.confidence)} intervals"
         ax.set_ylabel(f"observed risk, {self.found.method}, {bars}", color=INK)
 
 
@@ -150,6 +152,7 @@ class PitDisplay(Display):
         ax.bar(found.edges[:-1], found.share, width, align="edge", color=colours, alpha=0.6, lw=0)
         ax.set(xlim=(0, 1), ylim=(0, 1.15 * max(found.high, float(found.share.max()))))
         ax.set_xlabel("level of the outcome in its forecast (PIT)", color=INK)
-        band = f"{percent(found.confidence)} of perfect forecasts have all bars end in the band"
+        sure = percent_text(found.confidence)
+        band = f"If calibrated, all bars end inside the band in {sure} of samples"
         ax.set_ylabel("share of rows", color=INK)
         ax.set_title(band, color=INK, loc="left")

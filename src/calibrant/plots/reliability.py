@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -34,10 +34,10 @@ from calibrant.plots.counts import (
 )
 from calibrant.plots.curves import beyond, isotonic_steps, kernel_curve
 from calibrant.plots.display import Columns, Display, chosen
-from calibrant.plots.style import BAND, INK, MUTED, PAPER, QUIET, SERIES, WARNING, percent
+from calibrant.plots.style import BAND, INK, MUTED, PAPER, QUIET, WARNING, line_style
 from calibrant.plots.svg import kept_vertices, thinned
 from calibrant.regions import Region, strongest_region
-from calibrant.words import count_text, number_text
+from calibrant.words import count_text, number_text, percent_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,6 +52,8 @@ DRAWS = 499
 WIDE_AXES = 4.5
 # Width and height of a picture whose vertices are kept.
 PIXELS = 1000
+BEYOND = "at 0 or 1, or beyond the end of an axis"
+FOUND_ELSEWHERE = "The curve lies inside the band: another test found the deviation"
 CURVE, PANEL = "calibrant.reliability", "calibrant.counts"
 
 
@@ -59,10 +61,10 @@ CURVE, PANEL = "calibrant.reliability", "calibrant.counts"
 class ReliabilityDisplay(Display):
     """What forecasts said against how often it happened, beside what chance alone would do.
 
-    A curve without bins to choose, the band in which the curve of perfect forecasts lies, dots
-    with intervals, and the number of rows below. Make one with `from_predictions`, `from_joint`,
-    `from_estimator`, or `of` (which does not draw). Drawn on axes that hold one already, it adds a
-    second forecaster.
+    A curve without bins to choose, the band that holds the curve of calibrated forecasts in 95 % of
+    samples, dots with intervals, and the number of rows below. Make one with `from_predictions`,
+    `from_joint`, `from_estimator`, or `of` (which does not draw). Drawn on axes that hold one
+    already, it adds a second forecaster.
 
     Examples
     --------
@@ -94,10 +96,12 @@ class ReliabilityDisplay(Display):
     smoother: str
     """"isotonic" or "kernel"."""
     by_value: bool
-    """Whether each dot is one prediction, rather than a group of neighbours."""
+    """Whether each dot is one prediction, rather than a bin of neighbours."""
     confidence: float
     parts: ScoreDecomposition | None = None
     """Brier score = miscalibration (MCB) - discrimination (DSC) + uncertainty (UNC)."""
+    outside: bool = False
+    """Whether the curve leaves the band."""
     notes: tuple[str, ...] = ()
     """What is left out or approximate, and why."""
     name: str | None = None
@@ -216,6 +220,7 @@ class ReliabilityDisplay(Display):
             band=None,
             region=None,
             detected=False,
+            outside=False,
             parts=None,
             notes=notes,
         )
@@ -257,6 +262,7 @@ class ReliabilityDisplay(Display):
             by_value=len(joint) <= FEW_VALUES,
             confidence=confidence,
             parts=parts or _parts(joint),
+            outside=bool(outside.size),
             notes=notes,
             name=name,
         )
@@ -269,12 +275,23 @@ class ReliabilityDisplay(Display):
 
     @property
     def finding(self) -> str:
-        """Where forecasts are most clearly off, or that chance alone explains the curve."""
+        """Where forecasts are most clearly off, or what the band shows."""
         if not self.detected:
-            return "Nothing detectable: the curve of perfect forecasts may look like this"
+            return self._without_region
         if self.region is None:
             return "No forecast is off"
-        return f"Worst range: {self.region.sentence}"
+        elsewhere = "" if self.band is None or self.outside else f". {FOUND_ELSEWHERE}"
+        return f"Worst range: {self.region.sentence}{elsewhere}"
+
+    @property
+    def _without_region(self) -> str:
+        """Say what the band shows where no range is pointed at."""
+        if self.band is None:
+            return "No range is pointed at, and there is no band"
+        band = f"the {percent_text(self.confidence)} band of calibrated forecasts"
+        if self.outside:
+            return f"No range is pointed at, though the curve leaves {band}"
+        return f"No range stands out: the curve lies inside {band}"
 
     def frame(self, part: str = "dots") -> Columns:
         """Return the data behind the diagram as columns of equal length.
@@ -304,7 +321,8 @@ class ReliabilityDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         before = sum(line.get_gid() == CURVE for line in ax.lines)
-        colour = SERIES[before % len(SERIES)]
+        style = line_style(before)
+        colour = style["color"]
         panel = panel_below(ax, PANEL)
         span = self.span if before == 0 else self.span.united(ax)
         span.show(ax, "xy")
@@ -317,7 +335,7 @@ class ReliabilityDisplay(Display):
                 ends, ends, color=MUTED, lw=1, zorder=1, label=_if_wide(ax, "perfect forecasts")
             )
         self._draw_band(ax, span, BAND if before == 0 else colour)
-        self._draw_curve(ax, span, colour)
+        self._draw_curve(ax, span, style)
         self._draw_dots(ax, span, colour)
         draw_histogram(panel, self.counts, span, MUTED if before == 0 else colour)
         ax.set_ylabel("observed rate")
@@ -360,7 +378,8 @@ class ReliabilityDisplay(Display):
         words = ". ".join([self.finding, *self.notes])
         ax.set_title(wrapped(ax, words), color=INK if pointed else QUIET)
         if pointed and self.region is not None:
-            ax.axvspan(self.region.low, self.region.high, color=WARNING, alpha=0.08, lw=0, zorder=0)
+            low, high = self.span.place([self.region.low, self.region.high])
+            ax.axvspan(low, high, color=WARNING, alpha=0.08, lw=0, zorder=0)
 
     def _draw_band(self, ax: Axes, span: Span, colour: str) -> None:
         if self.band is None:
@@ -368,33 +387,39 @@ class ReliabilityDisplay(Display):
         at = span.place(self.band.prediction)
         low, high = (thinned(ax, at, span.place(edge)) for edge in (self.band.low, self.band.high))
         x, y = (np.append(below, above[::-1]) for below, above in zip(low, high, strict=True))
-        label = self.band.name + _if_wide(ax, ": the curve of perfect forecasts stays inside")
+        label = self.band.name + _if_wide(ax, " of calibrated forecasts")
         alpha = 1 if colour == BAND else 0.2
+        if x.min() == x.max():  # one forecast
+            ax.vlines(
+                x[:1], y[:1], y[-1:], color=colour, alpha=alpha, lw=10, label=label, zorder=0.5
+            )
+            return
         ax.fill(x, y, color=colour, alpha=alpha, lw=0, label=label, zorder=0.5)
 
-    def _draw_curve(self, ax: Axes, span: Span, colour: str) -> None:
+    def _draw_curve(self, ax: Axes, span: Span, style: dict[str, Any]) -> None:
         x, y = span.place(self.curve["prediction"]), span.place(self.curve["outcome"])
         label = self.name or f"{self.smoother} curve"
         ends = np.flatnonzero(np.diff(np.isfinite(y), prepend=False, append=False))
         for start, stop in ends.reshape(-1, 2):
             run = slice(start, stop)
-            ax.plot(*thinned(ax, x[run], y[run]), color=colour, lw=1.6, gid=CURVE, label=label)
+            x_seen, y_seen = thinned(ax, x[run], y[run])
+            ax.plot(x_seen, y_seen, lw=1.6, gid=CURVE, label=label, **style)
             label = "_more"
 
     def _draw_dots(self, ax: Axes, span: Span, colour: str) -> None:
         dots = self.dots
         x, y = span.place(dots["prediction"]), span.place(dots["outcome"])
         low, high = (span.place(dots[f"interval_{end}"]) for end in ("low", "high"))
-        groups = "forecast" if self.by_value else "group"
-        label = count_text(x.size, groups) + ("" if self.by_value else " of equal size")
+        dots_are = "forecast" if self.by_value else "bin"
+        label = count_text(x.size, dots_are) + ("" if self.by_value else " of equal size")
         barred = np.isfinite(low)
         if barred.any():
             ax.vlines(x[barred], low[barred], high[barred], color=colour, lw=1.2, zorder=2.5)
-            label += f", {percent(self.confidence)} intervals{_if_wide(ax, ', pointwise')}"
+            label += f", {percent_text(self.confidence)} intervals{_if_wide(ax, ', pointwise')}"
         moved = span.hidden(dots["prediction"], dots["outcome"])
         for some, face in ((~moved, colour), (moved, PAPER)):
             if some.any():
-                words = label if face == colour else "beyond the axes, at 0 or 1 or next to it"
+                words = label if face == colour else BEYOND
                 edge = PAPER if face == colour else colour
                 ax.plot(
                     x[some],

@@ -33,6 +33,9 @@ ACCENT, WARNING, GOOD, PAPER = (PALETTE[name] for name in ("accent", "warning", 
 SERIES = (ACCENT, *(PALETTE[name] for name in ("second", "third", "fourth")))
 """Colours of several forecasters, in this order."""
 
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+"""Patterns of lines, for when the colours begin again."""
+
 SETTINGS: Any = {
     "axes.edgecolor": MUTED,
     "axes.facecolor": PAPER,
@@ -74,17 +77,20 @@ def drawing(*, from_defaults: bool = False) -> Iterator[None]:
         yield
 
 
+def line_style(place: int) -> dict[str, Any]:
+    """Choose colour and pattern of a line among several; 16 of them differ."""
+    return {
+        "color": SERIES[place % len(SERIES)],
+        "linestyle": DASHES[place // len(SERIES) % len(DASHES)],
+    }
+
+
 def picture_kinds() -> list[str]:
     """Name the kinds of files that a figure can be saved to."""
     with drawing():
         from matplotlib.backend_bases import FigureCanvasBase
 
         return list(FigureCanvasBase.get_supported_filetypes())
-
-
-def percent(share: float) -> str:
-    """Write a share as a percentage."""
-    return f"{share * 100:.3g} %"
 
 
 def detached_figure(width: float, height: float) -> Figure:
