@@ -1,4 +1,4 @@
-"""The verdict on one scale: measured, where the truth lies, chance, tolerance."""
+"""The verdict on one scale: measured error, its interval, noise, tolerance."""
 
 from __future__ import annotations
 
