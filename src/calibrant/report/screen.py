@@ -96,9 +96,7 @@ def render_screen(
     if summary.certified is not None:  # what to do is never cut
         split = [*split, *sentence_lines(summary.certified.brief, width)]
     room -= len(numbers) + len(split) + 2  # and two empty lines
-    asked = []
-    if summary.segments is not None:  # never left out
-        asked = sentence_lines(_segment_sentence(summary.segments), width)
+    asked = [line for text in _asked_for(summary) for line in sentence_lines(text, width)]
     notes = _that_fit(said, max(room - len(asked) - FEWEST_LINES, 1), width) + asked
     groups = _groups(summary, room - len(notes), width)
     block = [*numbers, *([()] if groups else []), *groups]
@@ -160,18 +158,24 @@ def _segment_sentence(segments: Sequence[Segment]) -> str:
 
 
 def _further(summary: Summary) -> Iterator[str]:
-    """Say what must not be missed, and what was asked for."""
+    """Say what must not be missed."""
     yield from _cautions(summary)
     if summary.classes is not None:
         tests = (summary.classes.sets.projected_test, summary.classes.sets.canonical)
         if any(test is not None for test in tests):
             yield f"{set_sentence(summary.classes)} {row_sentence(summary.classes)}"
+
+
+def _asked_for(summary: Summary) -> Iterator[str]:
+    """Say what was asked for; none of it is left out."""
     if summary.ratios is not None:
         yield summary.ratios.overall.sentence
     if summary.costs.task is not None and summary.costs.own:
         yield cost_sentence(summary)
     if summary.watched is not None:
         yield f"Over time: {summary.watched.brief}"
+    if summary.segments is not None:
+        yield _segment_sentence(summary.segments)
 
 
 def _cautions(summary: Summary) -> Iterator[str]:
