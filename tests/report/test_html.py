@@ -6,9 +6,13 @@ import csv
 import json
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.model_selection import cross_val_predict
+from sklearn.naive_bayes import GaussianNB
 
 import calibrant as cal
 from calibrant.inference.verdicts import state_of
@@ -396,3 +400,46 @@ def test_what_the_script_works_with_is_data(page, audit):
     data = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))
     assert len(data["curve"]["threshold"]) == len(data["curve"]["loss"]) == 199
     assert data["tables"]["groups"]["name"] == [group.name for group in audit.groups]
+
+
+def test_the_caption_says_what_the_band_is_and_what_else_found_a_deviation():
+    """A curve inside the band beside a small p-value needs the test that found it."""
+    features, label = load_iris(return_X_y=True)
+    folds = cross_val_predict(GaussianNB(), features, label, cv=5, method="predict_proba")
+    sure = cal.audit(label, folds, draws=999)
+    assert not sure.summary.diagram.outside
+    assert sure.verdict.pvalue <= 0.05
+    page = sure.to_html()
+    assert typeset("the curve would lie inside the grey band in 95 % of samples. Here it") in page
+    assert "which also looks at slope and shape, finds a deviation (p = " in page
+    assert "where the truth lies" not in page
+    right = cal.audit(*sample(600, shift=0), draws=199).to_html()
+    assert "inside the grey band" in right
+    assert "finds a deviation" not in right
+
+
+def test_words_of_the_strip_do_not_collide():
+    """Errors of rare events have long numbers."""
+    rng = np.random.default_rng(0)
+    p = np.exp(rng.normal(np.log(2e-3), 1, 40_000)).clip(0, 1)
+    found = cal.audit((rng.random(40_000) < 1.3 * p).astype(int), p, draws=99)
+    strip = pictures(found.summary)["scale"]
+    lines = {}
+    for place, words in re.findall(r"<text ([^>]*)>([^<]*)<", strip):
+        x, y = re.match(r'x="([\d.]+)" y="([\d.]+)"', place).groups()
+        width = 6.3 * len(words)
+        start = float(x) - width if 'anchor="end"' in place else float(x)
+        lines.setdefault(y, []).append((start, width, words))
+    assert any(len(words) > 20 for line in lines.values() for _, _, words in line)
+    for line in lines.values():
+        for (start, width, words), (after, _, others) in pairwise(sorted(line)):
+            assert start + width <= after, (words, others)
+
+
+def test_labels_of_groups_are_whole():
+    rng = np.random.default_rng(0)
+    y, p = sample(1200)
+    names = np.array(["African-American, older than 45 years", "Caucasian, younger than 25 years"])
+    found = cal.audit(y, p, by={"race and age": names[rng.integers(0, 2, 1200)]}, draws=99)
+    drawn = pictures(found.summary)["groups"]
+    assert all(f">race and age {name}</text>" in drawn for name in names)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 
 from calibrant.arrays import Floats
-from calibrant.plots import PALETTE, Span, kept_vertices
+from calibrant.plots import LEAST_AXIS, PALETTE, Span, kept_vertices
 from calibrant.words import percent_text, typeset, visible
 
 # Ticks of an axis, about.
@@ -55,11 +55,12 @@ class Axis:
         """Place values; those beyond an end stand at the end."""
         return self.start + (self.end - self.start) * self.span.share(values)
 
-    def ticks(self) -> list[float]:
-        """Round numbers within."""
+    def ticks(self, *, percent: bool = True) -> list[float]:
+        """Round numbers within; those of a share between none and all."""
         if self.span.scale != "linear":
             return self.span.ticks()
-        return round_numbers(self.span.low, self.span.high)
+        low, high = self.span.low, self.span.high
+        return round_numbers(max(low, 0.0), min(high, 1.0)) if percent else round_numbers(low, high)
 
 
 def round_numbers(low: float, high: float, count: int = TICKS) -> list[float]:
@@ -67,7 +68,7 @@ def round_numbers(low: float, high: float, count: int = TICKS) -> list[float]:
     rough = (high - low) / count
     if not rough > 0:
         return [low]
-    ten = 10.0 ** math.floor(math.log10(rough))
+    ten = float(f"1e{math.floor(math.log10(rough))}")
     step = next(factor * ten for factor in (1, 2, 5, 10) if factor * ten >= 0.8 * rough)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [float(f"{step * index:.10g}") for index in range(first, last + 1)]
@@ -169,19 +170,19 @@ class Sheet:
     def across(self, axis: Axis, y: float, label: str, *, percent: bool = True) -> None:
         """Draw an axis from left to right with its numbers below."""
         self.line([axis.start, axis.end], [y, y])
-        for value in axis.ticks():
+        for value in axis.ticks(percent=percent):
             at = float(axis(value))
             self.line([at, at], [y, y + 4])
-            self.text(at, y + 16, _tick(value, percent=percent), "quiet", "middle", size=11)
+            self.text(at, y + 16, tick_text(value, percent=percent), "quiet", "middle", size=11)
         self.text((axis.start + axis.end) / 2, y + 33, label, anchor="middle")
 
     def upward(self, axis: Axis, x: float, label: str, *, percent: bool = True) -> None:
         """Draw an axis from below upward with its numbers on the left."""
         self.line([x, x], [axis.start, axis.end])
-        for value in axis.ticks():
+        for value in axis.ticks(percent=percent):
             at = float(axis(value))
             self.line([x - 4, x], [at, at])
-            self.text(x - 7, at + 4, _tick(value, percent=percent), "quiet", "end", size=11)
+            self.text(x - 7, at + 4, tick_text(value, percent=percent), "quiet", "end", size=11)
         self.text(12, (axis.start + axis.end) / 2, label, anchor="middle", turned=True)
 
     def _mark(
@@ -212,8 +213,14 @@ def _route(x: Iterable[float], y: Iterable[float]) -> str:
     return "M" + "L".join(points)
 
 
-def _tick(value: float, *, percent: bool) -> str:
-    return percent_text(value) if percent else f"{value:.10g}"
+def tick_text(value: float, *, percent: bool) -> str:
+    """Write the number of a tick."""
+    if not percent:
+        text = f"{value:.10g}"
+        written_out = "e" in text and LEAST_AXIS / 10 <= abs(value) < 1
+        return f"{value:.10f}".rstrip("0") if written_out else text
+    text = f"{100 * value:.6g}"
+    return percent_text(value) if "e" in text else f"{text} %"
 
 
 def _class(kind: str) -> str:

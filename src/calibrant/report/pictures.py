@@ -11,6 +11,8 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.inference import DETECTABLE, Group, Groups, Verdict
 from calibrant.plots import (
+    BEYOND,
+    LEAST_AXIS,
     DecisionLossDisplay,
     GroupsDisplay,
     ReliabilityDisplay,
@@ -27,7 +29,7 @@ from calibrant.words import (
     distinct_texts,
     number_text,
     percent_text,
-    probability_text,
+    range_text,
     rounded_down,
     rounded_up,
     thousands_text,
@@ -37,6 +39,8 @@ from calibrant.words import (
 WIDE, HALF = 520, 440
 # Thinnest and thickest line of the curve: the more forecasts, the thicker.
 THIN, THICK = 1.2, 5.0
+# The band of a single forecast is so wide.
+NARROW_BAND = 12.0
 # Bars of the histogram whose mean is the density of the middle one.
 NEAR = 7
 # Letters of the longest name beside a picture.
@@ -70,15 +74,12 @@ def rates_text(said: float, happened: float) -> str:
     return f"forecast {texts[0]}, observed {texts[1]}"
 
 
-def _between(low: float, high: float) -> str:
-    return f"between {probability_text(low)} and {probability_text(high)}"
-
-
 def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
     left, top, side, bars = 66.0, 8.0, 346.0, 46.0
     base = top + side
     foot = base + 8 + bars
-    sheet = Sheet("reliability", left + side + 14, foot + 78, display.sentence)
+    moved = display.span.hidden(display.dots["prediction"], display.dots["outcome"]).any()
+    sheet = Sheet("reliability", left + side + 14, foot + (94 if moved else 78), display.sentence)
     across, upward = Axis(display.span, left, left + side), Axis(display.span, base, top)
     region = display.region if display.detected else None
     if region is not None:
@@ -88,6 +89,9 @@ def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
         at = across(display.band.prediction)
         edges = [thin(at, upward(edge)) for edge in (display.band.low, display.band.high)]
         x, y = (np.append(low, high[::-1]) for low, high in zip(*edges, strict=True))
+        if np.ptp(x) < NARROW_BAND:  # one forecast
+            x = x[0] + NARROW_BAND * np.array([-0.5, 0.5, 0.5, -0.5])
+            y = y[[0, 0, -1, -1]]
         sheet.area(x, y, "band")
     sheet.line([left, left + side], [base, top], "quiet", dashed=True)
     with sheet.part("before"):
@@ -100,8 +104,7 @@ def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
     most = max(float(display.counts["rows"].max()), 1.0)
     for low, high, rows in zip(*(display.counts[n] for n in ("low", "high", "rows")), strict=True):
         x = across([low, high]) + (np.array([-1.5, 1.5]) if low == high else 0)
-        where = probability_text(low) if low == high else _between(low, high)
-        words = f"{count_text(int(rows), 'forecast')} {'of ' if low == high else ''}{where}"
+        words = f"{count_text(int(rows), 'forecast')} {range_text(low, high)}"
         sheet.bar(float(x[0]), float(x[1]), foot - bars * float(rows) / most, foot, words)
     sheet.text(left - 7, foot - bars + 9, thousands_text(most), "quiet", "end", size=11)
     sheet.text(left - 7, foot, "rows", "quiet", "end", size=11)
@@ -109,10 +112,15 @@ def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
     sheet.across(across, foot, "confidence" if summary.classes else "forecast")
     parts = summary.costs.decomposition
     values = (parts.miscalibration, parts.discrimination, parts.uncertainty)
+    # On the side of the diagonal where the curve is not.
+    low = display.region is not None and display.region.outcome < display.region.prediction
+    side_x, first, anchor = left + side - 6, base - 40, "end"
+    if low:
+        side_x, first, anchor = left + 8, top + 14, "start"
     for line, (name, value) in enumerate(zip(("MCB", "DSC", "UNC"), values, strict=True)):
-        row = base - 40 + 15 * line
-        sheet.text(left + side - 6, row, f"{name} {number_text(value)}", "quiet", "end", size=11)
-    _legend(sheet, display, left, foot + 52)
+        words = f"{name} {number_text(value)}"
+        sheet.text(side_x, first + 15 * line, words, "quiet", anchor, size=11)
+    _legend(sheet, display, left, foot + 52, moved=bool(moved))
     return sheet
 
 
@@ -147,29 +155,34 @@ def _dots(sheet: Sheet, display: ReliabilityDisplay, across: Axis, upward: Axis)
         if not rows:
             continue
         x, y = float(across(said)), float(upward(happened))
-        where = "" if low == high else f" {_between(low, high)}"
+        where = "" if low == high else f" {range_text(low, high)}"
         words = f"{count_text(int(rows), 'forecast')}{where}: {rates_text(said, happened)}"
         if np.isfinite(least):
-            words += f" ({_between(least, most)})"
+            words += f" ({range_text(least, most, 'about')})"
             sheet.line([x, x], [float(upward(least)), float(upward(most))], "ink", 1.2)
         sheet.dot(
             x, y, words, ink="paper" if hidden else "accent", edge="accent" if hidden else "paper"
         )
 
 
-def _legend(sheet: Sheet, display: ReliabilityDisplay, left: float, y: float) -> None:
+def _legend(
+    sheet: Sheet, display: ReliabilityDisplay, left: float, y: float, *, moved: bool
+) -> None:
     sure = percent_text(display.confidence)
     sheet.shape(left - 50, y - 4, "calibrated", "accent")
-    dots = count_text(display.dots["rows"].size, "forecast" if display.by_value else "group")
+    dots = count_text(display.dots["rows"].size, "forecast" if display.by_value else "bin")
     barred = f", {sure} intervals" if np.isfinite(display.dots["interval_low"]).any() else ""
     sheet.text(left - 40, y, f"{dots}{barred}", "quiet", size=11)
     sheet.line([left - 56, left - 44], [y + 12, y + 12], "accent", 3)
-    sheet.text(left - 40, y + 16, "curve, thick where forecasts are", "quiet", size=11)
+    sheet.text(left - 40, y + 16, "calibration curve", "quiet", size=11)
     if display.band is not None:
         sheet.area(left + np.array([156.0, 168, 168, 156]), y - np.array([10.0, 10, 0, 0]))
-        sheet.text(left + 173, y, f"chance alone ({sure})", "quiet", size=11)
+        sheet.text(left + 173, y, f"{sure} band if calibrated", "quiet", size=11)
     sheet.line([left + 156, left + 168], [y + 12, y + 12], "quiet", dashed=True)
     sheet.text(left + 173, y + 16, "perfect forecasts", "quiet", size=11)
+    if moved:
+        sheet.shape(left - 50, y + 28, "calibrated", "paper", "accent")
+        sheet.text(left - 40, y + 32, BEYOND, "quiet", size=11)
 
 
 def scale_picture(verdict: Verdict, unit: ErrorUnit) -> Sheet:
@@ -192,9 +205,11 @@ def scale_picture(verdict: Verdict, unit: ErrorUnit) -> Sheet:
         sheet.text(left, top + 16, capital(name), bold=True)
         found = unit.brief(interval.value)
         low, high = unit.number(interval.low, rounded_down), unit.number(interval.high, rounded_up)
-        sheet.text(left + LETTER * 15.5, top + 16, f"{found} ({low} to {high})")
-        limit = f"tolerated: {unit.brief(allowed)}"
-        sheet.text(right, top + 16, limit, "quiet", "end", size=11)
+        known, limit = f"{found} ({low} to {high})", f"tolerated: {unit.brief(allowed)}"
+        sheet.text(left + LETTER * 15.5, top + 16, known)
+        # Long numbers leave no room beside them.
+        room = right - left - LETTER * (16.5 + len(known) + len(limit))
+        sheet.text(right, top + (16 if room > 0 else 60), limit, "quiet", "end", size=11)
         if noise > 0:
             sheet.area(axis([0, noise, noise, 0]), [line - 9, line - 9, line + 9, line + 9])
         sheet.line([left, right], [line, line])
@@ -213,12 +228,12 @@ def scale_picture(verdict: Verdict, unit: ErrorUnit) -> Sheet:
         at = float(axis(number * unit.size))
         sheet.text(at, foot + 10, number_text(number), "quiet", "middle", size=11)
     sheet.area([left, left + 12, left + 12, left], [foot + 24, foot + 24, foot + 34, foot + 34])
-    sheet.text(left + 17, foot + 34, "chance alone, 95 %", "quiet", size=11)
+    sheet.text(left + 17, foot + 34, "noise, 95 %", "quiet", size=11)
     sheet.line([left + 150] * 2, [foot + 22, foot + 36], "warning", 1.6, dashed=True)
     sheet.text(left + 157, foot + 34, "tolerance", "quiet", size=11)
     sheet.line([left + 240, left + 258], [foot + 30, foot + 30], "quiet", 6)
     sure = percent_text(verdict.interval.confidence)
-    sheet.text(left + 264, foot + 34, f"where the truth lies ({sure})", "quiet", size=11)
+    sheet.text(left + 264, foot + 34, f"{sure} confidence interval", "quiet", size=11)
     return sheet
 
 
@@ -236,22 +251,30 @@ def judged_rows(groups: Groups, tolerance: float) -> list[dict[str, object]]:
 
 
 def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
-    """Draw a dumbbell for each group, from forecast to observed rate; outliers end in an arrow."""
+    """Draw a dumbbell for each group, from forecast to observed rate; outliers end in an arrow.
+
+    Names stand beside the picture, or above each dumbbell where they are long.
+    """
     display = GroupsDisplay.of(groups)
     shown = display.shown
     labels = [group.label if groups.noun == "group" else group.name for group in shown]
-    widest = min(max(map(len, labels)), LONGEST_NAME)
-    left, step = 12 + LETTER * widest + 8, 24.0
-    sheet = Sheet(name, WIDE, 30 + step * len(shown) + 68, groups.sentence)
+    widest = max(map(len, labels))
+    above = widest > LONGEST_NAME
+    left, step = (12.0, 40.0) if above else (12 + LETTER * widest + 8, 24.0)
+    tall = 30 + step * len(shown) + (84 if display.cut else 68)
+    sheet = Sheet(name, WIDE, tall, groups.sentence)
     low, high = display.limits
-    axis = Axis.linear(low, high, left, WIDE - 20)
+    axis = Axis.linear(low, high, left, WIDE - (40 if display.cut else 20))
     factor = groups.tolerance / tolerance
     foot = 24 + step * len(shown)
     for value in axis.ticks():
         sheet.line([float(axis(value))] * 2, [14, foot], "band")
     for place, (group, label) in enumerate(zip(shown, labels, strict=True)):
-        y = 24 + step * (place + 0.4)
-        sheet.text(left - 8, y + 4, short_name(label, LONGEST_NAME), anchor="end")
+        y = 24 + step * (place + (0.6 if above else 0.4))
+        if above:
+            sheet.text(left, y - 10, short_name(label, int((WIDE - 24) / LETTER)))
+        else:
+            sheet.text(left - 8, y + 4, label, anchor="end")
         _dumbbell(sheet, axis, y, group, label, factor)
     sheet.across(axis, foot, "forecast (ring) and observed rate (filled)")
     states = (("miscalibrated", "beyond the tolerance"), ("undecided", "undecided"),
@@ -261,7 +284,14 @@ def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
         sheet.shape(at + 5, foot + 47, state, COLOURS[state])
         sheet.text(at + 15, foot + 51, words, "quiet", size=11)
         at += 34 + LETTER * len(words)
-    sheet.text(left, foot + 68, "Thin lines: where the rates may lie", "quiet", size=11)
+    sure = percent_text(groups.confidence)
+    lines = f"Thin lines: {sure} confidence intervals of the rates, all at once"
+    ends = np.array([GroupsDisplay.rate_limits(group) for group in shown])
+    if ends.min() < low or ends.max() > high:
+        lines += ", cut at the ends of the axis"
+    sheet.text(12, foot + 68, lines, "quiet", size=11)
+    if display.cut:
+        sheet.text(12, foot + 84, "Arrows: observed rates beyond the axis", "quiet", size=11)
     return sheet
 
 
@@ -270,8 +300,8 @@ def _dumbbell(sheet: Sheet, axis: Axis, y: float, group: Group, label: str, fact
     least, most = (float(end) for end in GroupsDisplay.rate_limits(group))
     words = (
         f"{label}: {count_text(group.rows, 'row')}; {rates_text(said, happened)} "
-        f"({_between(least, most)}); O/E {group.ratio.text}; error {group.value:.3g} "
-        f"({_between(group.low, group.high)}): {group.state}"
+        f"({range_text(least, most, 'about')}); O/E {group.ratio.text}; error {group.value:.3g} "
+        f"({range_text(group.low, group.high, 'about')}): {group.state}"
     )
     sheet.line(axis([least, most]), [y, y], "muted", 1)
     sheet.line(axis([said, happened]), [y, y], "quiet", 2.5)
@@ -279,6 +309,9 @@ def _dumbbell(sheet: Sheet, axis: Axis, y: float, group: Group, label: str, fact
     shape = group.state
     if not axis.span.low <= happened <= axis.span.high:
         shape = "right" if happened > axis.span.high else "left"
+        rate = percent_text(happened)
+        beside = (axis.end + 8, "start") if shape == "right" else (axis.start + 10, "start")
+        sheet.text(beside[0], y + 4, rate, "quiet", beside[1], size=11)
     sheet.dot(
         float(axis(happened)), y, words, shape, COLOURS[group.state],
         kind=f"judged {group.state}", data=judged_by(group.low, group.high, factor),
@@ -294,7 +327,7 @@ def _costs(display: DecisionLossDisplay) -> Sheet:
         curves.append((display.perfect.threshold, display.perfect.most))
     highest = max(float(loss.max()) for _, loss in curves)
     across = Axis.linear(*_seen(curves, highest), left, WIDE - 20)
-    upward = Axis.linear(0, 1.1 * highest or 1.0, base, top)
+    upward = Axis.linear(0, 1.1 * max(highest, LEAST_AXIS), base, top)
     for at, loss in curves[1:]:
         _hill(sheet, across(at), upward(loss), base, "band")
     at, loss = curves[0]
@@ -311,7 +344,7 @@ def _seen(curves: list[tuple[Floats, Floats]], highest: float) -> tuple[float, f
     at = np.concatenate([x[y > highest / 100] for x, y in curves])
     low, high = (0.0, 1.0) if at.size == 0 else (float(at.min()), float(at.max()))
     room = 0.05 * (high - low)
-    if room == 0 or high - low > 0.5:
+    if high - low < LEAST_AXIS or high - low > 0.5:
         return 0.0, 1.0
     return max(low - room, 0.0), min(high + room, 1.0)
 
@@ -344,7 +377,7 @@ def time_picture(display: TimeDisplay) -> Sheet:
     sheet = Sheet("time", WIDE, base + 66, display.sentence)
     low, high = display.chance
     drawn = np.append(high, [display.base_rate, display.mean_prediction])
-    most = float(np.nanmax(drawn, initial=0.0)) or 1.0
+    most = max(float(np.nanmax(drawn, initial=0.0)), LEAST_AXIS)
     upward = Axis.linear(0, min(1.15 * most, 1.03), base, top)
     count = display.start.size
     across = Axis.linear(-0.5, max(count - 0.5, 0.5), left, WIDE - 20)
@@ -359,7 +392,8 @@ def time_picture(display: TimeDisplay) -> Sheet:
         inside = low[place] <= happened <= high[place]
         words = (
             f"{display.start[place]}: {count_text(int(display.rows[place]), 'row')}; "
-            f"{rates_text(said, happened)}; chance alone {_between(low[place], high[place])}"
+            f"{rates_text(said, happened)}; 95 % band "
+            f"{range_text(low[place], high[place], 'about')}"
         )
         shape, ink = ("calibrated", "accent") if inside else ("miscalibrated", "warning")
         sheet.dot(float(at[place]), float(upward(happened)), words, shape, ink)
@@ -373,7 +407,7 @@ def time_picture(display: TimeDisplay) -> Sheet:
     sheet.line([left + 130, left + 148], [base + 40, base + 40], "accent", 1.6)
     sheet.text(left + 154, base + 44, "observed rate", "quiet", size=11)
     sheet.area(left + np.array([260.0, 278, 278, 260]), base + np.array([34.0, 34, 46, 46]))
-    sheet.text(left + 284, base + 44, "chance alone (95 %, all at once)", "quiet", size=11)
+    sheet.text(left + 284, base + 44, "95 % band if calibrated, all at once", "quiet", size=11)
     return sheet
 
 

@@ -14,13 +14,15 @@ from calibrant.report.json import plain
 from calibrant.report.page import page_environment, raw_file, script_data
 from calibrant.report.pictures import judged_rows, scale_picture
 from calibrant.report.real_audit import told_beside
-from calibrant.words import capital, count_text, percent_text
+from calibrant.words import capital, count_text, number_text, percent_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 # Room beyond the first and the last dot, as a share of the axis.
 MARGIN = 0.05
+# Width of an axis, at least, as a share of the largest number on it.
+NARROWEST = 1e-3
 
 
 def render_real_page(summary: RealSummary) -> str:
@@ -43,7 +45,10 @@ def render_real_page(summary: RealSummary) -> str:
         meaning=_meaning(summary),
         beside=list(told_beside(summary)),
         facts=partial(judged_rows, tolerance=summary.verdict.tolerance),
-        settings={name: str(value) for name, value in summary.settings.items()},
+        settings={
+            name: number_text(value) if isinstance(value, float) else str(value)
+            for name, value in summary.settings.items()
+        },
         version=__version__,
         css=raw_file(environment, "report.css"),
         js=raw_file(environment, "report.js"),
@@ -114,5 +119,8 @@ def _told(dot: Dot) -> str:
 def _axis(values: list[float], start: float, end: float) -> Axis:
     known = [value for value in values if np.isfinite(value)]
     low, high = min(known), max(known)
-    room = MARGIN * (high - low) if high > low else max(abs(low) * MARGIN, 1.0)
+    # Numbers of a narrower axis would need more digits than a reader takes in.
+    wider = max(0.0, NARROWEST * max(abs(low), abs(high)) - (high - low)) / 2
+    low, high = low - wider, high + wider
+    room = MARGIN * (high - low) if high > low else 1.0
     return Axis.linear(low - room, high + room, start, end)

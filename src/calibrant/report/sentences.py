@@ -35,6 +35,23 @@ def where_sentence(summary: Summary) -> str:
     return "No range of forecasts is off by more than chance."
 
 
+def band_sentence(summary: Summary) -> str:
+    """Say what the band of the diagram is, and what found a deviation that it does not show."""
+    diagram, verdict = summary.diagram, summary.verdict
+    if diagram.band is None:
+        return ""
+    told = (
+        "If the forecasts were calibrated, the curve would lie inside the grey band in "
+        f"{percent_text(diagram.confidence)} of samples. "
+    )
+    if not diagram.outside and verdict.pvalue <= DETECTABLE:
+        told += (
+            "Here it does; the test of the verdict, which also looks at slope and shape, finds a "
+            f"deviation (p = {chance_text(verdict.pvalue)}). "
+        )
+    return told
+
+
 def headline(summary: Summary) -> str:
     """Say how many forecasts there are, with their mean and the observed rate."""
     data = summary.data
