@@ -9,6 +9,7 @@ import pytest
 from calibrant.errors import InvalidOptionError, NotFittedError
 from calibrant.groups import repair_by_group
 from calibrant.repair import CLASS_MAPS, MAPS, Platt
+from calibrant.repair.forms import Logistic
 
 RNG = np.random.default_rng(3)
 P = np.concatenate([RNG.random(400), [0.0, 1.0, 0.5, 0.5]])
@@ -52,6 +53,16 @@ def test_log_odds_are_taken():
     fitted = Platt().fit(P, Y).with_scale("logit")
     given = np.array([-40.0, -1.0, 0.0, 3.0, 40.0])
     assert np.allclose(run(fitted.to_onnx(), given), fitted.transform(given), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("slope", [1 + 3e-8, 1 - 2e-8, 1.0])
+def test_a_factor_of_nearly_one_is_kept(slope):
+    """The optimizer of onnxruntime compares factors with 1 in single precision."""
+    fitted = Platt().fit(P, Y)
+    fitted.form_ = Logistic(0.1, slope, slope)
+    seen = np.array([1e-15, 1e-3, 0.3, 0.6, 1 - 1e-9])
+    found = run(fitted.to_onnx(), seen)
+    assert np.allclose(found, fitted.transform(seen), rtol=1e-10, atol=0)
 
 
 def test_what_cannot_be_written_is_refused():

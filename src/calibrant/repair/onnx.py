@@ -11,7 +11,7 @@ from calibrant.arrays import Floats
 from calibrant.errors import MissingPackageError
 from calibrant.regression import LEAST
 from calibrant.repair.class_forms import AnyForm, Blend, ClassLines, Corrections, Softmax, Unmoved
-from calibrant.repair.export import LOGIT, PERCENT
+from calibrant.repair.export import LOGIT, MOST_LOGIT, PERCENT
 from calibrant.repair.forms import MOST_LOG_ODDS, Lines, Logistic, LogOddsCurve, Steps
 
 if TYPE_CHECKING:
@@ -44,6 +44,22 @@ class Graph:
         self.constants.append(numpy_helper.from_array(np.asarray(value, dtype=dtype), name))
         return name
 
+    def times(self, value: str, factor: float) -> str:
+        """Multiply by a number.
+
+        Where that is nearly 1, the difference is multiplied: onnxruntime leaves out a product with
+        what is 1 in single precision.
+        """
+        if factor == 1 or np.float32(factor) != 1:
+            return self("Mul", value, self.constant(factor))
+        return self("Add", value, self("Mul", value, self.constant(factor - 1)))
+
+    def chance(self, log_odds: str, most: float) -> str:
+        """Turn log-odds into probabilities: Sigmoid loses the digits of small ones."""
+        one = self.constant(1.0)
+        odds_against = self("Exp", self("Neg", self.clipped(log_odds, -most, most)))
+        return self("Div", one, self("Add", one, odds_against))
+
     def clipped(self, value: str, low: float, high: float) -> str:
         """Keep values between two ends."""
         return self("Clip", value, self.constant(low), self.constant(high))
@@ -62,8 +78,9 @@ def onnx_model(fitted: RecalibrationMap, name: str) -> Any:
     if fitted.scale_ == PERCENT:
         given = graph("Div", given, graph.constant(100.0))
     elif fitted.scale_ == LOGIT:
-        given = graph("Sigmoid", given)
+        given = graph.chance(given, MOST_LOGIT)
     moved = _form(graph, fitted.form_, graph.clipped(given, 0.0, 1.0))
+    moved = _missing_stay(graph, moved, of_classes=fitted.classes_ is not None)
     graph.nodes.append(helper.make_node("Identity", [moved], [name]))
     shape: list[str | int | None] = ["n"]
     if fitted.classes_ is not None:
@@ -78,6 +95,15 @@ def onnx_model(fitted: RecalibrationMap, name: str) -> Any:
     )
     checker.check_model(made)
     return made
+
+
+def _missing_stay(graph: Graph, moved: str, *, of_classes: bool) -> str:
+    """Put NaN where a prediction, or one of a row of classes, is NaN: comparisons would lose it."""
+    missing = graph("IsNaN", INPUT)
+    if of_classes:
+        count = graph("ReduceSum", graph("Cast", missing, to=7), graph.constant([1], np.int64))
+        missing = graph("Greater", count, graph.constant(0, np.int64))
+    return graph("Where", missing, graph.constant(np.nan), moved)
 
 
 def _form(graph: Graph, form: AnyForm, given: str) -> str:
@@ -123,12 +149,11 @@ def _lines(graph: Graph, form: Lines, given: str) -> str:
 
 def _logistic(graph: Graph, form: Logistic, given: str) -> str:
     inside = graph.clipped(given, LEAST, 1 - LEAST)
-    low = graph("Mul", graph.constant(form.low), graph("Log", inside))
+    low = graph.times(graph("Log", inside), form.low)
     rest = graph("Sub", graph.constant(1.0), inside)
-    high = graph("Mul", graph.constant(form.high), graph("Log", rest))
+    high = graph.times(graph("Log", rest), form.high)
     log_odds = graph("Sub", graph("Add", low, graph.constant(form.intercept)), high)
-    bounded = graph.clipped(log_odds, -MOST_LOG_ODDS, MOST_LOG_ODDS)
-    return graph("Sigmoid", bounded)
+    return graph.chance(log_odds, MOST_LOG_ODDS)
 
 
 def _curve(graph: Graph, form: LogOddsCurve, given: str) -> str:
@@ -142,17 +167,17 @@ def _curve(graph: Graph, form: LogOddsCurve, given: str) -> str:
     beyond = graph("Sub", before, place)
     leaning = graph("Add", slope, graph("Mul", bend, beyond))
     log_odds = graph("Add", value, graph("Mul", beyond, leaning))
-    return graph("Sigmoid", graph.clipped(log_odds, -MOST_LOG_ODDS, MOST_LOG_ODDS))
+    return graph.chance(log_odds, MOST_LOG_ODDS)
 
 
 def _blend(graph: Graph, form: Blend, given: str) -> str:
     score = graph("Log", graph.clipped(given, LEAST, 1.0))
-    sharp = graph("Softmax", graph("Mul", score, graph.constant(form.slope)), axis=1)
+    sharp = graph("Softmax", graph.times(score, form.slope), axis=1)
     ones = graph("Mul", given, graph.constant(0.0))
     equal = graph("Softmax", ones, axis=1)
     parts = (
-        graph("Mul", part, graph.constant(share))
-        for part, share in zip((sharp, given, equal), form.share, strict=True)
+        graph.times(part, share)
+        for part, share in zip((sharp, given, equal), form.share.tolist(), strict=True)
     )
     return graph("Sum", *parts)
 
