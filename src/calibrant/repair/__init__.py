@@ -29,7 +29,7 @@ from calibrant.repair.folds import (
     read_units as read_units,
     units_of as units_of,
 )
-from calibrant.repair.forms import Lines as Lines
+from calibrant.repair.forms import TINY as TINY, Lines as Lines
 from calibrant.repair.group_map import GroupMap
 from calibrant.repair.judgement import (
     FEWEST_ROWS as FEWEST_ROWS,

@@ -311,8 +311,9 @@ class RecalibrationMap(Estimator):
         Returns
         -------
         str
-            Probabilities in [0, 1]; NULL where there is no prediction, or none that can be. In
-            columns of groups NULL is missing, and so is NaN.
+            Probabilities in [0, 1]; NULL where there is no prediction, or none that can be. Text
+            that is no number is NULL in SQLite, whose columns hold text whatever their type; it
+            ends the query elsewhere. In columns of groups NULL is missing, and so is NaN.
         """
         from calibrant.repair.sql import select_text
 
@@ -331,9 +332,10 @@ class RecalibrationMap(Estimator):
         -------
         onnx.ModelProto
             It takes "prediction", doubles in the units of `scale_`, of shape (n,), or (n, K) in the
-            order of `classes_`, and returns probabilities of the same shape. What is outside of
-            [0, 1] is moved to its end: a graph cannot refuse it. Steps are looked up by comparing
-            each prediction with each start, which takes memory of their product.
+            order of `classes_`, and returns probabilities of the same shape; NaN where a prediction
+            is NaN, in the whole row of classes if one of them is. What is outside of [0, 1] is
+            moved to its end: a graph cannot refuse it. Steps are looked up by comparing each
+            prediction with each start, which takes memory of their product.
         """
         from calibrant.repair.onnx import onnx_model
 

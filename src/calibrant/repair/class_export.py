@@ -15,7 +15,14 @@ from calibrant.repair.class_forms import (
     Corrections,
     Softmax,
 )
-from calibrant.repair.export import HIGHEST, LOWEST, PERCENT, form_text
+from calibrant.repair.export import (
+    HIGHEST,
+    LOWEST,
+    PERCENT,
+    form_text,
+    in_range,
+    read_column,
+)
 from calibrant.repair.quoting import Dialect, docstring, number_text
 
 # Beyond such exponents nothing is left of a double, or a database refuses them.
@@ -139,12 +146,12 @@ def class_python(form: AnyForm, classes: Sequence[object], name: str, doc: str, 
     return head + UNMOVED
 
 
-def sound_row(columns: Sequence[str]) -> str:
+def sound_row(columns: Sequence[str], kind: Dialect, scale: str) -> str:
     """Write 1 for a row of probabilities that sum to one, 0 for another, NULL if one is missing."""
-    one, low, high = number_text(1.0), number_text(LOWEST), number_text(HIGHEST)
-    inside = [f"{x} >= {low} and {x} <= {high}" for x in columns]
-    total = f"abs({' + '.join(columns)} - {one}) <= {number_text(ROUNDED_SUM_TOLERANCE)}"
-    missing = " or ".join(f"{x} is null" for x in columns)
+    inside = [in_range(column, kind, scale) for column in columns]
+    summed = " + ".join(read_column(column, kind, scale) for column in columns)
+    total = f"abs({summed} - {number_text(1.0)}) <= {number_text(ROUNDED_SUM_TOLERANCE)}"
+    missing = " or ".join(f"{kind.number(column)} is null" for column in columns)
     return f"case when {missing} then null when {' and '.join([*inside, total])} then 1 else 0 end"
 
 

@@ -42,6 +42,8 @@ TAKES = {UNIT: "a probability in [0, 1]", PERCENT: "per cent", LOGIT: "log-odds"
 # Log-odds beyond are as good as certain, and beyond what exp can take.
 MOST_LOGIT = 700.0
 MOST_DOUBLE = 1e308
+# Smaller predictions count as this one where products must not underflow: below every step.
+UNDERFLOWS = 1e-301
 CHECKS = {
     UNIT: f"""\
     if not {LOWEST!r} <= p <= {HIGHEST!r}:
@@ -151,22 +153,30 @@ def python_source(form: Form, name: str, doc: str, scale: str) -> str:
 
 
 def read_column(column: str, kind: Dialect, scale: str) -> str:
-    """Write a column of predictions as probabilities: of per cent, or of log-odds that are finite.
-
-    Log-odds that are not stay what they are, no probability.
-    """
-    x = f"cast({kind.quoted(column)} as {kind.double})"
+    """Write a column of predictions as probabilities; what is none is for `in_range` to tell."""
+    x = kind.number(column)
     if scale == LOGIT:
-        one, least, most = map(number_text, (1.0, -MOST_DOUBLE, MOST_DOUBLE))
-        chance = f"{one} / ({one} + exp(-{kind.within(x, -MOST_LOGIT, MOST_LOGIT)}))"
-        return f"(case when {x} >= {least} and {x} <= {most} then {chance} else {x} end)"
+        one = number_text(1.0)
+        return f"({one} / ({one} + exp(-{kind.within(x, -MOST_LOGIT, MOST_LOGIT)})))"
+    if kind.name == "postgres":  # it ends a query in which a product underflows
+        x = f"{kind.greatest}({x}, {number_text(UNDERFLOWS)})"
     return f"({x} / {number_text(100.0)})" if scale == PERCENT else x
 
 
-def guarded(value: str, x: str, kind: Dialect, otherwise: str = "null") -> str:
-    """Write a value where x is a probability; NULL where x is, and something else elsewhere."""
-    inside = f"{x} >= {number_text(LOWEST)} and {x} <= {number_text(HIGHEST)}"
-    rest = "" if otherwise == "null" else f" when {x} is not null then {otherwise}"
+def in_range(column: str, kind: Dialect, scale: str) -> str:
+    """Write a condition that a column holds a prediction in its units; never true if missing."""
+    ends = (-MOST_DOUBLE, MOST_DOUBLE) if scale == LOGIT else (LOWEST, HIGHEST)
+    unit = 100.0 if scale == PERCENT else 1.0
+    x, (low, high) = kind.number(column), (number_text(unit * end) for end in ends)
+    inside = f"{x} >= {low} and {x} <= {high}"
+    # Elsewhere a comparison with NULL is not true, and text that is no number ends the query.
+    return f"{kind.is_number(column)} and {inside}" if kind.name == "sqlite" else inside
+
+
+def guarded(value: str, column: str, kind: Dialect, scale: str, otherwise: str = "null") -> str:
+    """Write a value where a prediction is in range; NULL where it is missing, else another."""
+    inside = in_range(column, kind, scale)
+    rest = "" if otherwise == "null" else f" when {kind.is_number(column)} then {otherwise}"
     return f"cast(case when {inside} then {value}{rest} end as {kind.double})"
 
 
@@ -187,7 +197,7 @@ def _segment(form: Lines, x: str, i: int) -> str:
         return number_text(form.value[min(i, form.knot.size - 1)])
     start, value = form.knot[i - 1], form.value[i - 1]
     width, rise = form.knot[i] - start, form.value[i] - value
-    if rise == 0:
+    if value + rise == value:
         return number_text(value)
     share = f"({x} - {number_text(start)}) / {number_text(width)}"
     return f"{number_text(value)} + {share} * {number_text(rise)}"

@@ -302,10 +302,10 @@ def _of_two(
     refusal = f"error('{NO_PROBABILITY}')"
     x = read_column(prediction, kind, scale)
     if isinstance(form, Logistic | LogOddsCurve):
-        value = guarded(corrected(form_text(form, x, kind)), x, kind, refusal)
+        value = guarded(corrected(form_text(form, x, kind)), prediction, kind, scale, refusal)
         query = f"select *, {value} as {target} from {source}"  # noqa: S608
     else:
-        probability = guarded(kind.within(x, 0.0, 1.0), x, kind, refusal)
+        probability = guarded(kind.within(x, 0.0, 1.0), prediction, kind, scale, refusal)
         query = looked_up(connection, form, source, probability, target, mark, corrected)
     if not (in_steps and isinstance(fitted, GroupMap)):
         return query

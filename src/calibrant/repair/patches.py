@@ -18,6 +18,7 @@ from calibrant.errors import (
     InvalidOptionError,
     InvalidStateError,
 )
+from calibrant.repair.forms import TINY
 from calibrant.repair.quoting import Dialect, number_text
 from calibrant.repair.stored_columns import grouping_dict, grouping_from
 from calibrant.stored import Stored, whole
@@ -178,8 +179,7 @@ class Patches:
     def steps(self, value: str, kind: Dialect) -> Iterator[str]:
         """Write what each patch makes of a column of predictions, in the order of the patches."""
         for patch in self.patches:
-            power = f" * {value}" * patch.power
-            moved = kind.within(f"{value} + {number_text(patch.amount)}{power}", 0.0, 1.0)
+            moved = kind.within(f"{value} + {_added(patch, value, kind)}", 0.0, 1.0)
             where = " and ".join(self._conditions(patch, kind, value))
             yield f"case when {where} then {moved} else {value} end" if where else moved
 
@@ -230,6 +230,15 @@ def codes_of(groupings: Sequence[Grouping], by: object, size: int) -> list[Codes
     return codes
 
 
+def _added(patch: Patch, value: str, kind: Dialect) -> str:
+    """Write what a patch adds to a value; PostgreSQL refuses powers that underflow."""
+    added = number_text(patch.amount) + f" * {value}" * patch.power
+    if patch.power < 2 or kind.name != "postgres":
+        return added
+    least = number_text(TINY ** (1 / patch.power))
+    return f"case when {value} > {least} then {added} else {number_text(0.0)} end"
+
+
 def _nested(prediction: str, steps: Sequence[tuple[str, str]], kind: Dialect) -> str:
     """Write each step around the one before it."""
     moved = prediction
@@ -256,11 +265,13 @@ def _condition(grouping: Grouping, level: int, kind: Dialect) -> str:
     if grouping.cuts is None:
         values = [value for value, group in grouping.labels.items() if group == level]
         return _among(grouping, values, kind)
-    column, ends = kind.quoted(grouping.column), []
+    column = kind.ordered(grouping.column, numeric=grouping.numeric)
+    cuts = [kind.literal(cut) for cut in grouping.cuts]
+    ends = []
     if level > 0:
-        ends.append(f"{column} >= {kind.literal(grouping.cuts[level - 1])}")
+        ends.append(f"{column} >= {cuts[level - 1]}")
     if level < grouping.cuts.size:
-        ends.append(f"{column} < {kind.literal(grouping.cuts[level])}")
+        ends.append(f"{column} < {cuts[level]}")
     else:
         ends.append(f"not {missing}")  # databases hold NaN to be larger than all numbers
     return " and ".join(ends)
@@ -279,7 +290,7 @@ def _seen(grouping: Grouping, kind: Dialect) -> str:
 
 def _among(grouping: Grouping, values: Sequence[Any], kind: Dialect) -> str:
     """Say in SQL that a column has one of some values."""
-    column = kind.quoted(grouping.column)
+    column = kind.ordered(grouping.column, numeric=grouping.numeric)
     if all(isinstance(value, str) for value in grouping.labels):
         column = f"cast({column} as {kind.text_type})"
     return f"{column} in ({', '.join(map(kind.literal, values))})"

@@ -55,12 +55,34 @@ class Dialect:
         """Write a value moved between two ends."""
         return f"{self.greatest}({self.least}({text}, {number_text(high)}), {number_text(low)})"
 
+    def number(self, column: str) -> str:
+        """Write a column as doubles."""
+        return f"cast({self.quoted(column)} as {self.double})"
+
+    def is_number(self, column: str) -> str:
+        """Write a condition that a column of numbers holds one; NULL or false where it does not.
+
+        SQLite keeps text in columns of any type, and casts text that is no number to 0. Compared
+        with a number, text that is one counts as that number, and other text equals none.
+        """
+        if self.name != "sqlite":
+            return f"{self.number(column)} is not null"
+        name = self.quoted(column)
+        return f"{name} = cast({name} as numeric)"
+
     def missing(self, column: str, *, numeric: bool) -> str:
         """Write a condition, never NULL, that a column has no value; NaN is no number."""
         name = self.quoted(column)
-        if not (numeric and self.nan):
+        if not numeric:
             return f"{name} is null"
-        return f"({name} is null or {self.nan.format(f'cast({name} as {self.double})')})"
+        if not self.nan:
+            return f"coalesce({self.is_number(column)}, 0) = 0"
+        return f"({name} is null or {self.nan.format(self.number(column))})"
+
+    def ordered(self, column: str, *, numeric: bool) -> str:
+        """Write a column so that it compares with numbers as it does in Python."""
+        name = self.quoted(column)
+        return f"cast({name} as numeric)" if numeric and self.name == "sqlite" else name
 
     def literal(self, value: object) -> str:
         """Write a value."""

@@ -97,7 +97,7 @@ def expressions_of(
     """Write each new column as one expression; what is no probability becomes NULL."""
     xs = [read_column(column, kind, scale) for column in columns]
     if fitted.classes_ is not None:
-        sound = sound_row(xs)
+        sound = sound_row(columns, kind, scale)
         values = class_values(fitted.form_, xs, kind)
         return {
             name: f"cast(case when {sound} = 1 then {value} end as {kind.double})"
@@ -106,7 +106,7 @@ def expressions_of(
     value = form_text(form_of_two(fitted), xs[0], kind)
     if isinstance(fitted, GroupMap):
         value = fitted.patches.corrected(value, fitted.least, kind)
-    return {names[0]: guarded(value, xs[0], kind)}
+    return {names[0]: guarded(value, columns[0], kind, scale)}
 
 
 def plan_of(
@@ -129,9 +129,10 @@ def plan_of(
             f"cast(case when {sound} = 1 then {value}{rest} end as {kind.double})"
             for value in values
         ]
-        first = {sound: sound_row(list(read))}
-        return SqlPlan([read, first, *steps], dict(zip(names, told, strict=True)))
-    base = guarded(form_text(form_of_two(fitted), xs[0], kind), xs[0], kind, otherwise)
+        read[sound] = sound_row(columns, kind, scale)
+        return SqlPlan([read, *steps], dict(zip(names, told, strict=True)))
+    form = form_text(form_of_two(fitted), xs[0], kind)
+    base = guarded(form, columns[0], kind, scale, otherwise)
     if not (isinstance(fitted, GroupMap) and fitted.patches.patches):
         return SqlPlan([], {names[0]: base})
     value = kind.quoted(f"{mark}value")
