@@ -12,6 +12,7 @@ import warnings
 
 import duckdb
 import numpy as np
+import polars as pl
 import pytest
 
 from calibrant import real
@@ -25,6 +26,7 @@ N = 1500
 P = np.where(RNG.random(N) < 0.02, 10.0 ** RNG.uniform(-320, -5, N), RNG.random(N).round(3))
 SITE = RNG.choice(["a", "b's", ""], N)
 AGE = np.where(RNG.random(N) < 0.1, np.nan, RNG.integers(18, 90, N))
+AT = np.datetime64("2026-03-01", "us") + RNG.integers(0, 40 * 24, N) * np.timedelta64(3600, "s")
 Y = (RNG.random(N) < np.clip(P**1.4 + 0.25 * (SITE == "a") + 0.1 * (AGE > 60), 0, 1)).astype(int)
 TRUE = RNG.dirichlet([0.6, 0.6, 0.6], N)
 TABLE = TRUE**1.7 * [1.0, 2.0, 0.5]
@@ -64,6 +66,15 @@ GROUPS = {
     "hkrr": Multicalibrator("hkrr", tolerance=0.002, most=15).fit(P, Y, BY).to_map(),
     "low_degree": Multicalibrator("low_degree", tolerance=0.002, degree=3, most=9)
     .fit(P, Y, BY)
+    .to_map(),
+}
+# Outcomes that change at one moment: cuts of times matter.
+CHANGED = (RNG.random(N) < np.clip(P + 0.2 * (np.datetime64("2026-03-20") < AT), 0, 1)) * 1
+TIMES = {
+    "by group": repair_by_group(CHANGED, P, {"due": AT}, maps=["Platt"], draws=19, rng=0).map,
+    "hkrr": Multicalibrator("hkrr", tolerance=0.002).fit(P, CHANGED, {"due": AT}).to_map(),
+    "with a zone": Multicalibrator("hkrr", tolerance=0.002)
+    .fit(P, CHANGED, {"due": pl.Series(AT).dt.replace_time_zone("UTC")})
     .to_map(),
 }
 KINDS = {
@@ -239,6 +250,35 @@ def test_groups_in_databases(fitted, database):
         found = [row[-1] for row in database.rows(query, columns, rows + bad)]
         close(found[: len(rows)], expected)
         assert found[len(rows) :] == [None] * len(bad)
+
+
+ZONES = ("UTC", "America/New_York", "Asia/Tokyo")
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("kind", ["timestamp", "timestamptz"])
+def test_groups_of_times_do_not_depend_on_the_zone_of_the_session(kind, zone, database):
+    if database.dialect == "sqlite":
+        for fitted in TIMES.values():
+            with pytest.raises(ValueError, match="cannot be written as SQL for sqlite"):
+                fitted.to_sql(table="t", dialect="sqlite")
+        return
+    rows = [
+        (p, f"{at}+00" if kind == "timestamptz" else str(at))
+        for p, at in zip(P[:200].tolist(), AT[:200], strict=True)
+    ]
+    setting = f"set timezone = '{zone}';"
+    for fitted in TIMES.values():
+        assert fitted.patches.patches
+        query = fitted.to_sql(table="t", keep=["id"], dialect=database.dialect)
+        query = f"select id, recalibrated from ({query}) as q"  # noqa: S608
+        columns = {"prediction": database.kinds[0], "due": kind}
+        if database.dialect == "duckdb":
+            database.connection.execute(setting)
+            found = database.rows(query, columns, rows)
+        else:
+            found = database.rows(query, columns, rows, setting)
+        close([row[-1] for row in found], fitted.transform(P[:200], {"due": AT[:200]}))
 
 
 @real_maps

@@ -313,7 +313,9 @@ class RecalibrationMap(Estimator):
         str
             Probabilities in [0, 1]; NULL where there is no prediction, or none that can be. Text
             that is no number is NULL in SQLite, whose columns hold text whatever their type; it
-            ends the query elsewhere. In columns of groups NULL is missing, and so is NaN.
+            ends the query elsewhere. In columns of groups NULL is missing, and so is NaN. Times
+            are compared as moments, those without a time zone as if they were in UTC; in Spark
+            in the time zone of the session.
         """
         from calibrant.repair.sql import select_text
 

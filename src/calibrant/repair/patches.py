@@ -265,8 +265,11 @@ def _condition(grouping: Grouping, level: int, kind: Dialect) -> str:
     if grouping.cuts is None:
         values = [value for value, group in grouping.labels.items() if group == level]
         return _among(grouping, values, kind)
-    column = kind.ordered(grouping.column, numeric=grouping.numeric)
+    moments = grouping.cuts.dtype.kind == "M"
+    column = kind.ordered(grouping.column, numeric=not moments, moments=moments)
     cuts = [kind.literal(cut) for cut in grouping.cuts]
+    if moments:
+        cuts = [kind.moment.format(cut) for cut in cuts]
     ends = []
     if level > 0:
         ends.append(f"{column} >= {cuts[level - 1]}")
@@ -290,7 +293,7 @@ def _seen(grouping: Grouping, kind: Dialect) -> str:
 
 def _among(grouping: Grouping, values: Sequence[Any], kind: Dialect) -> str:
     """Say in SQL that a column has one of some values."""
-    column = kind.ordered(grouping.column, numeric=grouping.numeric)
+    column = kind.ordered(grouping.column, numeric=grouping.numeric, moments=False)
     if all(isinstance(value, str) for value in grouping.labels):
         column = f"cast({column} as {kind.text_type})"
     return f"{column} in ({', '.join(map(kind.literal, values))})"

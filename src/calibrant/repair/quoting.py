@@ -38,6 +38,8 @@ class Dialect:
     greatest: str = "greatest"
     nan: str = "isnan({})"
     """Condition that a double is NaN; empty where there is none."""
+    moment: str = "{}"
+    """A date or time as a number, the same in every time zone of the session."""
     typed: tuple[type, ...] = (dt.datetime, dt.date, dt.time, UUID)
     """Kinds of values, beyond numbers and text, that columns can have."""
     largest_whole: int = LARGEST_WHOLE
@@ -79,9 +81,11 @@ class Dialect:
             return f"coalesce({self.is_number(column)}, 0) = 0"
         return f"({name} is null or {self.nan.format(self.number(column))})"
 
-    def ordered(self, column: str, *, numeric: bool) -> str:
-        """Write a column so that it compares with numbers as it does in Python."""
+    def ordered(self, column: str, *, numeric: bool, moments: bool) -> str:
+        """Write a column so that it compares with numbers or moments as it does in Python."""
         name = self.quoted(column)
+        if moments:
+            return self.moment.format(name)
         return f"cast({name} as numeric)" if numeric and self.name == "sqlite" else name
 
     def literal(self, value: object) -> str:
@@ -157,8 +161,15 @@ class Dialect:
 DIALECTS = {
     kind.name: kind
     for kind in (
-        Dialect("duckdb"),
-        Dialect("postgres", double="double precision", text_type="text", nan="{} = 'NaN'"),
+        Dialect("duckdb", moment="epoch_us({})"),
+        Dialect(
+            "postgres",
+            double="double precision",
+            text_type="text",
+            nan="{} = 'NaN'",
+            moment="extract(epoch from {})",
+        ),
+        # Spark knows no number of a time without a zone: it compares in the zone of the session.
         Dialect("spark", mark="`", text_type="string", typed=(dt.datetime, dt.date)),
         # A name in double quotes that is no column would be a text to SQLite.
         Dialect(
