@@ -32,6 +32,11 @@ def sum_of_products(left: Floats, right: Floats) -> float:
     return float(sum((left[some] * right[some]).sum() for some in blocks(left.size)))
 
 
+def of_mean_one(weight: Floats) -> Floats:
+    """Divide weights by their mean: their unit has no meaning."""
+    return np.asarray(weight / weight.mean())
+
+
 def in_parts(draws: int, numbers: int, at_once: int = NUMBERS_AT_ONCE) -> list[int]:
     """Cut a number of draws, each of so many numbers, into parts of bounded memory."""
     part = max(1, at_once // numbers)

@@ -1,4 +1,4 @@
-"""Laws over all maps: range, monotony, weights as repeats, order of rows, little data."""
+"""Laws over all maps: range, monotony, counts as repeats, order of rows, little data."""
 
 from __future__ import annotations
 
@@ -66,12 +66,22 @@ def test_the_strict_variant_keeps_forecasts_apart(data):
 @some
 @given(data=rows(), times=st.integers(2, 3))
 @of_each("variant", VARIANTS)
-def test_weights_are_repeats_and_zero_is_removal(variant, data, times):
+def test_counts_are_repeats(variant, data, times):
     y, p = data
-    w = 1.0 + (np.arange(y.size) % times)
-    weighted = fresh(variant).fit(np.append(p, 0.5), np.append(y, 1), np.append(w, 0.0))
-    repeated = fresh(variant).fit(np.repeat(p, w.astype(int)), np.repeat(y, w.astype(int)))
-    assert weighted.transform(GRID) == pytest.approx(repeated.transform(GRID), abs=1e-7)
+    count = 1 + (np.arange(y.size) % times)
+    counted = fresh(variant).fit(cal.Joint.from_counts(p, count, count * y))
+    repeated = fresh(variant).fit(np.repeat(p, count), np.repeat(y, count))
+    assert counted.transform(GRID) == pytest.approx(repeated.transform(GRID), abs=1e-7)
+
+
+@some
+@given(data=weighted_rows(), power=st.integers(-40, 40))
+@of_each("variant", VARIANTS)
+def test_weights_have_no_unit_and_zero_is_removal(variant, data, power):
+    y, p, w = data
+    once = fresh(variant).fit(p, y, w)
+    scaled = fresh(variant).fit(np.append(p, 0.5), np.append(y, 1), np.append(w, 0.0) * 2.0**power)
+    assert scaled.transform(GRID) == pytest.approx(once.transform(GRID), abs=1e-7)
 
 
 @some
@@ -92,8 +102,18 @@ def test_weights_that_sum_to_one_do_not_pass_for_one_row(variant):
     y = rng.random(2000) < p**2
     plain = fresh(variant).fit(p, y).transform(GRID)
     normed = fresh(variant).fit(p, y, np.full(p.size, 1 / p.size)).transform(GRID)
-    wide = variant == "VennAbers"  # the row that is added has weight one
-    assert normed == pytest.approx(plain, abs=0.5 if wide else 1e-7)
+    assert normed == pytest.approx(plain, abs=1e-7)
+
+
+@every_map
+def test_large_weights_of_certain_forecasts_that_a_threshold_parts_are_fitted(variant):
+    """As a number of rows such weights would leave next to no doubt in Platt's targets."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        p = np.append(rng.random(30).round(2), 1.0)
+        y = (p > rng.random()).astype(int)
+        values = fresh(variant).fit(p, y, 10.0 ** rng.uniform(8, 15, p.size)).transform(GRID)
+        assert np.isfinite(values).all()
 
 
 @every_map

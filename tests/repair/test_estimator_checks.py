@@ -18,6 +18,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from calibrant.groups import Multicalibrator
 from calibrant.repair import CLASS_MAPS, MAPS
 
+# Maps that are held back by the number of rows: targets, ridges, distance from 0 and 1.
+HELD_BACK = (
+    "Platt", "CentredIsotonic", "Isotonic", "Histogram", "VennAbers", "ClassPriorShift",
+    "StructuredVectorScaling", "StructuredMatrixScaling", "ClassWiseIsotonic", "ProjectedSmooth",
+)  # fmt: skip
 EVERY = {**MAPS, **CLASS_MAPS, "Multicalibrator": Multicalibrator}
 
 
@@ -103,16 +108,21 @@ def checked(estimator, expected=None):
 
 ALL = {name: kind() for name, kind in EVERY.items()}
 ALL["Multicalibrator by the letter"] = Multicalibrator(judge="fit")
-# Rows that are dealt into those that teach and those that judge may part from their copies.
-DEALT = {"check_sample_weight_equivalence_on_dense_data": "rows are dealt, copies of them too"}
+REPEATS = "check_sample_weight_equivalence_on_dense_data"
+# Rows that are dealt into those that teach and those that judge may part from their copies. Copies
+# are more rows, and weights are not.
+EXPECTED = {"Multicalibrator": "rows are dealt, copies of them too"} | dict.fromkeys(
+    HELD_BACK, "weights have no unit and add no evidence"
+)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_estimators_pass_every_check_behind_a_reading_of_any_numbers(name):
     estimator = ALL[name]
     reading = on_any_numbers(type(estimator))(**estimator.get_params())
-    told = checked(reading, DEALT if name == "Multicalibrator" else None)
+    told = checked(reading, {REPEATS: EXPECTED[name]} if name in EXPECTED else None)
     assert told["failed"] == set()
+    assert (told["xfail"] == {REPEATS}) is (name in HELD_BACK)
     assert len(told["passed"]) >= 45
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant.arrays import Floats, of_mean_one
 from calibrant.data import canonical_order
 from calibrant.data.groupings import Grouping, columns_of, partitions
 from calibrant.data.input import read_column
@@ -204,7 +204,7 @@ class Multicalibrator(Estimator):
         order = canonical_order(rows.prediction, rows.outcome, rows.weight, *columns.values())
         rows, columns = rows.where(order), {name: c[order] for name, c in columns.items()}
         outcome = np.asarray(rows.outcome, dtype=np.float64)
-        weight = np.ones(size) if rows.weight is None else rows.weight
+        weight = np.ones(size) if rows.weight is None else of_mean_one(rows.weight)
         rng = as_generator(self.rng)
         jury = None if self._by_the_letter else Jury.of(weight, self.held_out, rng)
         if jury is not None and self.method == "boosted":

@@ -21,7 +21,6 @@ from calibrant.groups.rounds import GroupedRows, groupings_of
 from calibrant.groups.training import patch_powers
 from calibrant.inference import Settings
 from calibrant.joint import Joint, Rows
-from calibrant.regression import rows_behind
 from calibrant.repair import (
     CLEARLY_PATCHED,
     Choice,
@@ -247,7 +246,7 @@ def _fitted(
     )
     fit = judged_fit(rows, search, None)
     patches = Patches(groupings_of(parts), tuple(step.patch for step in fit.steps))
-    return GroupMap(base, patches, 0.5 / (rows_behind(joint) + 1)), fit
+    return GroupMap(base, patches, 0.5 / (joint.row_count + 1)), fit
 
 
 def _sides(seen: Units, repaired: Floats, confidence: float) -> dict[str, Gain]:

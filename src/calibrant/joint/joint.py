@@ -79,6 +79,31 @@ class Joint(Constructed):
             *in_cells(self.sums(), resolution), resolution, self._inherited_rounding
         )
 
+    def of_mean_weight_one(self) -> Joint:
+        """Divide all weights by their mean, so that they sum to the number of rows.
+
+        Weights have no unit: whatever compares them with a number of rows does so after this.
+        Rows that all weigh the same have no weights then.
+
+        Examples
+        --------
+        >>> joint = Joint.from_samples([0, 1], [0.2, 0.6], sample_weight=[100, 300])
+        >>> joint.of_mean_weight_one().weight
+        array([0.5, 1.5])
+        """
+        if self.unweighted:
+            return self
+        factor, sums = self.row_count / self.total, self.sums()
+        positives = sums.positives * factor
+        if self.equally_weighted:
+            ones = np.rint(positives) if self.binary else positives
+            sums = replace(sums, weight=sums.rows, weight_squares=sums.rows, positives=ones)
+        else:
+            squares = sums.weight_squares * factor * factor
+            weight = sums.weight * factor
+            sums = replace(sums, weight=weight, weight_squares=squares, positives=positives)
+        return Joint(sums, resolution=self.resolution, inherited_rounding=self._inherited_rounding)
+
     def recalibrated(self) -> Joint:
         """Replace each prediction by the mean outcome of its level: perfectly calibrated.
 

@@ -13,6 +13,8 @@ from calibrant.joint.sums import COUNTED, CellSums, LevelSums
 
 # Beyond this a count of rows is no exact double.
 MOST_ROWS = 2**53
+# Weights that differ by less than this share are the same.
+SAME_WEIGHT = 1e-9
 
 
 class JointLevels:
@@ -107,6 +109,15 @@ class JointLevels:
     def unweighted(self) -> bool:
         """Whether every row weighs one."""
         return self.weight is self.rows or np.array_equal(self.weight, self.rows)
+
+    @property
+    def equally_weighted(self) -> bool:
+        """Whether all rows weigh the same, whatever that is."""
+        if self.unweighted:
+            return True
+        each = self._total / self.row_count
+        squares = self.rows * each**2
+        return bool(np.allclose(self.weight_squares, squares, rtol=SAME_WEIGHT, atol=0))
 
     @property
     def base_rate(self) -> float:

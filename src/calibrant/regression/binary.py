@@ -308,14 +308,9 @@ def curvature_of(terms: Terms, spread: Floats) -> Floats:
     return curvature
 
 
-def rows_behind(joint: Joint) -> float:
-    """Return the total weight as a number of rows; weights that were normalised count once each."""
-    return max(joint.total, float(joint.row_count))
-
-
 def platt_targets(joint: Joint) -> tuple[float, float]:
     """Targets of Platt for outcomes 0 and 1: the rule of succession for each class."""
-    scale = rows_behind(joint) / joint.total
+    scale = joint.row_count / joint.total
     seen = float(joint.positives.sum())
     ones, zeros = seen * scale, max(0.0, joint.total - seen) * scale
     return 1 / (zeros + 2), (ones + 1) / (ones + 2)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant.arrays import Floats, of_mean_one
 from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.joint import Joint
@@ -82,7 +83,8 @@ class RecalibrationMap(Estimator):
         y : array-like of shape (n,), optional
             Outcomes or labels; left out with a Joint or ClassForecasts.
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows: a row of weight k counts like k rows.
+            Weights of the rows. Only their ratios matter: they are divided by their mean, so that
+            they add no evidence. Counts are for `Joint.from_counts`.
         pos_label : object, optional
             The label that counts as outcome 1; not for classes.
         classes : sequence of length K, optional
@@ -113,6 +115,7 @@ class RecalibrationMap(Estimator):
 
     def learn(self, given: Joint | ClassForecasts) -> Self:
         """Fit to forecasts that were read, without remembering them: for maps that are judged."""
+        given = _of_mean_weight_one(given)
         if isinstance(given, Joint):
             self.form_, self.classes_ = self._fitted(given), None
         else:
@@ -399,6 +402,14 @@ class RecalibrationMap(Estimator):
             f"forecasts of {len(forecasts.classes)} classes",
             "use Temperature, VectorScaling, Dirichlet or ClassWiseIsotonic",
         )
+
+
+def _of_mean_weight_one(given: Joint | ClassForecasts) -> Joint | ClassForecasts:
+    """Return forecasts with weights that sum to the number of rows: their unit has no meaning."""
+    if isinstance(given, ClassForecasts):
+        weight = given.weight
+        return given if weight is None else replace(given, weight=of_mean_one(weight))
+    return given.of_mean_weight_one()
 
 
 def form_of_two(fitted: RecalibrationMap) -> Form:

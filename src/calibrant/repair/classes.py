@@ -184,7 +184,7 @@ class ClassWiseIsotonic(MapOfClasses):
 
     def _fitted_to_classes(self, forecasts: ClassForecasts) -> ClassForm:
         count = len(forecasts.classes)
-        least = min(0.5 / (rows_of(forecasts) + 1), 1 / count)
+        least = min(0.5 / (len(forecasts) + 1), 1 / count)
         return ClassLines(tuple(_increasing(joint) for _, joint in forecasts.class_wise()), least)
 
     @property
@@ -192,12 +192,6 @@ class ClassWiseIsotonic(MapOfClasses):
         """What the fitted map does, in words."""
         self._require_fitted()
         return "Each class has an increasing function of its own; rows are moved to sum to one."
-
-
-def rows_of(forecasts: ClassForecasts) -> float:
-    """Return the total weight as a number of rows; weights that were normalised count once each."""
-    weight = forecasts.weight
-    return len(forecasts) if weight is None else max(float(weight.sum()), len(forecasts))
 
 
 def _scores(forecasts: ClassForecasts, penalty: float, *, diagonal: bool) -> tuple[Floats, Floats]:

@@ -13,7 +13,6 @@ from calibrant.regression import (
     knots_of,
     one_class,
     platt_targets,
-    rows_behind,
     solve,
 )
 from calibrant.repair.base import RecalibrationMap
@@ -148,7 +147,7 @@ class Spline(_Bent):
         self.penalty_, self.freedom_ = 0.0, 1.0
 
     def _curve(self, joint: Joint, knot: Floats, targets: tuple[float, float]) -> LogOddsCurve:
-        found = fit_spline(joint, knot, targets, rows_behind(joint))
+        found = fit_spline(joint, knot, targets, joint.row_count)
         self.penalty_, self.freedom_ = found.penalty, found.freedom
         return LogOddsCurve(found.knot, found.slope, found.value)
 

@@ -82,8 +82,9 @@ def _of_two(joint: Joint) -> tuple[Floats, Floats | None]:
     filled = np.diff(first, append=len(joint)) > 0
     counts, ones = np.zeros((2, CELLS))
     counts[filled] = np.add.reduceat(joint.rows, first[filled])
-    ones[filled] = np.add.reduceat(joint.positives, first[filled])
-    return np.rint(counts), np.concatenate([counts, np.rint(ones)]) if joint.unweighted else None
+    plain = joint.of_mean_weight_one()
+    ones[filled] = np.add.reduceat(plain.positives, first[filled])
+    return np.rint(counts), np.concatenate([counts, np.rint(ones)]) if plain.unweighted else None
 
 
 def _of_classes(forecasts: ClassForecasts) -> tuple[Floats, Floats | None]:
@@ -91,7 +92,7 @@ def _of_classes(forecasts: ClassForecasts) -> tuple[Floats, Floats | None]:
     number = len(forecasts.classes)
     both = np.bincount(place * number + forecasts.label, minlength=CELLS * number)
     weight = forecasts.weight
-    equal = weight is None or bool((weight == 1).all())
+    equal = weight is None or bool((weight == weight[0]).all())
     return _counts(place), np.asarray(both, dtype=np.float64) if equal else None
 
 

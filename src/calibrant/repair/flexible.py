@@ -8,7 +8,7 @@ import numpy as np
 
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats
-from calibrant.errors import InvalidForecastsError, InvalidStateError
+from calibrant.errors import InvalidStateError
 from calibrant.joint import Joint
 from calibrant.measures.interval_error import best_partition
 from calibrant.measures.kernel_smoothed import (
@@ -18,7 +18,6 @@ from calibrant.measures.kernel_smoothed import (
 )
 from calibrant.options import check_flag, refuse_unknown
 from calibrant.pooling import Pooling, isotonic, pooling_at, quantile_bins, uniform_bins
-from calibrant.regression import rows_behind
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.forms import Form, Lines, Steps, form_from
 from calibrant.repair.reading import read_predictions
@@ -32,9 +31,6 @@ TILT = 1e-3
 MOST_LEVELS = 2**16
 # How close the bias plus width of the intervals comes to the least possible.
 PARTITION_TOLERANCE = 1e-4
-# To so much weight one row can be added in doubles, and sums of pools agree this well.
-MOST_WEIGHT = 2.0**50
-SUMS_AGREE = 1e-6
 # A smooth map has so many knots to the width of its kernel.
 KNOTS_PER_WIDTH = 4
 
@@ -291,13 +287,7 @@ class VennAbers(RecalibrationMap):
         high = np.clip(kernels.raised(joint.weight, joint.positives), 0.0, 1.0)
         zeros = joint.weight - joint.positives
         unlike = kernels.raised(joint.weight[::-1].copy(), zeros[::-1].copy())[::-1]
-        low = 1 - np.clip(unlike, 0.0, 1.0)
-        if not (joint.total <= MOST_WEIGHT and bool((low <= high + SUMS_AGREE).all())):
-            raise InvalidForecastsError(
-                "weights for VennAbers must not be so large that one row more is lost in rounding",
-                f"weights from {joint.weight.min():.3g} to {joint.weight.max():.3g}",
-                "divide the weights by their mean",
-            )
+        low = np.minimum(1 - np.clip(unlike, 0.0, 1.0), high)  # sums differ in their last digits
         self.mean_width_ = float(joint.mass @ (high - low))
         # At a level both outcomes join it; in the gap above it 0 joins it and 1 joins the next.
         start = np.repeat(joint.prediction, 2)
@@ -383,5 +373,5 @@ def _away_from_ends(value: Floats, joint: Joint, *, allow_certain: bool) -> Floa
     """Keep values off 0 and 1 by half a row in all rows and one, unless certainty is asked for."""
     if check_flag("allow_certain", allow_certain):
         return value
-    least = 0.5 / (rows_behind(joint) + 1)
+    least = 0.5 / (joint.row_count + 1)
     return np.clip(value, least, 1 - least)

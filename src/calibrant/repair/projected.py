@@ -15,7 +15,7 @@ from calibrant.joint.classes import ClassForecasts
 from calibrant.measures.subsets import MOST_TRIED, best_found, best_of_all
 from calibrant.options import check_within, whole
 from calibrant.repair.class_forms import MOST_CORRECTION, ClassForm, Corrections, SetCorrection
-from calibrant.repair.classes import MapOfClasses, rows_of
+from calibrant.repair.classes import MapOfClasses
 from calibrant.repair.forms import Lines
 from calibrant.words import count_text
 
@@ -107,7 +107,7 @@ class ProjectedSmooth(MapOfClasses):
             now = replace(now, probability=steps[-1](now.probability))
             members, value = worst_set(now, tolerance)
         count = len(forecasts.classes)
-        form = Corrections(tuple(steps), min(0.5 / (rows_of(forecasts) + 1), 1 / count), count)
+        form = Corrections(tuple(steps), min(0.5 / (len(forecasts) + 1), 1 / count), count)
         if value > tolerance or now.probability.min() < form.least:
             # What is returned counts, and the worst set of it.
             kept = replace(form, steps=())(now.probability)
@@ -179,7 +179,7 @@ def by_chance(forecasts: ClassForecasts) -> float:
     It is half of the sum of the distances of all classes; these are nearly normal.
     """
     table = forecasts.probability
-    variance = forecasts.mass @ (table * (1 - table)) / rows_of(forecasts)
+    variance = forecasts.mass @ (table * (1 - table)) / len(forecasts)
     return float(np.sqrt(2 / np.pi * variance).sum() / 2)
 
 

@@ -23,7 +23,7 @@ from calibrant.regression import (
     temperature_slope,
 )
 from calibrant.repair.class_forms import Blend, ClassForm, Softmax
-from calibrant.repair.classes import MapOfClasses, MapOfScores, rows_of
+from calibrant.repair.classes import MapOfClasses, MapOfScores
 
 # A matrix is fitted for at most so many classes: it has K^2 numbers, and a step costs n K^2.
 MOST_IN_MATRIX = 1000
@@ -275,7 +275,7 @@ def _fit(
 ) -> Softmax:
     """Fit shifts, factors or a matrix to scores that were multiplied by a slope."""
     weight, shift = fit_structured(
-        score, forecasts.label, forecasts.mass, rows_of(forecasts), parts, strength
+        score, forecasts.label, forecasts.mass, len(forecasts), parts, strength
     )
     return Softmax(weight * slope, shift)
 
