@@ -243,7 +243,8 @@ class LearnedFamily:
 def _halves(joint: Joint, rng: np.random.Generator) -> tuple[Joint, Joint]:
     """Split rows at random; within a level only the number of rows and of ones matters."""
     refuse_mean_outcomes(joint)
-    if joint.row_count < 4 or not np.array_equal(joint.weight, joint.rows):
+    joint = joint.of_mean_weight_one()
+    if joint.row_count < 4 or not joint.unweighted:
         raise InferenceRefusedError(
             "a learned family needs at least four rows without weights",
             f"{joint.row_count} rows" + (", weighted" if joint.row_count >= 4 else ""),

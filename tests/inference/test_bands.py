@@ -102,7 +102,7 @@ def test_the_same_again_for_any_order_of_rows():
 
 def test_what_cannot_be_had_is_refused():
     weighted = cal.Joint.from_samples([0, 1], [0.2, 0.8], sample_weight=[1, 2])
-    with pytest.raises(cal.errors.InferenceRefusedError, match="rows of weight one"):
+    with pytest.raises(cal.errors.InferenceRefusedError, match="rows that weigh the same"):
         confidence_band(weighted)
     with pytest.raises(cal.errors.InvalidOptionError, match="confidence"):
         consistency_band([0, 1], [0.2, 0.8], confidence=2)

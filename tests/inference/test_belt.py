@@ -113,7 +113,7 @@ def test_what_has_no_belt():
         cal.calibration_belt(p > 0.4, p)
     with pytest.raises(refused, match="different forecasts"):
         cal.calibration_belt(y, np.full(60, 0.3))
-    with pytest.raises(refused, match="weight one"):
+    with pytest.raises(refused, match="weigh the same"):
         cal.calibration_belt(cal.Joint.from_samples(y, p, sample_weight=np.arange(1, 61)))
     assert cal.calibration_belt(y, np.where(p < 0.4, 0.2, 0.6)).degree == 1
     assert "10 of either" in cal.classical_numbers(np.arange(60) < 9, p, draws=19).giviti.reason

@@ -89,7 +89,10 @@ def test_the_bound_for_every_distribution_is_wider_and_its_own():
     bound = cal.confidence_interval(*data, method="worst-case")
     assert bound.half_width == pytest.approx((2**0.5 + (2 * np.log(20)) ** 0.5) / 500**0.5)
     assert bound.half_width > 4 * cal.confidence_interval(*data, rng=0).half_width
-    weighted = cal.Joint.from_samples(*data, sample_weight=np.full(500, 2.0))
+    equal = cal.Joint.from_samples(*data, sample_weight=np.full(500, 2.0))
+    again = cal.confidence_interval(equal, method="worst-case")
+    assert again.half_width == bound.half_width
+    weighted = cal.Joint.from_samples(*data, sample_weight=np.arange(1.0, 501.0))
     for refused in (
         lambda: cal.confidence_interval(weighted, method="worst-case"),
         lambda: cal.confidence_interval(

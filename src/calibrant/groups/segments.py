@@ -203,6 +203,7 @@ def _tested(
 
 def _chance(w: Floats, p: Floats, y: Floats, cluster: Indices | None = None) -> float:
     """Two-sided chance of so large a sum of residuals when outcomes are coins."""
+    w = w / w.max()  # equal weights are ones
     variance = float(w**2 @ (p * (1 - p)))
     value = float(w @ (y - p))
     if cluster is not None:

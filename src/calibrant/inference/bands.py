@@ -196,10 +196,10 @@ def confidence_band(
     """
     check_share("confidence", confidence)
     evidence = Evidence.read(y_true, y_proba, None, pos_label)
-    joint = evidence.given
-    if not np.allclose(joint.weight, joint.rows):
+    joint = evidence.given.of_mean_weight_one()
+    if not joint.unweighted:
         raise InferenceRefusedError(
-            "a confidence band needs rows of weight one", "weights", "use consistency_band"
+            "a confidence band needs rows that weigh the same", "weights", "use consistency_band"
         )
     if not check_flag("simultaneous", simultaneous):
         pools = quantile_bins(joint, POINTWISE_POOLS).joint

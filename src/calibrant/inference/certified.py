@@ -19,8 +19,6 @@ from calibrant.notebook import brief, card
 from calibrant.options import as_generator, check_share, shown
 from calibrant.words import count_text, percent_text, rounded_up, visible
 
-# Rows whose weights differ by less than this share weigh the same.
-SAME_WEIGHT = 1e-9
 # Groups that a brief statement names.
 MOST_NAMED = 6
 
@@ -290,16 +288,14 @@ def _certified(joint: Joint, risk: float, confidence: float, together: int) -> C
 
 def _zeros(joint: Joint) -> Floats:
     """Rows of each level with outcome 0, where all rows weigh the same."""
-    if joint.unweighted:
-        return np.asarray(joint.rows - joint.positives)
-    each = joint.total / joint.row_count
-    if not np.allclose(joint.weight_squares, joint.rows * each**2, rtol=SAME_WEIGHT, atol=0):
+    joint = joint.of_mean_weight_one()
+    if not joint.unweighted:
         raise InferenceRefusedError(
             "binomial limits need rows that count alike",
             "different weights",
             "leave sample_weight out: the statement is then about rows like these",
         )
-    return np.rint((joint.weight - joint.positives) / each)
+    return np.asarray(joint.rows - joint.positives)
 
 
 def _starts(rows: int, risk: float, level: float) -> tuple[int, Floats]:

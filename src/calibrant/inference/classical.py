@@ -185,7 +185,7 @@ def _likelihood_ratio(evidence: Evidence, slope: Estimate, intercept: Estimate) 
     """Twice the log-likelihood that fitted log-odds gain over those forecast."""
     from scipy.special import chdtrc
 
-    joint = evidence.given
+    joint = evidence.given.of_mean_weight_one()
     if slope.reason:
         return ScoreTest(np.nan, np.nan, slope.reason)
     if evidence.clusters is not None or not joint.unweighted:
@@ -208,7 +208,7 @@ def _likelihood_ratio(evidence: Evidence, slope: Estimate, intercept: Estimate) 
 
 
 def _giviti(evidence: Evidence) -> ScoreTest:
-    if evidence.clusters is not None or not evidence.given.unweighted:
+    if evidence.clusters is not None or not evidence.given.equally_weighted:
         return ScoreTest(np.nan, np.nan, "not defined with weights or clusters")
     try:
         fit = PolynomialFit.of(evidence.given, 1)
@@ -258,9 +258,8 @@ def _brier(cases: Cases) -> float:
 def _hosmer_lemeshow(evidence: Evidence) -> ScoreTest:
     from scipy.special import chdtrc
 
-    joint = evidence.given
-    plain = joint.unweighted or np.allclose(joint.weight, joint.rows)
-    if evidence.clusters is not None or not plain:
+    joint = evidence.given.of_mean_weight_one()
+    if evidence.clusters is not None or not joint.unweighted:
         return ScoreTest(np.nan, np.nan, "not defined with weights or clusters")
     groups = quantile_bins(joint, GROUPS).joint
     variance = groups.rows * groups.prediction * (1 - groups.prediction)

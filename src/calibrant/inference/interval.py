@@ -239,7 +239,7 @@ def worst_case_radius(rows: float, confidence: float) -> float:
 
 
 def _worst_case(evidence: Evidence, statistic: Statistic, confidence: float) -> ConfidenceInterval:
-    weighted = not np.array_equal(evidence.given.weight, evidence.given.rows)
+    weighted = not evidence.given.equally_weighted
     other = statistic.function is not smooth_calibration_error or statistic.options
     if other or weighted or evidence.clusters is not None:
         raise InvalidOptionError(

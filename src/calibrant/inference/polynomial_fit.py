@@ -44,6 +44,7 @@ class PolynomialFit:
     @classmethod
     def of(cls, joint: Joint, first: int) -> PolynomialFit:
         """Choose the degree."""
+        joint = joint.of_mean_weight_one()
         _refuse(joint)
         odds, weight, ones = _cells(joint)
         total = float(weight.sum())
@@ -161,8 +162,10 @@ class PolynomialFit:
 
 
 def _refuse(joint: Joint) -> None:
-    if not (joint.unweighted or np.allclose(joint.weight, joint.rows)):
-        raise InferenceRefusedError("a calibration belt needs rows of weight one", "weights")
+    if not joint.unweighted:
+        raise InferenceRefusedError(
+            "a calibration belt needs rows that weigh the same", "different weights"
+        )
     certain = int(joint.rows[(joint.prediction <= 0) | (joint.prediction >= 1)].sum())
     if certain:
         raise InferenceRefusedError(

@@ -155,6 +155,7 @@ def _chunks(joint: Joint) -> Convention | None:
     The script cuts through equal forecasts, so its value depends on the order of the rows; here
     the outcomes of equal forecasts are spread evenly.
     """
+    joint = joint.of_mean_weight_one()
     if not joint.unweighted or joint.row_count < 2 * ROWS_PER_CUT:
         return None
     ends = np.cumsum(joint.rows)

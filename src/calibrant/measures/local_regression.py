@@ -38,7 +38,7 @@ class _Points:
     @classmethod
     def of(cls, joint: Joint) -> _Points:
         refuse_mean_outcomes(joint)
-        if not joint.unweighted:
+        if not joint.equally_weighted:
             raise InferenceRefusedError(
                 "local regression as published counts rows and knows no weights",
                 "weights",
