@@ -13,10 +13,12 @@ import pytest
 import calibrant as cal
 from calibrant.errors import InvalidOptionError
 from calibrant.gate import read_limits, run_gate
+from calibrant.groups import audit_groups
 from calibrant.inference import Ratio, RatioVerdict, Settings
 from calibrant.inputs import Roles, read
 from calibrant.integrations import assert_calibrated
 from calibrant.options import share_from
+from calibrant.report.tables import ratio_table
 from calibrant.words import THIN
 from commands import run
 
@@ -122,3 +124,22 @@ def test_an_infinite_ratio_is_null_in_json(tmp_path):
     pd.DataFrame({"prediction": [0.0] * 50, "outcome": [1] + [0] * 49}).to_csv(path, index=False)
     run("check", str(path), "--oe-tolerance", "10%", "--json", str(found))
     assert json.loads(found.read_text("utf-8"))["checks"][-1]["value"] is None
+
+
+def test_weights_are_not_told_as_events():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.02, 0.2, 2000)
+    y = (rng.random(2000) < p).astype(int)
+    dollars = rng.integers(1000, 30_000, 2000)
+    weighted = cal.classical_numbers(y, p, sample_weight=dollars).ratio
+    assert weighted.weighted
+    assert weighted.sentence.startswith("Weighted, observed over expected events ")
+    assert "observed," not in weighted.sentence
+    assert weighted.expected == pytest.approx(2000 * np.average(p, weights=dollars))
+    equal = cal.classical_numbers(y, p, sample_weight=np.full(2000, 500)).ratio
+    assert not equal.weighted
+    assert equal.sentence == cal.classical_numbers(y, p).ratio.sentence
+    groups = audit_groups(y, p, {"half": p > 0.1}, sample_weight=dollars, rng=0)
+    assert ratio_table(groups, None).heads[1] == "weighted observed"
+    plain = audit_groups(y, p, {"half": p > 0.1}, rng=0)
+    assert ratio_table(plain, None).heads[1] == "observed"

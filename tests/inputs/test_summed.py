@@ -151,8 +151,8 @@ def test_groups_of_many_rows_are_those_of_rows(many, monkeypatch):
     summed = read(frame, None, Roles(by=by, pairs=True)).groups
     monkeypatch.setattr(source, "MOST_ROWS_READ", ROWS)
     rows = {
-        (by, name): joint.row_count
-        for by, name, joint in groups_of(read(frame, None, Roles(by=by, pairs=True))).joints()
+        (by, name): group.prediction.size
+        for by, name, group in groups_of(read(frame, None, Roles(by=by, pairs=True))).groups()
     }
     counted = {key: joint.row_count for key, joint in summed.items()}
     for plain in ("site", "flag", "site & flag"):

@@ -140,5 +140,5 @@ def judge_groups(groups: Division | Evidences, statistic: Statistic, settings: S
         found = {(by, name): evidence for by, name, evidence in groups.evidences()}
         return judge_evidences(found, statistic, settings)
     statistic.refuse_without_reach()
-    named = [(by, name, Evidence.without_draws(joint)) for by, name, joint in groups.joints()]
+    named = [(by, name, Evidence.without_draws(rows)) for by, name, rows in groups.groups()]
     return judge_all(named, shared_noise(groups, statistic, settings), statistic, settings)

@@ -14,7 +14,7 @@ from calibrant.data.input import read_labels
 from calibrant.errors import CalibrantWarning
 from calibrant.inference import Evidence, Evidences
 from calibrant.inputs import Source
-from calibrant.joint import Joint, Rows
+from calibrant.joint import Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,11 @@ class Division:
         for code in np.flatnonzero(counts):
             yield int(code), order[stops[code] - counts[code] : stops[code]]
 
-    def joints(self) -> Iterator[tuple[str, str, Joint]]:
-        """Yield columns, name and Joint of every group."""
+    def groups(self) -> Iterator[tuple[str, str, Rows]]:
+        """Yield columns, name and rows of every group."""
         for part in self.parts:
             for code, rows in self.members(part):
-                yield part.by, part.name(code), Joint.from_rows(self.rows.where(rows))
+                yield part.by, part.name(code), self.rows.where(rows)
 
     def evidences(self) -> Iterator[tuple[str, str, Evidence]]:
         """Yield columns, name and evidence of every group, with the clusters of its rows."""

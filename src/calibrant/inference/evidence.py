@@ -71,10 +71,11 @@ class Evidence:
         return cls(given, joint, Coins.of_levels(given, joint), None)
 
     @classmethod
-    def without_draws(cls, given: Joint) -> Evidence:
-        """Take a Joint whose noise is drawn elsewhere, so that it need not be rounded for it."""
+    def without_draws(cls, rows: Rows) -> Evidence:
+        """Take rows whose noise is drawn elsewhere, so that they need not be rounded for it."""
+        given = Joint.from_rows(rows)
         refuse_mean_outcomes(given)
-        return cls(given, given, None, None)
+        return cls(given, given, None, None, None if given.equally_weighted else rows)
 
     @classmethod
     def of_rows(

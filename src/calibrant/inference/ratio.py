@@ -27,14 +27,22 @@ class Ratio:
     confidence: float
     observed: float
     expected: float
+    """Events, in units of the mean weight where rows have weights."""
     outcome: int = 1
     """Which outcome counts as an event: the rarer one in a verdict."""
+    weighted: bool = False
+    """Whether rows weigh differently, so that these are no numbers of events."""
 
     @property
     def sentence(self) -> str:
         """Say the ratio in plain words."""
         events = "events" if self.outcome else "outcomes 0"
         value, low, high = self.texts
+        if self.weighted:
+            return (
+                f"Weighted, observed over expected {events} {value} (between {low} and {high} "
+                f"with {percent_text(self.confidence)} confidence)."
+            )
         return (
             f"Observed over expected {events} {value} (between {low} and {high} with "
             f"{percent_text(self.confidence)} confidence): {events_text(self.observed)} observed, "
@@ -66,7 +74,9 @@ def find_ratio(
     observed = joint.total - joint.positives.sum() if swapped else joint.positives.sum()
     forecast = 1 - joint.mean_prediction if swapped else joint.mean_prediction
     expected = forecast * joint.total
-    counted = float(observed), float(expected), int(not swapped)
+    each = joint.total / joint.row_count
+    weighted = not joint.equally_weighted
+    counted = float(observed / each), float(expected / each), int(not swapped), weighted
     if expected <= 0:
         return Ratio(np.nan if observed == 0 else np.inf, 0.0, np.inf, confidence, *counted)
     with np.errstate(over="ignore"):  # one event among forecasts of next to nothing
@@ -74,10 +84,8 @@ def find_ratio(
     if value == np.inf:
         return Ratio(value, 0.0, np.inf, confidence, *counted)
     level = (1 - confidence) / 2
-    each = joint.total / joint.row_count
     cases = _of_events(evidence.cases() if cases is None else cases, swapped=swapped)
-    alike = joint.unweighted or np.allclose(joint.weight_squares, joint.rows * each**2)
-    if evidence.clusters is None and alike:
+    if evidence.clusters is None and not weighted:
         limits = _binomial(cases, float(observed), level)
     elif evidence.lone:
         limits = 0.0, np.inf

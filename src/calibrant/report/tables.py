@@ -145,7 +145,10 @@ def _ratio_cells(ratio: Ratio) -> tuple[str, str]:
 
 def ratio_table(groups: Groups, judged: RatioJudgement | None) -> ShownTable:
     """Show events of every group beside those forecast, narrow enough for any terminal."""
-    heads = (groups.noun, "observed", "expected", RATIO, "between")
+    # Weights are no events: these numbers are in units of the mean weight.
+    weighted = any(group.ratio.weighted for group in groups)
+    counted = ("weighted observed", "expected") if weighted else ("observed", "expected")
+    heads = (groups.noun, *counted, RATIO, "between")
     rows = [
         (
             group.label,
