@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit, logit
 
 import calibrant as cal
 from calibrant.gate import read_limits
@@ -123,3 +124,40 @@ def test_limits_are_read_from_names():
     for wrong in ("a=x", "a=7"):
         with pytest.raises(cal.errors.InvalidOptionError):
             read_limits([wrong], None)
+
+
+def test_groups_with_slopes_that_are_off_do_not_pass(tmp_path):
+    rng = np.random.default_rng(3)
+    p, side = rng.random(160_000), rng.integers(0, 2, 160_000)
+    flat = expit(0.7 * logit(p))
+    y = rng.random(p.size) < np.where(side, flat, np.clip(2 * p - flat, 0, 1))
+    path, found = tmp_path / "rows.parquet", tmp_path / "gate.json"
+    rows = {"prediction": p, "outcome": y.astype(int), "side": np.where(side, "f", "m")}
+    pd.DataFrame(rows).to_parquet(path)
+    assert run("check", str(path)).returncode == 0
+    assert run("check", str(path), "--by", "side", "--json", str(found)).returncode == 1
+    *_, groups = json.loads(found.read_text())["checks"]
+    assert groups["state"] == "failed"
+    assert groups["name"].endswith("typical gap")
+    assert groups["low"] > groups["limit"] == 0.04
+    loose = run("check", str(path), "--by", "side", "--tolerance", "0.03", "--gap-tolerance", "0.2")
+    assert loose.returncode == 0, loose.stdout
+
+
+def test_the_audit_does_not_open_with_calibrated_where_parts_fail(tmp_path):
+    rng = np.random.default_rng(3)
+    p = np.clip(rng.dirichlet([3, 3, 2], 60_000), 0.01, None)
+    p /= p.sum(axis=1, keepdims=True)
+    moved = np.where(p[:, 2] == p.max(axis=1), 0.0, np.minimum(0.1, p[:, 2] / 2))
+    truth = p.copy()
+    rest = np.where(p[:, 0] == p.max(axis=1), 1, 0)
+    truth[np.arange(len(p)), rest] += moved
+    truth[:, 2] -= moved
+    label = (rng.random((len(p), 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    found = cal.audit(label, p, draws=199, rng=0)
+    assert found.verdict.state == "calibrated"
+    assert found.summary.state == "miscalibrated"
+    assert str(found).startswith("Miscalibrated: ")
+    assert "trust the confidence" not in str(found)
+    assert json.loads(found.to_json())["state"] == "miscalibrated"
+    assert found.to_markdown().splitlines()[0].endswith(": miscalibrated")

@@ -26,6 +26,8 @@ from calibrant.inference import (
     find_interval,
     find_ratio,
     find_verdict,
+    state_of,
+    worse_state,
 )
 from calibrant.inputs import Pairs, Source
 from calibrant.joint.classes import ClassForecasts
@@ -234,8 +236,8 @@ def _groups(
     settings: Settings,
 ) -> Groups:
     name, limit = next(iter(limits.items()))
-    tolerance = replace(settings, tolerance=limit).allowed(source.joint)
-    return judge_groups(divided, Statistic.of(name), settings.within(tolerance))
+    own = replace(settings, tolerance=limit).settled(source.joint)
+    return judge_groups(divided, Statistic.of(name), own)
 
 
 def _ratios(
@@ -272,21 +274,21 @@ def _classes(
 
 def _judged(groups: Groups) -> Check:
     """Pass if all groups are certainly within the tolerance, fail if one is certainly beyond."""
-    states = {group.state for group in groups}
-    worst = groups.groups[0]
-    if MISCALIBRATED in states:
-        state = FAILED
-        worst = groups.failing[0]
-    else:
-        state = PASSED if states == {CALIBRATED} else UNDECIDED
+    state = worse_state(*(group.state for group in groups))
+    worst = next(group for group in groups if group.state == state)
+    value, low, high, limit = worst.value, worst.low, worst.high, groups.tolerance
+    about = ""
+    if worst.gap is not None and state_of(low, high, limit) != state:
+        value, low, high = worst.gap.value, worst.gap.low, worst.gap.high
+        limit, about = groups.gap_tolerance or 1.0, ", typical gap"
     return Check(
-        f"{count_text(len(groups), groups.noun)}, worst {worst.label}",
-        state,
+        f"{count_text(len(groups), groups.noun)}, worst {worst.label}{about}",
+        STATES.get(state, UNDECIDED),
         groups.sentence,
-        worst.value,
-        worst.low,
-        worst.high,
-        groups.tolerance,
+        value,
+        low,
+        high,
+        limit,
     )
 
 

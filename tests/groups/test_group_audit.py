@@ -7,11 +7,14 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import stats
+from scipy.special import expit, logit
 
 import calibrant as cal
 from calibrant.errors import CalibrantWarning, InferenceRefusedError, InvalidForecastsError
 from calibrant.groups import audit_groups, noise
 from calibrant.groups.division import Division
+from calibrant.inference import confidence_of_each, find_ratio
+from calibrant.inference.evidence import Evidence
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Rows
@@ -250,3 +253,43 @@ def test_observed_over_expected_stands_beside_every_group():
         assert group.ratio.confidence == pytest.approx(1 - 0.05 / len(groups))
         assert group.ratio.low < group.ratio.value < group.ratio.high
         assert table["ratio_low"][place] == group.ratio.low
+
+
+def opposite_slopes(n=160_000, slope=0.7):
+    """Two groups with slopes that are off; over both of them the errors cancel."""
+    rng = np.random.default_rng(3)
+    p, side = rng.random(n), rng.integers(0, 2, n)
+    flat = expit(slope * logit(p))
+    y = rng.random(n) < np.where(side, flat, np.clip(2 * p - flat, 0, 1))
+    return y.astype(int), p, np.where(side, "f", "m")
+
+
+def test_groups_are_judged_by_slope_as_well():
+    y, p, side = opposite_slopes()
+    found = audit_groups(y, p, {"side": side}, draws=199, rng=0)
+    assert [group.state for group in found] == ["miscalibrated"] * 2
+    assert all(group.low < found.tolerance for group in found)
+    assert all(group.gap.low > found.gap_tolerance == 0.04 for group in found)
+    assert "2 of 2 groups exceed the tolerance of 0.02 for the smooth error or of 0.04" in str(
+        found.sentence
+    )
+    assert "but forecasts between" in found.sentence
+    assert found.table()["gap_low"] == [group.gap.low for group in found]
+
+
+def test_groups_by_another_measure_have_no_gap():
+    y, p, side = opposite_slopes(2000)
+    found = audit_groups(y, p, {"side": side}, measure="cutoff_calibration_error", rng=0)
+    assert found.gap_tolerance is None
+    assert found.table()["gap"] == [None, None]
+
+
+def test_weighted_groups_have_the_ratio_of_their_rows():
+    y, p, by = sample(900)
+    weight = np.random.default_rng(1).gamma(1, 1, 900)
+    found = audit_groups(y, p, {"site": by["site"]}, sample_weight=weight, draws=99, rng=0)
+    for group in found:
+        rows = by["site"] == group.name
+        evidence = Evidence.read(y[rows], p[rows], weight[rows])
+        ratio = find_ratio(evidence, confidence_of_each(0.95, 3))
+        assert (group.ratio.low, group.ratio.high) == pytest.approx((ratio.low, ratio.high))

@@ -9,7 +9,8 @@ from scipy.special import expit, logit
 import calibrant as cal
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.gap import Ranges
+from calibrant.inference.gap import Ranges, gaps_of_each
+from calibrant.joint import Rows
 
 
 def forecasts(n, chance=lambda p: p, seed=0):
@@ -77,6 +78,29 @@ def test_weights_add_no_evidence_and_clusters_take_some_away():
     again = cal.typical_gap(np.repeat(y, 5), np.repeat(p, 5), clusters=five, n_bins=15, rng=0)
     known = cal.typical_gap(y, p, n_bins=15, rng=0)
     assert again.high == pytest.approx(known.high, rel=0.25)
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.999])
+@pytest.mark.parametrize("kind", ["right", "slope", "rare", "clusters"])
+def test_gaps_of_groups_are_those_of_draws(kind, confidence):
+    rng = np.random.default_rng(3)
+    p = rng.random(2000) * (0.04 if kind == "rare" else 1)
+    y = rng.random(2000) < (expit(0.6 * logit(p)) if kind == "slope" else p)
+    cluster = np.arange(2000) // 20 if kind == "clusters" else None
+    drawn = cal.typical_gap(y, p, clusters=cluster, confidence=confidence, draws=40_000, rng=0)
+    evidence = Evidence.read(y, p, clusters=cluster)
+    ((found, _),) = gaps_of_each([evidence], confidence)
+    assert found.value == drawn.value
+    # One chi-square for a sum of several is a little too wide far in the tails.
+    assert found.low == pytest.approx(drawn.low, rel=0.05)
+    assert drawn.high - 0.001 < found.high < 1.05 * drawn.high
+
+
+def test_the_gap_of_a_group_of_one_cluster_may_be_anything():
+    y, p = forecasts(100)
+    rows = Rows(p, y.astype(np.uint8), None)
+    ((found, _),) = gaps_of_each([Evidence.of_group(rows, np.zeros(100))], 0.95)
+    assert (found.low, found.high) == (0, 1)
 
 
 def test_few_rows_make_few_ranges_and_a_wide_interval():

@@ -7,6 +7,7 @@ from functools import partial
 from unittest.mock import patch
 
 import numpy as np
+from scipy.special import expit, logit
 
 import calibrant as cal
 from calibrant.groups import audit_groups, find_segments, judge_groups
@@ -78,6 +79,28 @@ def some_group_misses(groups, events, rng):
     return any(group.low > 0 for group in found)
 
 
+def some_group_is_accused(kind, groups, rows, rng):
+    """Accused: error or typical gap above zero although every forecast is right."""
+    site, cluster = np.repeat(np.arange(groups), rows), None
+    p = rng.beta(1, 30, site.size) if kind == "rare" else rng.uniform(0.05, 0.95, site.size)
+    y = rng.random(site.size) < p
+    if kind == "clusters":
+        cluster = np.arange(site.size) // 20
+        y = together(rng, cluster, 0.3) < p
+    by = {"site": site.astype(str)}
+    found = audit_groups(y, p, by, tolerance=1e-6, clusters=cluster, draws=199, rng=rng)
+    return bool(found.failing)
+
+
+def opposite_slopes_pass(rng):
+    """Slopes that are off, of two groups whose errors cancel: "calibrated" is wrong for each."""
+    p, site = rng.random(40_000), rng.integers(0, 2, 40_000)
+    flat = expit(0.7 * logit(p))
+    y = rng.random(p.size) < np.where(site, flat, np.clip(2 * p - flat, 0, 1))
+    found = audit_groups(y, p, {"site": site.astype(str)}, draws=99, rng=rng)
+    return any(group.state == "calibrated" for group in found)
+
+
 def some_ratio_misses(groups, events, rng):
     single = 1 - 0.05 / groups
     found = (find_ratio(e, single) for e in sums_of_groups(rng, groups, events).values())
@@ -130,6 +153,19 @@ def promises():
             partial(some_group_misses, groups, events),
             runs,
         )
+    for kind, groups, rows in (("uniform", 20, 300), ("rare", 50, 200), ("clusters", 8, 1000)):
+        yield Promise(
+            "errors and typical gaps of all groups at once",
+            f"{kind}, {groups} groups of {rows} rows",
+            partial(some_group_is_accused, kind, groups, rows),
+            150,
+        )
+    yield Promise(
+        "no group with a slope that is off is called calibrated",
+        "two groups of opposite slopes, 40 000 rows",
+        opposite_slopes_pass,
+        100,
+    )
     for events in (2, 10):
         yield Promise(
             "observed over expected of all groups at once",

@@ -48,7 +48,7 @@ def show_screen(
     for text in before:
         say(text)
     for line in lines:
-        say(*_painted(line, result.verdict.state))
+        say(*_painted(line, result.summary.state))
     say_written(files)
 
 

@@ -20,7 +20,6 @@ from calibrant.inference import (
     judge_evidences,
 )
 from calibrant.inputs import Roles, read
-from calibrant.joint import Joint
 from calibrant.measures.smooth import smooth_calibration_error
 
 
@@ -124,12 +123,7 @@ def audit_groups(
     divided = groups_of(source)
     if divided is None:
         raise InvalidForecastsError("by must name at least one column", "none")
-    return judge_groups(divided, statistic, _within(settings, source.joint))
-
-
-def _within(settings: Settings, joint: Joint) -> Settings:
-    """Give every group the tolerance of all rows together, if none was given."""
-    return settings.within(settings.allowed(joint))
+    return judge_groups(divided, statistic, settings.settled(source.joint))
 
 
 def judge_groups(groups: Division | Evidences, statistic: Statistic, settings: Settings) -> Groups:
@@ -140,5 +134,8 @@ def judge_groups(groups: Division | Evidences, statistic: Statistic, settings: S
         found = {(by, name): evidence for by, name, evidence in groups.evidences()}
         return judge_evidences(found, statistic, settings)
     statistic.refuse_without_reach()
-    named = [(by, name, Evidence.without_draws(rows)) for by, name, rows in groups.groups()]
+    if groups.rows.weight is not None:
+        named = list(groups.evidences())
+    else:
+        named = [(by, name, Evidence.without_draws(rows)) for by, name, rows in groups.groups()]
     return judge_all(named, shared_noise(groups, statistic, settings), statistic, settings)

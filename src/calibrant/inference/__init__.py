@@ -48,7 +48,11 @@ from calibrant.inference.evidence import (
     RESOLUTION as RESOLUTION,
     Evidence as Evidence,
 )
-from calibrant.inference.gap import Ranges as Ranges, typical_gap
+from calibrant.inference.gap import (
+    Ranges as Ranges,
+    gaps_of_each as gaps_of_each,
+    typical_gap,
+)
 from calibrant.inference.grades import GradeTest, grade_tests
 from calibrant.inference.interval import (
     LONE as LONE,
@@ -80,6 +84,7 @@ from calibrant.inference.ratio_verdicts import (
 )
 from calibrant.inference.scores import mean_and_reach as mean_and_reach
 from calibrant.inference.settings import (
+    GAP_TOLERANCE as GAP_TOLERANCE,
     LARGEST_TOLERANCE as LARGEST_TOLERANCE,
     TOLERATED_SHARE as TOLERATED_SHARE,
     Settings as Settings,
@@ -93,16 +98,17 @@ from calibrant.inference.simultaneous_verdicts import (
     Noise as Noise,
     cells_for as cells_for,
     confidence_of_each as confidence_of_each,
+    gap_columns as gap_columns,
     judge_all as judge_all,
     judge_evidences as judge_evidences,
     noise_of_each as noise_of_each,
+    state_with as state_with,
 )
 from calibrant.inference.slope_and_shape import CLUSTERED_SHAPE as CLUSTERED_SHAPE
 from calibrant.inference.statistic import AnyMeasure as AnyMeasure, Statistic as Statistic
 from calibrant.inference.verdicts import (
     CALIBRATED as CALIBRATED,
     DETECTABLE as DETECTABLE,
-    GAP_TOLERANCE as GAP_TOLERANCE,
     MISCALIBRATED as MISCALIBRATED,
     RARE as RARE,
     UNDECIDED as UNDECIDED,
@@ -114,6 +120,7 @@ from calibrant.inference.verdicts import (
     rows_needed_for as rows_needed_for,
     state_of as state_of,
     verdict,
+    worse_state as worse_state,
 )
 
 __all__ = [

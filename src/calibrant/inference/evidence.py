@@ -305,12 +305,38 @@ class Evidence:
         """
         if self.clusters is None:
             return np.asarray(np.add.reduceat(self._spreads()[0], first))
-        of_level = np.repeat(np.arange(first.size), np.diff(np.append(first, len(self.joint))))
-        runs = of_level[:, np.newaxis] == np.arange(first.size)
-        sums = self.clusters.charges @ runs.astype(np.float64)
-        count = self.clusters.drawn
+        sums, count = self._sums_by_cluster(self.clusters, first), self.clusters.drawn
         mean = self.clusters.left_out * np.add.reduceat(self._charge, first) ** 2
         return np.asarray((sums**2).sum(axis=0) * (count / (count - 1)) + mean)
+
+    def covariance(self, first: npt.NDArray[np.intp], confidence: float) -> Floats:
+        """Covariance of `multiplied_charges`, added up over runs of levels."""
+        from scipy.special import ndtri
+
+        charge = np.add.reduceat(self._charge, first)
+        mass = np.add.reduceat(self.joint.mass, first)
+        hidden = np.diag((ndtri((1 + confidence) / 2) * self.unit) ** 2 * mass)
+        if self.clusters is None:
+            squares, cross, total = self._spreads()
+            within = np.diag(np.add.reduceat(squares, first)) + hidden
+            across, scale = np.add.reduceat(cross, first), 1.0
+        else:
+            sums, count = self._sums_by_cluster(self.clusters, first), self.clusters.drawn
+            scale = count / (count - 1)
+            within = scale * (sums.T @ sums) + hidden
+            if self.clusters.bundled:
+                return np.asarray(within)
+            share = self.clusters.share
+            across, total = sums.T @ share, float(share @ share)
+        mixed = np.multiply.outer(across, charge)
+        mean = total * np.multiply.outer(charge, charge) - mixed - mixed.T
+        return np.asarray(within + scale * mean)
+
+    def _sums_by_cluster(self, clusters: Clusters, first: npt.NDArray[np.intp]) -> Floats:
+        """Charges of each cluster or bundle, added up over runs of levels."""
+        of_level = np.repeat(np.arange(first.size), np.diff(np.append(first, len(self.joint))))
+        runs = of_level[:, np.newaxis] == np.arange(first.size)
+        return np.asarray(clusters.charges @ runs.astype(np.float64))
 
     def _design_effect(self, clusters: Clusters) -> float:
         sums = clusters.charges.sum(axis=1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import ConfidenceInterval, cautions_of
-from calibrant.inference.rows_to_settle import SquaredGaps
+from calibrant.inference.rows_to_settle import LEAST, SquaredGaps
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
@@ -63,6 +63,11 @@ class Ranges:
     def noise(self, charges: Floats) -> Floats:
         """Gaps of many charges (one row each), times the root of the ranges' shares of rows."""
         return np.asarray(np.add.reduceat(charges, self.first, axis=1) / np.sqrt(self.mass))
+
+    @property
+    def outer_root(self) -> Floats:
+        """Roots of the products of the ranges' shares of rows, two at a time."""
+        return np.asarray(np.sqrt(np.multiply.outer(self.mass, self.mass)))
 
     @property
     def value(self) -> float:
@@ -189,6 +194,101 @@ def gap_interval(
         "multiplier",
         tuple(cautions_of(evidence)),
     )
+
+
+def gaps_of_each(
+    evidences: Sequence[Evidence], confidence: float
+) -> list[tuple[ConfidenceInterval, Ranges]]:
+    """Typical gap of each of many groups, each interval with a confidence, without draws.
+
+    The same interval as `gap_interval`. Far in the tails that many groups ask for, draws would be
+    too few: the squared gap is a weighted sum of noncentral chi-squares, and one chi-square with
+    its first three cumulants stands for it (Pearson 1959; Imhof 1961).
+    """
+    level = 1 - confidence
+    alone = [replace(one, clusters=None) if one.lone else one for one in evidences]
+    ranges = [Ranges.of(evidence) for evidence in alone]
+    wide = np.array([evidence.widening(level) for evidence in evidences])
+    known = np.isfinite(wide)
+    noise: list[Floats] = [
+        np.linalg.eigvalsh(evidence.covariance(own.first, confidence) / own.outer_root).astype(
+            float
+        )
+        for evidence, own in zip(alone, ranges, strict=True)
+    ]
+    squares = _SquaredGaps.of(noise, np.where(known, wide, 1.0) ** 2)
+    seen = np.array([own.squared for own in ranges])
+    low = _smallest_roots(lambda gap: squares.below(gap, seen) <= 1 - level / 2, seen.size)
+    least = np.maximum(seen, squares.least)
+    high = _smallest_roots(lambda gap: squares.below(gap, least) <= level / 2, seen.size)
+    found = []
+    for evidence, own, lower, upper, certain in zip(
+        evidences, ranges, low, high, known, strict=True
+    ):
+        most = 1.0 if evidence.bounded else np.inf
+        start = min(float(lower), own.value) if certain else 0.0
+        end = max(min(float(upper), most) if certain else most, own.value)
+        interval = ConfidenceInterval(
+            NAME, own.value, start, end, confidence, end - own.value, "multiplier"
+        )
+        found.append((interval, own))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _SquaredGaps:
+    """Squared gaps that samples of many groups show, less what chance adds on average.
+
+    As in `SquaredGaps` the true gap lies in the direction in which noise is largest.
+    """
+
+    largest: Floats
+    """Largest variance of the noise of each group."""
+    second: Floats
+    third: Floats
+    """Second and third cumulant without a gap."""
+
+    @classmethod
+    def of(cls, noise: Sequence[Floats], scale: Floats) -> _SquaredGaps:
+        """Take variances of the noise in independent directions, times a scale of each group."""
+        powers = [[float((np.maximum(own, 0.0) ** k).sum()) for k in (2, 3)] for own in noise]
+        second, third = np.array(powers).T
+        largest = np.array([float(own[-1]) for own in noise])
+        return cls(largest * scale, 2 * second * scale**2, 8 * third * scale**3)
+
+    def below(self, gap: Floats, squared: Floats) -> Floats:
+        """Chance that a sample shows at most so much where the true gap is as given."""
+        from scipy.special import chdtr
+
+        freedom, spread = self._shape(gap)
+        return np.asarray(chdtr(freedom, np.maximum(0.0, freedom + (squared - gap**2) / spread)))
+
+    @property
+    def least(self) -> Floats:
+        """What a sample shows at least, as far as its upper end is concerned."""
+        from scipy.special import chdtri
+
+        freedom, spread = self._shape(np.zeros_like(self.largest))
+        return np.asarray((chdtri(freedom, 1 - LEAST) - freedom) * spread)
+
+    def _shape(self, gap: Floats) -> tuple[Floats, Floats]:
+        """Degrees of freedom of the chi-square, and what it is multiplied by."""
+        second = self.second + 4 * gap**2 * self.largest
+        third = self.third + 24 * gap**2 * self.largest**2
+        freedom = 8 * second**3 / third**2
+        return freedom, np.sqrt(second / (2 * freedom))
+
+
+def _smallest_roots(holds: Callable[[Floats], npt.NDArray[np.bool_]], count: int) -> Floats:
+    """Smallest gaps, one for each of many groups, from which on a condition holds."""
+    low, high = np.zeros(count), np.where(holds(np.zeros(count)), 0.0, 1.0)
+    while not (there := holds(high) | (high == 0)).all():
+        low, high = np.where(there, low, high), np.where(there, high, 2 * high)
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        there = holds(middle) | (high == 0)
+        low, high = np.where(there, low, middle), np.where(there, middle, high)
+    return high
 
 
 def _smallest_root(holds: Callable[[float], bool], most: float = 1.0) -> tuple[float, float]:

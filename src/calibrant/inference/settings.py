@@ -19,6 +19,8 @@ from calibrant.options import (
 
 # The default tolerance is this much, or this share of the rarer outcome if that is less.
 LARGEST_TOLERANCE, TOLERATED_SHARE = 0.02, 0.1
+# A typical gap of so many times the tolerance is small enough when nobody says.
+GAP_TOLERANCE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,17 @@ class Settings:
     def within(self, tolerance: float) -> Settings:
         """Judge by another tolerance, with the same source of randomness."""
         return replace(self, tolerance=tolerance)
+
+    def settled(self, joint: Joint) -> Settings:
+        """Judge parts of some forecasts by the tolerances of all of them."""
+        allowed = self.allowed(joint)
+        return replace(self, tolerance=allowed, gap_tolerance=self.gap_allowed(joint, allowed))
+
+    def gap_allowed(self, joint: Joint, tolerance: float) -> float:
+        """Largest acceptable typical gap: what was asked for, or twice the tolerance."""
+        if self.gap_tolerance is None:
+            return min(1.0, GAP_TOLERANCE * tolerance)
+        return tolerated(self.gap_tolerance, joint)
 
     def allowed(self, joint: Joint) -> float:
         """Largest acceptable error for forecasts: what was asked for, or the default."""

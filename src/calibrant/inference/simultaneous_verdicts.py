@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,14 +11,23 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.data.groupings import label_of
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.interval import ONE_CLUSTER, upper_quantile
+from calibrant.inference.gap import gaps_of_each
+from calibrant.inference.interval import ONE_CLUSTER, ConfidenceInterval, upper_quantile
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
-from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, state_of
+from calibrant.inference.verdicts import (
+    CALIBRATED,
+    MISCALIBRATED,
+    Verdict,
+    state_of,
+    worse_state,
+)
 from calibrant.joint import Joint
+from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import card
 from calibrant.parallel import in_threads
+from calibrant.regions import Region
 from calibrant.words import agreeing, count_text, forecast_and_rate, number_text
 
 # Groups with fewer rows, or fewer of either outcome, are marked as small.
@@ -54,13 +63,17 @@ class Group:
     noise_floor: float
     """What perfect forecasts would have scored on the group's rows."""
     state: str
-    """"calibrated", "miscalibrated" or "undecided"."""
+    """"calibrated", "miscalibrated" or "undecided": the worse of smooth error and typical gap."""
     small: bool
     """Few rows or few events: expect a wide interval."""
     ratio: Ratio
     """Observed over expected events, its interval simultaneous over all groups as well."""
     caution: str = ""
     """What to know before trusting the interval."""
+    gap: ConfidenceInterval | None = None
+    """Typical gap between forecast and observed rate; None where it was not judged."""
+    worst: Region | None = None
+    """The range that is most clearly off, where only the gap is beyond its tolerance."""
 
     @property
     def label(self) -> str:
@@ -70,10 +83,11 @@ class Group:
     @property
     def sentence(self) -> str:
         """Say what was forecast for the group, and what was observed."""
-        return (
+        said = (
             f"{self.label}: {forecast_and_rate(self.mean_prediction, self.base_rate)} "
             f"({count_text(self.rows, 'row')})"
         )
+        return said if self.worst is None else f"{said}, but {self.worst.sentence}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +100,8 @@ class Groups:
     """Chance that all intervals hold at once."""
     noun: str = "group"
     """What each of them is called."""
+    gap_tolerance: float | None = None
+    """Largest acceptable typical gap; None where it was not judged."""
 
     def __repr__(self) -> str:
         return f"Groups({len(self)}, {len(self.failing)} beyond {self.tolerance:.4g})"
@@ -119,6 +135,11 @@ class Groups:
         failing = len(self.failing)
         allowed = f"the tolerance of {number_text(self.tolerance)}"
         if failing:
+            if any(group.low <= self.tolerance for group in self.failing):
+                allowed += (
+                    " for the smooth error or of "
+                    f"{number_text(self.gap_tolerance or 0.0)} for the typical gap"
+                )
             return (
                 f"{failing} of {count_text(len(self), self.noun)} "
                 f"{agreeing(failing, 'exceeds', 'exceed')} {allowed}."
@@ -137,27 +158,43 @@ class Groups:
 
     def table(self) -> dict[str, list[Any]]:
         """Return one column per property of the groups."""
-        fields = [name for name in Group.__dataclass_fields__ if name != "ratio"]
+        left_out = ("ratio", "gap", "worst")
+        fields = [name for name in Group.__dataclass_fields__ if name not in left_out]
         found = {name: [getattr(group, name) for group in self] for name in fields}
         ratios = [group.ratio for group in self]
-        return found | {
-            "observed": [ratio.observed for ratio in ratios],
-            "expected": [ratio.expected for ratio in ratios],
-            "ratio": [ratio.value for ratio in ratios],
-            "ratio_low": [ratio.low for ratio in ratios],
-            "ratio_high": [ratio.high for ratio in ratios],
-        }
+        return (
+            found
+            | {
+                "observed": [ratio.observed for ratio in ratios],
+                "expected": [ratio.expected for ratio in ratios],
+                "ratio": [ratio.value for ratio in ratios],
+                "ratio_low": [ratio.low for ratio in ratios],
+                "ratio_high": [ratio.high for ratio in ratios],
+            }
+            | gap_columns([group.gap for group in self])
+        )
 
     def confirmed(self, pvalue: Mapping[str, float]) -> Groups:
         """Take back accusations of groups, by name, that simulated outcomes make too often."""
         level = 1 - self.confidence
         groups = [
-            group
-            if group.low <= 0 or pvalue[group.name] <= level
-            else replace(group, low=0.0, state=state_of(0.0, group.high, self.tolerance))
-            for group in self
+            group if pvalue[group.name] <= level else self._taken_back(group) for group in self
         ]
         return replace(self, groups=tuple(groups))
+
+    def _taken_back(self, group: Group) -> Group:
+        """Let error and gap of a group begin at zero."""
+        gap = None if group.gap is None else replace(group.gap, low=0.0)
+        state = state_of(0.0, group.high, self.tolerance)
+        if gap is not None and self.gap_tolerance is not None:
+            state = worse_state(state, state_of(0.0, gap.high, self.gap_tolerance))
+        return replace(group, low=0.0, state=state, gap=gap, worst=None)
+
+
+def state_with(verdict: Verdict, judged: Iterable[Groups | None]) -> str:
+    """State of a verdict, or "miscalibrated" where one of the groups or classes judged is."""
+    failing = any(groups.failing for groups in judged if groups is not None)
+    return MISCALIBRATED if failing else verdict.state
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +257,41 @@ def judge_all(
             named, values, half_widths, noise.floor, strict=True
         )
     ]
+    gap_tolerance = None
+    if statistic.function is smooth_calibration_error:
+        gap_tolerance = min(settings.gap_allowed(one.given, tolerance) for *_, one in named)
+        judged = _with_gaps(judged, [one for *_, one in named], gap_tolerance, single)
     order = noise.strongest_first(values, [group.state for group in judged])
-    return Groups(tuple(judged[i] for i in order), tolerance, settings.confidence)
+    return Groups(
+        tuple(judged[i] for i in order),
+        tolerance,
+        settings.confidence,
+        gap_tolerance=gap_tolerance,
+    )
+
+
+def _with_gaps(
+    groups: Sequence[Group], evidences: Sequence[Evidence], tolerance: float, single: float
+) -> list[Group]:
+    """Judge groups by their typical gaps as well; a tolerance of 1 leaves the states alone."""
+    judged = []
+    gaps = gaps_of_each(evidences, single)
+    for group, evidence, (gap, ranges) in zip(groups, evidences, gaps, strict=True):
+        state = state_of(gap.low, gap.high, tolerance)
+        by_gap = state == MISCALIBRATED != group.state
+        worst = ranges.worst(evidence.joint) if by_gap else None
+        both = worse_state(group.state, state)
+        judged.append(replace(group, gap=gap, worst=worst, state=both))
+    return judged
+
+
+def gap_columns(gaps: Sequence[ConfidenceInterval | None]) -> dict[str, list[float | None]]:
+    """Return typical gaps of groups as columns, with their limits."""
+    return {
+        "gap": [None if gap is None else gap.value for gap in gaps],
+        "gap_low": [None if gap is None else gap.low for gap in gaps],
+        "gap_high": [None if gap is None else gap.high for gap in gaps],
+    }
 
 
 def judge_evidences(

@@ -13,7 +13,7 @@ from calibrant.inference.interval import ConfidenceInterval, find_interval, mult
 from calibrant.inference.monte_carlo import CalibrationTest, beside, run_test
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.rows_to_settle import MOST_ROWS, rows_to_settle, rows_to_settle_gap
-from calibrant.inference.settings import Settings, tolerated
+from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import brief, card
@@ -33,8 +33,6 @@ from calibrant.words import (
 )
 
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
-# A typical gap of so many times the tolerance is small enough when nobody says.
-GAP_TOLERANCE = 2.0
 # Beside a base rate this close to 0 or 1 the ratio of observed to expected events is shown.
 RARE = 0.1
 # A p-value up to this is called detectable.
@@ -112,10 +110,7 @@ class Verdict:
     @property
     def state(self) -> str:
         """Calibrated if error and gap are, miscalibrated if one of them is, or undecided."""
-        states = {self.error_state} | ({self.gap.state} if self.gap else set())
-        if MISCALIBRATED in states:
-            return MISCALIBRATED
-        return UNDECIDED if UNDECIDED in states else CALIBRATED
+        return worse_state(self.error_state, self.gap.state if self.gap else CALIBRATED)
 
     @property
     def error_state(self) -> str:
@@ -333,9 +328,7 @@ def error_and_gap(
     deviations, noise = (np.concatenate(found) for found in drawn)
     error = multiplier_interval(evidence, statistic, deviations, confidence)
     gap = gap_interval(evidence, ranges, noise, confidence)
-    allowed = min(1.0, GAP_TOLERANCE * tolerance)
-    if settings.gap_tolerance is not None:
-        allowed = tolerated(settings.gap_tolerance, evidence.given)
+    allowed = settings.gap_allowed(evidence.given, tolerance)
     needed = None
     if state_of(gap.low, gap.high, allowed) == UNDECIDED:
         wide = noise * evidence.widening(1 - confidence)
@@ -375,6 +368,11 @@ def _up_to(interval: ConfidenceInterval) -> str:
 
 def _between(interval: ConfidenceInterval) -> str:
     return f"between {rounded_down(interval.low)} and {rounded_up(interval.high)}"
+
+
+def worse_state(*states: str) -> str:
+    """Miscalibrated if one of several states is, calibrated if all are, otherwise undecided."""
+    return next(state for state in (MISCALIBRATED, UNDECIDED, CALIBRATED) if state in states)
 
 
 def state_of(low: float, high: float, tolerance: float) -> str:

@@ -41,6 +41,6 @@ def log_audit(audit: Audit, name: str = "calibration") -> None:
             "gap_tolerance": verdict.gap.tolerance,
         }
     mlflow.log_metrics({f"{name}.{key}": v for key, v in numbers.items() if math.isfinite(v)})
-    mlflow.set_tag(f"{name}.verdict", verdict.state)
+    mlflow.set_tag(f"{name}.verdict", audit.summary.state)
     mlflow.log_text(audit.to_html(), f"{name}.html")
     mlflow.log_text(audit.to_json(), f"{name}.json")

@@ -124,9 +124,11 @@ def judge_classes(
     evidences = _evidences(forecasts, clusters)
     statistic = Statistic.of(smooth_calibration_error)
     allowed = class_tolerance(len(forecasts.classes), settings.tolerance)
-    judged = replace(
-        judge_evidences(evidences, statistic, settings.within(allowed), values), noun="class"
-    )
+    within = settings.within(allowed)
+    if settings.gap_tolerance is not None:
+        gap_allowed = class_tolerance(len(forecasts.classes), settings.gap_tolerance)
+        within = replace(within, gap_tolerance=gap_allowed)
+    judged = replace(judge_evidences(evidences, statistic, within, values), noun="class")
     expected = forecasts.probability.sum(axis=0)
     fewest = np.minimum(expected, len(forecasts) - expected).min()
     if clusters is not None or fewest >= FEW_EVENTS:
@@ -136,7 +138,7 @@ def judge_classes(
 
 def _confirmed(judged: Groups, forecasts: ClassForecasts, rng: np.random.Generator) -> Groups:
     """Take back accusations that redrawn labels, all classes at once, make too often."""
-    if all(group.low <= 0 for group in judged):
+    if all(group.low <= 0 and (group.gap is None or group.gap.low <= 0) for group in judged):
         return judged
     level = 1 - judged.confidence
     found = class_pvalues(forecasts, max(REDRAWS, int(np.ceil(2 / level))), rng)

@@ -11,13 +11,25 @@ import numpy as np
 from calibrant.data.groupings import label_of, partitions
 from calibrant.data.input import read_labels
 from calibrant.errors import InvalidForecastsError
-from calibrant.inference import LONE, Groups, Settings, noise_of_each, state_of
+from calibrant.inference import (
+    GAP_TOLERANCE,
+    LONE,
+    ConfidenceInterval,
+    Groups,
+    Settings,
+    confidence_of_each,
+    gap_columns,
+    gaps_of_each,
+    noise_of_each,
+    state_of,
+    worse_state,
+)
 from calibrant.notebook import card
 from calibrant.real.evidence import RealEvidence
 from calibrant.real.forecasts import AnyKind, RealForecasts
 from calibrant.real.reading import RealSource
 from calibrant.real.regions import observed, promised, promised_and_observed
-from calibrant.real.verdicts import HEADLINE
+from calibrant.real.verdicts import HEADLINE, in_units
 from calibrant.words import count_text
 
 # Groups with fewer rows are marked as small.
@@ -50,6 +62,8 @@ class RealGroup:
     kind: AnyKind
     caution: str = ""
     """What to know before trusting the interval."""
+    gap: ConfidenceInterval | None = None
+    """Typical gap, simultaneous over all groups."""
 
     @property
     def label(self) -> str:
@@ -74,11 +88,14 @@ class RealGroups(Groups):
 
     def table(self) -> dict[str, list[Any]]:
         """Return one column per property of the groups."""
-        fields = [name for name in RealGroup.__dataclass_fields__ if name != "kind"]
-        return {name: [getattr(group, name) for group in self] for name in fields}
+        fields = [name for name in RealGroup.__dataclass_fields__ if name not in ("kind", "gap")]
+        found = {name: [getattr(group, name) for group in self] for name in fields}
+        return found | gap_columns([group.gap for group in self])
 
 
-def judge_groups(source: RealSource, settings: Settings, tolerance: float) -> RealGroups:
+def judge_groups(
+    source: RealSource, settings: Settings, tolerance: float, gap_tolerance: float | None = None
+) -> RealGroups:
     """Judge every group by intervals that hold at once, in the units of the outcome."""
     named = list(_named(source))
     if not named:
@@ -88,9 +105,11 @@ def judge_groups(source: RealSource, settings: Settings, tolerance: float) -> Re
     unit = source.forecasts.scale.unit
     values = [HEADLINE.value(evidence.given) for evidence in evidences]
     reach = noise.reach(settings.confidence)
+    gap_limit = GAP_TOLERANCE * tolerance if gap_tolerance is None else gap_tolerance
+    gaps = gaps_of_each(evidences, confidence_of_each(settings.confidence, len(named)))
     judged = []
-    for (by, name, part, _), evidence, value, half_width, floor in zip(
-        named, evidences, values, reach, noise.floor, strict=True
+    for (by, name, part, _), evidence, value, half_width, floor, (gap, _ranges) in zip(
+        named, evidences, values, reach, noise.floor, gaps, strict=True
     ):
         low, high = max(0.0, value - half_width), value + half_width
         if evidence.bounded:
@@ -106,14 +125,23 @@ def judge_groups(source: RealSource, settings: Settings, tolerance: float) -> Re
                 low=float(low * unit),
                 high=float(high * unit),
                 noise_floor=float(floor * unit),
-                state=state_of(low * unit, high * unit, tolerance),
+                state=worse_state(
+                    state_of(low * unit, high * unit, tolerance),
+                    state_of(gap.low * unit, gap.high * unit, gap_limit),
+                ),
                 small=evidence.given.row_count < FEW_ROWS,
                 kind=part.kind,
                 caution=LONE if evidence.lone else "",
+                gap=in_units(gap, unit),
             )
         )
     order = noise.strongest_first(values, [group.state for group in judged])
-    return RealGroups(tuple(judged[i] for i in order), tolerance, settings.confidence)
+    return RealGroups(
+        tuple(judged[i] for i in order),
+        tolerance,
+        settings.confidence,
+        gap_tolerance=gap_limit,
+    )
 
 
 def _named(source: RealSource) -> Iterator[tuple[str, str, RealForecasts, Any]]:

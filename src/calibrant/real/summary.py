@@ -18,6 +18,7 @@ from calibrant.inference import (
     Verdict,
     find_dependence,
     run_test,
+    state_with,
 )
 from calibrant.measurement import Measurement
 from calibrant.notebook import brief
@@ -90,6 +91,11 @@ class RealSummary:
         return self.forecasts.kind.kind
 
     @property
+    def state(self) -> str:
+        """State of the verdict, or "miscalibrated" where a group is."""
+        return state_with(self.verdict, [self.groups])
+
+    @property
     def detected(self) -> bool:
         """Whether forecasts are off beyond what chance explains."""
         return self.verdict.state == MISCALIBRATED or self.verdict.pvalue <= DETECTABLE
@@ -152,7 +158,7 @@ def summarise_real(
     groups = None
     if source.by:
         tell("groups")
-        groups = judge_groups(source, settings, limit)
+        groups = judge_groups(source, settings, limit, gap_limit)
     looked_for = None
     if segments:
         tell("segments")

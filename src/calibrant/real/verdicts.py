@@ -62,7 +62,7 @@ def judge(
     found = Verdict(interval, tolerance / unit, gap, test, rows, None, None)
     if found.state == UNDECIDED:
         found = replace(found, rows_needed=rows_needed_for(found, evidence, HEADLINE, inner))
-    return _in_units(found, forecasts, evidence)
+    return _verdict_in_units(found, forecasts, evidence)
 
 
 class _Line:
@@ -82,7 +82,7 @@ class _Line:
         return np.asarray((scores**2 / self.spread[seen]).sum(axis=1))
 
 
-def _in_units(found: Verdict, forecasts: RealForecasts, evidence: RealEvidence) -> Verdict:
+def _verdict_in_units(found: Verdict, forecasts: RealForecasts, evidence: RealEvidence) -> Verdict:
     """Give every number of a verdict the units of the outcome."""
     unit, gap = forecasts.scale.unit, found.gap
     assert gap is not None  # noqa: S101  # of the smooth error there is one
@@ -98,11 +98,11 @@ def _in_units(found: Verdict, forecasts: RealForecasts, evidence: RealEvidence) 
     worst = region_of(forecasts, float(low), float(high))
     return replace(
         found,
-        interval=_interval(found.interval, unit),
+        interval=in_units(found.interval, unit),
         tolerance=found.tolerance * unit,
         gap=replace(
             gap,
-            interval=_interval(gap.interval, unit),
+            interval=in_units(gap.interval, unit),
             tolerance=gap.tolerance * unit,
             worst=worst,
             between=between(forecasts),
@@ -119,7 +119,8 @@ def between(forecasts: RealForecasts) -> str:
     return f"forecast and observed {'expectile' if isinstance(kind, Expectile) else 'mean'}"
 
 
-def _interval(interval: ConfidenceInterval, unit: float) -> ConfidenceInterval:
+def in_units(interval: ConfidenceInterval, unit: float) -> ConfidenceInterval:
+    """Give an interval the units of the outcome."""
     return replace(
         interval,
         value=interval.value * unit,

@@ -44,7 +44,7 @@ class Audit:
         return plain(render_screen(self.summary))
 
     def __repr__(self) -> str:
-        return f"<Audit of {self.summary.title!r}: {self.verdict.state}>"
+        return f"<Audit of {self.summary.title!r}: {self.summary.state}>"
 
     real: ClassVar[bool] = False
     """Whether the outcomes are real numbers, rather than events or classes."""

@@ -12,7 +12,13 @@ from calibrant.report.error_units import ErrorUnit
 from calibrant.report.findings import turned
 from calibrant.report.sections import RELATIVE
 from calibrant.report.summary import Summary
-from calibrant.report.verdict_words import NO_MAP, certainty_of, not_wrong, wrong
+from calibrant.report.verdict_words import (
+    NO_MAP,
+    certainty_of,
+    not_wrong,
+    wrong,
+    wrong_in_parts,
+)
 from calibrant.words import (
     RARE,
     capital,
@@ -32,9 +38,15 @@ def conclusion(summary: Summary) -> str:
     verdict = summary.verdict
     if verdict.state == MISCALIBRATED:
         return f"{_wrong(summary)} {_cure(summary)}"
-    worst = _worst_range(summary) if verdict.pvalue <= DETECTABLE else ""
-    told = not_wrong(verdict, ErrorUnit.of(summary), _trust(summary), worst)
-    return " ".join([told, *_ratio_of_rare(summary), *_but(summary)])
+    unit = ErrorUnit.of(summary)
+    whole = "All rows together are"
+    if summary.classes is not None:
+        whole = "The confidence in the most likely class is"
+    told = wrong_in_parts(verdict, unit, summary.judged, whole)
+    if not told:
+        worst = _worst_range(summary) if verdict.pvalue <= DETECTABLE else ""
+        told = not_wrong(verdict, unit, _trust(summary), worst)
+    return " ".join([told, *_ratio_of_rare(summary)])
 
 
 def certainty(summary: Summary) -> str:
@@ -57,14 +69,6 @@ def tolerance_origin(summary: Summary) -> str:
     if relative is not None:
         return f" The tolerance is {str(relative).removesuffix('%')} % of the rarer outcome."
     return "" if summary.settings["tolerance given"] else f" {DEFAULT_TOLERANCE}"
-
-
-def _but(summary: Summary) -> Iterator[str]:
-    """Name classes and groups that fail where all rows together do not."""
-    judged = [summary.groups, None if summary.classes is None else summary.classes.by_class]
-    for groups in judged:
-        if groups is not None and groups.failing:
-            yield f"But {groups.count_sentence}"
 
 
 def _wrong(summary: Summary) -> str:

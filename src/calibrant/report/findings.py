@@ -103,6 +103,8 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
             trust = "trust the confidence as it is; what holds for each class is said beside it"
         if any(trap.useless for trap in summary.traps):
             trust = ""
+        if summary.state == MISCALIBRATED:
+            trust = "what fails for groups or classes is listed beside it"
         yield Finding(TRUSTED, PASSED, verdict_sentence(summary), trust)
     else:
         needed = verdict.rows_needed

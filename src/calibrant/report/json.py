@@ -16,6 +16,7 @@ from calibrant.inference import (
     CalibrationIndex,
     CalibrationTest,
     CertifiedThreshold,
+    ConfidenceInterval,
     Costs,
     Estimate,
     Gap,
@@ -56,6 +57,7 @@ def as_dict(summary: Summary) -> dict[str, Any]:
         "calibrant": __version__,
         "title": summary.title,
         "data": asdict(summary.data),
+        "state": summary.state,
         "verdict": verdict_dict(summary.verdict),
         "where": summary.where,
         "diagram": _diagram(summary),
@@ -121,8 +123,13 @@ def _groups(groups: Groups) -> dict[str, Any]:
         "tolerance": groups.tolerance,
         "confidence": groups.confidence,
         "sentence": groups.sentence,
-        "groups": [asdict(group) for group in groups],
+        "gap_tolerance": groups.gap_tolerance,
+        "groups": [asdict(group) | {"gap": _limits(group.gap)} for group in groups],
     }
+
+
+def _limits(gap: ConfidenceInterval | None) -> dict[str, float] | None:
+    return None if gap is None else {name: getattr(gap, name) for name in ("value", "low", "high")}
 
 
 def _certified(found: CertifiedThreshold | None) -> dict[str, Any] | None:

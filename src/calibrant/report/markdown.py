@@ -37,7 +37,7 @@ def render_markdown(summary: Summary) -> str:
 
 
 def _blocks(summary: Summary) -> Iterator[Iterator[str] | list[str]]:
-    yield [f"## {escaped(summary.title)}: {summary.verdict.state}"]
+    yield [f"## {escaped(summary.title)}: {summary.state}"]
     yield [escaped(verdict_sentence(summary))]
     yield [escaped(f"{headline(summary)} {where_sentence(summary)} {cost_sentence(summary)}")]
     if summary.ratios is not None:

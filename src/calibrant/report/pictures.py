@@ -246,8 +246,15 @@ def judged_by(low: float, high: float, factor: float = 1.0) -> dict[str, object]
 
 def judged_rows(groups: Groups, tolerance: float) -> list[dict[str, object]]:
     """Give the slider what it needs to judge all groups, of whom another error is tolerated."""
-    factor = groups.tolerance / tolerance
-    return [judged_by(group.low, group.high, factor) for group in groups]
+    return [_judged_group(groups, group, tolerance) for group in groups]
+
+
+def _judged_group(groups: Groups, group: Group, tolerance: float) -> dict[str, object]:
+    facts = judged_by(group.low, group.high, groups.tolerance / tolerance)
+    if group.gap is None or groups.gap_tolerance is None:
+        return facts
+    gap = judged_by(group.gap.low, group.gap.high, groups.gap_tolerance / tolerance)
+    return facts | {f"gap-{name}": value for name, value in gap.items()}
 
 
 def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
@@ -265,7 +272,6 @@ def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
     sheet = Sheet(name, WIDE, tall, groups.sentence)
     low, high = display.limits
     axis = Axis.linear(low, high, left, WIDE - (40 if display.cut else 20))
-    factor = groups.tolerance / tolerance
     foot = 24 + step * len(shown)
     for value in axis.ticks():
         sheet.line([float(axis(value))] * 2, [14, foot], "band")
@@ -275,7 +281,7 @@ def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
             sheet.text(left, y - 10, short_name(label, int((WIDE - 24) / LETTER)))
         else:
             sheet.text(left - 8, y + 4, label, anchor="end")
-        _dumbbell(sheet, axis, y, group, label, factor)
+        _dumbbell(sheet, axis, y, group, label, _judged_group(groups, group, tolerance))
     sheet.across(axis, foot, "forecast (ring) and observed rate (filled)")
     states = (("miscalibrated", "beyond the tolerance"), ("undecided", "undecided"),
               ("calibrated", "within"))  # fmt: skip
@@ -295,13 +301,19 @@ def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
     return sheet
 
 
-def _dumbbell(sheet: Sheet, axis: Axis, y: float, group: Group, label: str, factor: float) -> None:
+def _dumbbell(
+    sheet: Sheet, axis: Axis, y: float, group: Group, label: str, facts: dict[str, object]
+) -> None:
     said, happened = group.mean_prediction, group.base_rate
     least, most = (float(end) for end in GroupsDisplay.rate_limits(group))
+    gap = ""
+    if group.gap is not None:
+        ends = range_text(group.gap.low, group.gap.high, "about")
+        gap = f"; typical gap {group.gap.value:.3g} ({ends})"
     words = (
         f"{label}: {count_text(group.rows, 'row')}; {rates_text(said, happened)} "
         f"({range_text(least, most, 'about')}); O/E {group.ratio.text}; error {group.value:.3g} "
-        f"({range_text(group.low, group.high, 'about')}): {group.state}"
+        f"({range_text(group.low, group.high, 'about')}){gap}: {group.state}"
     )
     sheet.line(axis([least, most]), [y, y], "muted", 1)
     sheet.line(axis([said, happened]), [y, y], "quiet", 2.5)
@@ -314,7 +326,7 @@ def _dumbbell(sheet: Sheet, axis: Axis, y: float, group: Group, label: str, fact
         sheet.text(beside[0], y + 4, rate, "quiet", beside[1], size=11)
     sheet.dot(
         float(axis(happened)), y, words, shape, COLOURS[group.state],
-        kind=f"judged {group.state}", data=judged_by(group.low, group.high, factor),
+        kind=f"judged {group.state}", data=facts,
     )  # fmt: skip
 
 

@@ -26,8 +26,9 @@ from calibrant.report.screen import (
     sentence_lines,
 )
 from calibrant.report.sentences import SEGMENTS
+from calibrant.report.tables import GAP_BETWEEN
 from calibrant.report.traps import find_real_traps
-from calibrant.words import capital, escaped, percent_text
+from calibrant.words import capital, count_text, escaped, percent_text
 
 SCHEMA = 3
 # Groups that Markdown and the terminal list.
@@ -59,7 +60,7 @@ class RealAudit(Audit):
         return render_real_screen(self.summary, width=width, command=command, taken=taken)
 
     def __repr__(self) -> str:
-        return f"<RealAudit of {self.summary.title!r}: {self.verdict.state}>"
+        return f"<RealAudit of {self.summary.title!r}: {self.summary.state}>"
 
     def _text(self) -> str:
         return "\n".join(_text(self.summary))
@@ -141,12 +142,20 @@ def render_real_screen(
 
 def _worst_groups(summary: RealSummary, groups: RealGroups, room: int, width: int) -> list[Line]:
     told = sentence_lines(groups.count_sentence, width)
-    if not groups.failing:
-        return told
-    shown = max(1, min(len(groups.failing), MOST_GROUPS, room - len(told) - 1))
+    listed = groups.failing or groups.groups
+    shown = max(1, min(len(listed), MOST_GROUPS, room - len(told) - 1))
     table = words.group_table(groups, summary).cut(0, shown)
-    head, *rest = table.only("group", "rows", words.PROMISED, words.OBSERVED, "between").text()
-    return [*told, (Piece(head, QUIET),), *((Piece(line),) for line in rest)]
+    heads = ["group", "rows", words.PROMISED, words.OBSERVED, "between"]
+    if any(group.low <= groups.tolerance for group in groups.failing[:shown]):
+        heads.append(GAP_BETWEEN)
+    if len({group.state for group in listed}) > 1:
+        heads.append("verdict")
+    head, *rest = table.only(*heads).text()
+    lines: list[Line] = [*told, (Piece(head, QUIET),), *((Piece(line),) for line in rest)]
+    more = len(listed) - shown
+    if more:
+        lines.append((Piece(f"and {count_text(more, 'group')} with less evidence", QUIET),))
+    return lines
 
 
 def _notes(summary: RealSummary) -> Iterator[str]:
@@ -191,7 +200,7 @@ def told_beside(summary: RealSummary) -> Iterator[str]:
 
 
 def _markdown(summary: RealSummary) -> Iterator[str]:
-    yield f"## {escaped(summary.title)}: {summary.verdict.state}"
+    yield f"## {escaped(summary.title)}: {summary.state}"
     yield escaped(words.conclusion(summary))
     yield escaped(f"{words.headline(summary)} {words.certainty(summary)}")
     yield "\n".join(words.number_table(summary).markdown())
@@ -222,6 +231,7 @@ def as_dict(summary: RealSummary) -> dict[str, Any]:
             "scale": asdict(forecasts.scale),
         },
         "conclusion": words.conclusion(summary),
+        "state": summary.state,
         "verdict": verdict_dict(summary.verdict),
         "where": None if worst is None else worst.sentence,
         "bias": dict(zip(("value", "low", "high"), summary.bias, strict=True)),

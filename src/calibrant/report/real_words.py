@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calibrant.inference import MISCALIBRATED
+from calibrant.inference import MISCALIBRATED, ConfidenceInterval
 from calibrant.real import (
     Coverage,
     Mean,
@@ -12,9 +12,15 @@ from calibrant.real import (
     loss_name,
 )
 from calibrant.report.error_units import ErrorUnit
-from calibrant.report.tables import PERFECT, ShownTable
+from calibrant.report.tables import GAP, GAP_BETWEEN, PERFECT, ShownTable
 from calibrant.report.traps import find_real_traps
-from calibrant.report.verdict_words import NO_MAP, certainty_of, not_wrong, wrong
+from calibrant.report.verdict_words import (
+    NO_MAP,
+    certainty_of,
+    not_wrong,
+    wrong,
+    wrong_in_parts,
+)
 from calibrant.words import (
     capital,
     comparable_texts,
@@ -41,10 +47,9 @@ def conclusion(summary: RealSummary) -> str:
     trust = f"use the {several} as they are"
     if useless:
         trust = f"right on average, but of no use to tell rows apart: {useless[0]}"
-    told = not_wrong(verdict, unit_of(summary), trust, _worst_range(summary))
-    if summary.groups is not None and summary.groups.failing:
-        told += f" But {summary.groups.count_sentence}"
-    return told
+    unit = unit_of(summary)
+    parts = wrong_in_parts(verdict, unit, [summary.groups], "All rows together are")
+    return parts or not_wrong(verdict, unit, trust, _worst_range(summary))
 
 
 def certainty(summary: RealSummary) -> str:
@@ -205,11 +210,19 @@ def group_table(groups: RealGroups, summary: RealSummary) -> ShownTable:
                 error[0],
                 f"{rounded_down(group.low)} to {rounded_up(group.high)}",
                 error[1],
+                *_gap_cells(group.gap),
                 f"{group.state}{few}",
             )
         )
-    heads = ("group", "rows", PROMISED, OBSERVED, "error", "between", PERFECT, "verdict")
+    errors = ("error", "between", PERFECT, GAP, GAP_BETWEEN)
+    heads = ("group", "rows", PROMISED, OBSERVED, *errors, "verdict")
     return ShownTable(heads, tuple(rows))
+
+
+def _gap_cells(gap: ConfidenceInterval | None) -> tuple[str, str]:
+    if gap is None:
+        return "", ""
+    return comparable_texts(gap.value)[0], f"{rounded_down(gap.low)} to {rounded_up(gap.high)}"
 
 
 def _amounts(summary: RealSummary, *values: float) -> tuple[str, ...]:

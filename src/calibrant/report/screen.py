@@ -22,7 +22,7 @@ from calibrant.report.sentences import (
     split_texts,
 )
 from calibrant.report.summary import Summary
-from calibrant.report.tables import FORECAST, OBSERVED, RATIO, ShownTable, group_table
+from calibrant.report.tables import FORECAST, GAP, OBSERVED, RATIO, ShownTable, group_table
 from calibrant.words import (
     THIN,
     capital,
@@ -229,7 +229,7 @@ def _split(summary: Summary, width: int) -> list[Line]:
 
 
 def _groups(summary: Summary, room: int, width: int) -> list[Line]:
-    """Show the worst classes and groups; none that chance explains."""
+    """Show the worst classes and groups."""
     judged = [summary.groups]
     if summary.classes is not None:
         judged = [summary.classes.by_class, summary.groups]
@@ -241,15 +241,22 @@ def _groups(summary: Summary, room: int, width: int) -> list[Line]:
 
 
 def _worst(groups: Groups, room: int, width: int) -> list[Line]:
-    failing = groups.failing
-    if not failing:
-        return sentence_lines(groups.sentence, width)
-    shown = min(len(failing), MOST_GROUPS, max(room - 2, FEWEST_LINES - 2))
+    """Show the groups that fail; where none does, those with the strongest evidence."""
+    listed = groups.failing or groups.groups
+    shown = min(len(listed), MOST_GROUPS, max(room - 2, FEWEST_LINES - 2))
     table = group_table(groups).cut(0, shown).shortened(groups.noun, LABEL)
-    size = "rows" if groups.noun == "group" else "events"
-    head, *rest = table.only(groups.noun, size, FORECAST, OBSERVED, RATIO).text()
+    heads = [groups.noun, "rows" if groups.noun == "group" else "events", FORECAST, OBSERVED, RATIO]
+    if any(group.worst is not None for group in listed[:shown]):
+        heads.append(GAP)
+    if len({group.state for group in listed}) > 1:
+        heads.append("verdict")
+    head, *rest = table.only(*heads).text()
     told = sentence_lines(groups.count_sentence, width)
-    return [*told, (Piece(head, QUIET),), *((Piece(line),) for line in rest)]
+    lines: list[Line] = [*told, (Piece(head, QUIET),), *((Piece(line),) for line in rest)]
+    more = len(listed) - shown
+    if more:
+        lines.append((Piece(f"and {count_text(more, groups.noun)} with less evidence", QUIET),))
+    return lines
 
 
 def _beside(block: list[Line], joint: Joint, width: int) -> list[Line]:

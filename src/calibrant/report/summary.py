@@ -24,6 +24,7 @@ from calibrant.inference import (
     find_classical,
     find_verdict,
     measure_all,
+    state_with,
 )
 from calibrant.inputs import Source
 from calibrant.joint import Joint
@@ -215,6 +216,16 @@ class Summary:
         return other
 
     @property
+    def judged(self) -> tuple[Groups | None, ...]:
+        """Groups and classes that have verdicts of their own."""
+        return self.groups, None if self.classes is None else self.classes.by_class
+
+    @property
+    def state(self) -> str:
+        """State of the verdict, or "miscalibrated" where a group or a class is."""
+        return state_with(self.verdict, self.judged)
+
+    @property
     def where(self) -> str:
         """Where forecasts are most clearly off, in words."""
         return "no forecast is off" if self.worst is None else self.worst.sentence
@@ -253,7 +264,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         divided = groups_of(source)
     if divided is not None:
         tell("groups")
-        groups = judge_groups(divided, headline, settings.within(verdict.tolerance))
+        groups = judge_groups(divided, headline, settings.settled(joint))
     data, shared = describe(source), () if groups is None else gathered_notes(source, groups)
     segments = None
     if asked.segments:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from calibrant.catalogue import CATALOGUE
-from calibrant.inference import Measured, Ratio, RatioJudgement, events_text
+from calibrant.inference import ConfidenceInterval, Measured, Ratio, RatioJudgement, events_text
 from calibrant.report.sentences import segment_verdict
 from calibrant.words import (
     chance_text,
@@ -31,6 +31,7 @@ FORECAST, OBSERVED = "mean forecast", "observed rate"
 PVALUE = "p-value"
 # Observed over expected events.
 RATIO, RATIO_BETWEEN = "O/E", "O/E between"
+GAP, GAP_BETWEEN = "typical gap", "gap between"
 # Digits after the point of a rate that is next to nothing.
 MOST_DIGITS = 9
 
@@ -98,6 +99,8 @@ def group_table(groups: Groups) -> ShownTable:
             "error",
             "between",
             PERFECT,
+            GAP,
+            GAP_BETWEEN,
             "verdict",
         ),
         tuple(
@@ -111,14 +114,16 @@ def group_table(groups: Groups) -> ShownTable:
                 fixed_text(group.value, digits),
                 f"{_fixed(group.low, digits)} and {_fixed(group.high, digits)}",
                 fixed_text(group.noise_floor, digits),
+                *_gap_cells(group.gap, digits),
                 f"{group.state}, few rows" if group.small else group.state,
             )
             for group in groups
         ),
     )
-    if groups.noun == "group":
-        return table
-    return table.only(*(head for head in table.heads if head != "rows"))
+    left_out = [] if groups.noun == "group" else ["rows"]
+    if groups.gap_tolerance is None:
+        left_out += [GAP, GAP_BETWEEN]
+    return table.only(*(head for head in table.heads if head not in left_out))
 
 
 def markdown_group_table(groups: Groups) -> ShownTable:
@@ -136,6 +141,13 @@ def _digits(groups: Groups) -> int:
 
 def _fixed(value: float, digits: int) -> str:
     return fixed_text(value, digits) if value else "0"
+
+
+def _gap_cells(gap: ConfidenceInterval | None, digits: int) -> tuple[str, str]:
+    if gap is None:
+        return "", ""
+    ends = f"{_fixed(gap.low, digits)} and {_fixed(gap.high, digits)}"
+    return fixed_text(gap.value, digits), ends
 
 
 def _ratio_cells(ratio: Ratio) -> tuple[str, str]:

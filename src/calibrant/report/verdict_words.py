@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from calibrant.inference import (
     CALIBRATED,
     DETECTABLE,
     MISCALIBRATED,
     ConfidenceInterval,
     Dependence,
+    Groups,
     Verdict,
 )
 from calibrant.report.error_units import ErrorUnit
@@ -70,6 +73,21 @@ def wrong(verdict: Verdict, subject: str, size: str, worst: str) -> str:
     if verdict.error_state == MISCALIBRATED or verdict.gap is None:
         return f"Miscalibrated: {worst}"
     return f"Miscalibrated: {subject} are typically off by {size}, up and down. Worst: {worst}"
+
+
+def wrong_in_parts(
+    verdict: Verdict,
+    unit: ErrorUnit,
+    judged: Iterable[Groups | None],
+    whole: str,
+) -> str:
+    """Name groups and classes that fail where all rows together do not; nothing if none does."""
+    failing = [groups.count_sentence for groups in judged if groups is not None and groups.failing]
+    if not failing:
+        return ""
+    limit = unit.text(verdict.tolerance)
+    overall = f"calibrated within {limit}" if verdict.state == CALIBRATED else "undecided"
+    return f"Miscalibrated: {' '.join(failing)} {whole} {overall}."
 
 
 def not_wrong(verdict: Verdict, unit: ErrorUnit, trust: str, worst: str) -> str:

@@ -157,10 +157,14 @@
     return `${number} ${number === "1" ? one : several}`.trim();
   };
   const judge = (low, high, allowed) => (high <= allowed ? "calibrated" : low > allowed ? "miscalibrated" : "undecided");
+  const worst = (states) => ["miscalibrated", "undecided", "calibrated"].find((one) => states.includes(one));
   const rejudge = () => {
     const allowed = Number(slider.value) === 0.5 ? given : given * 10 ** (2 * slider.value - 1);
     for (const one of all(".judged")) {
-      const state = judge(Number(one.dataset.low), Number(one.dataset.high), allowed * one.dataset.factor);
+      const { low, high, factor, gapLow, gapHigh, gapFactor } = one.dataset;
+      const states = [judge(Number(low), Number(high), allowed * factor)];
+      if (gapLow !== undefined) states.push(judge(Number(gapLow), Number(gapHigh), allowed * gapFactor));
+      const state = worst(states);
       const word = one.querySelector(".state");
       if (word) {
         word.textContent = state;
@@ -179,7 +183,8 @@
     }
     all("table.sortable").forEach((table) => table.dispatchEvent(new Event("judged")));
     const parts = all("#picture-scale .judged").map((one) => one.dataset.state);
-    const state = ["miscalibrated", "undecided", "calibrated"].find((one) => parts.includes(one));
+    const rows = all("table.sortable tbody tr").map((row) => row.dataset.state);
+    const state = worst(rows.includes("miscalibrated") ? rows : parts);
     const verdict = document.querySelector(".verdict");
     verdict.classList.remove("calibrated", "miscalibrated", "undecided");
     verdict.classList.add(state);
