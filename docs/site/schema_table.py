@@ -13,6 +13,7 @@ MEANINGS = {
     "calibrant": "version that wrote the file",
     "title": "what the forecasts are about",
     "data": "rows, base rate, a fingerprint of the data, and notes on how they were read",
+    "state": "the state of the verdict, or miscalibrated where a group or a class is",
     "verdict": "the verdict, the measure it rests on with its interval, noise floor and p-value",
     "where": "in which range the forecasts are off, in words",
     "diagram": "what the reliability diagram shows: dots, curve, band, counts, bins",

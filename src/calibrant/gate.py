@@ -163,7 +163,7 @@ def run_gate(
     Forecasts of classes must have calibrated confidence in the most likely class, and every class
     must be calibrated.
     """
-    evidence = Evidence.of_source(source)
+    evidence, start = Evidence.of_source(source), settings.for_section()
     checks: list[Check] = []
     if baseline is None or not baseline.alone:
         tell("measures")
@@ -171,18 +171,18 @@ def run_gate(
         checks += _measures(evidence, limits, settings, about)
         if source.classes is not None:
             tell("classes")
-            checks.append(_classes(source.classes, source.clusters, limits, settings))
+            checks.append(_classes(source.classes, source.clusters, limits, start.for_section()))
         divided, groups = groups_of(source), None
         if divided is not None:
             tell("groups")
-            groups = _groups(source, divided, limits, settings)
+            groups = _groups(source, divided, limits, start.for_section())
             checks.append(_judged(groups))
         if oe_tolerance is not None:
             share = share_from("oe_tolerance", oe_tolerance)
             checks += _ratios(evidence, groups, share, settings, about)
     if baseline is not None:
         tell("baseline")
-        checks.append(_baseline(evidence, baseline, settings))
+        checks.append(_baseline(evidence, baseline, start.for_section()))
     notes, doubt = source.all_notes, dependence_of(source)
     if doubt is not None:
         notes = (*notes, f"{doubt.sentence}; {doubt.advice}")

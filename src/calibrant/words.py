@@ -469,9 +469,33 @@ def percent_text(share: float) -> str:
     return _beyond_per_cent(share) or f"{text} %"
 
 
-def chance_text(pvalue: float) -> str:
-    """Write a p-value; a simulated one is never smaller than one in its draws."""
-    return f"{pvalue:.3f}" if pvalue >= 0.0995 else f"{pvalue:.2g}"
+def chance_text(pvalue: float, draws: int | None = None) -> str:
+    """Write a p-value; of so many draws the smallest possible one is an upper bound.
+
+    Examples
+    --------
+    >>> chance_text(0.034), chance_text(0.001, 999), chance_text(0.002, 999)
+    ('0.034', '<= 0.001', '0.002')
+    """
+    text = f"{pvalue:.3f}" if pvalue >= 0.0995 else f"{pvalue:.2g}"
+    return f"<= {text}" if is_bound(pvalue, draws) else text
+
+
+def pvalue_text(pvalue: float, draws: int | None = None) -> str:
+    """Write "p = " or, where the draws give a bound only, "p <= " and a p-value.
+
+    Examples
+    --------
+    >>> pvalue_text(0.034, 999), pvalue_text(0.001, 999)
+    ('p = 0.034', 'p <= 0.001')
+    """
+    text = chance_text(pvalue, draws)
+    return f"p {text}" if text.startswith("<=") else f"p = {text}"
+
+
+def is_bound(pvalue: float, draws: int | None) -> bool:
+    """Whether none of so many draws reached what was seen, so that the p-value is a bound."""
+    return draws is not None and pvalue * (draws + 1) < 1.5
 
 
 def shortened(text: str, width: int) -> str:

@@ -293,3 +293,12 @@ def test_weighted_groups_have_the_ratio_of_their_rows():
         evidence = Evidence.read(y[rows], p[rows], weight[rows])
         ratio = find_ratio(evidence, confidence_of_each(0.95, 3))
         assert (group.ratio.low, group.ratio.high) == pytest.approx((ratio.low, ratio.high))
+
+
+def test_a_group_has_the_same_numbers_wherever_it_is_judged():
+    y, p, by = sample()
+    site = {"site": by["site"]}
+    alone = audit_groups(y, p, site, draws=99, rng=7)
+    assert cal.audit(y, p, by=site, draws=99, rng=7).groups == alone
+    more = cal.audit(y, p, by=site, draws=99, rng=7, find_segments=True)
+    assert more.groups == alone

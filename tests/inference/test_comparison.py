@@ -228,3 +228,15 @@ def test_the_sentence_names_scores_as_people_do_and_shows_digits_that_count():
 
 def test_a_function_of_your_own_is_named_by_its_name():
     assert "my own error 0.1" in Comparison("my_own_error", 0.1, 0.2, 0.05, 0.15, 0.95).sentence
+
+
+def test_plans_say_that_they_are_for_the_smooth_error_only():
+    predictions = np.linspace(0.05, 0.95, 19)
+    needed = rows_needed(0.05, predictions, rng=0)
+    assert str(needed).endswith(
+        "This is for the smooth error only: the typical gap was not planned for."
+    )
+    other = rows_needed(0.05, predictions, measure="cutoff_calibration_error", rng=0)
+    assert "smooth" not in str(other)
+    for function in (rows_needed, verdict_chances):
+        assert "smooth error only" in function.__doc__.partition("\n")[0]

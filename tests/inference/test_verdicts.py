@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -60,9 +62,31 @@ def test_few_rows_say_how_many_would_do():
     assert verdict.sentence.startswith(
         "Undecided: 12 rows are too few to tell whether the error is below 0.02; "
     )
-    assert verdict.sentence.endswith("rows would probably settle it.")
+    assert verdict.sentence.endswith(
+        "This sample is too small to plan from: collect more rows, and judge the new ones without "
+        "these."
+    )
     few, many = verdict.rows_needed
     assert 1000 < few < many < 60_000
+    assert verdict.plan is None
+
+
+def test_the_outlook_asks_for_new_rows():
+    verdict = cal.verdict(*sample(300, 0.05), rng=0)
+    few, many = verdict.plan
+    assert many <= 10 * few
+    assert verdict.plan == verdict.rows_needed
+    assert "new rows would probably settle it, judged without these." in verdict.sentence
+    wide = replace(verdict, rows_needed=(1000, 10_001))
+    assert wide.plan is None
+    assert "too small to plan from" in wide.sentence
+
+
+def test_the_smallest_simulated_pvalue_is_a_bound():
+    y, p = sample(2000, 0.1)
+    found = cal.verdict(y, p, draws=199, rng=0)
+    assert found.pvalue == 1 / 200
+    assert "p <= 0.005" in repr(found)
 
 
 def test_so_many_rows_do_settle_it():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+import calibrant as cal
 from calibrant import CalibrationMonitor
 from calibrant.errors import (
     InferenceRefusedError,
@@ -16,7 +17,8 @@ from calibrant.errors import (
 )
 from calibrant.monitoring import Bets
 from calibrant.real import RealForecasts, RealMonitor, betting_test
-from calibrant.real.bets import bets_on
+from calibrant.real.bets import allowance_of, bets_on
+from calibrant.real.properties import property_of
 from oracles import definition_of_bets
 
 
@@ -198,3 +200,13 @@ def test_the_betting_test_tells_what_was_observed():
     found = betting_test([1.0, 2.0], [1.5, 1.5], range=(0, 4), rng=0)
     assert found.sentence.endswith("(mean forecast 1.50, observed mean 1.50, 2 rows).")
     assert betting_test([1.0], [1.5], kind="expectile=0.8", range=(0, 4), rng=0).observed == ""
+
+
+@pytest.mark.parametrize("kind", ["quantile=0.99", "quantile=0.5", "median"])
+def test_audit_and_monitor_tolerate_the_same_by_default(kind):
+    rng = np.random.default_rng(0)
+    y, z = rng.normal(size=400), rng.normal(size=400)
+    audited = cal.audit(y, z, kind=kind, draws=99, rng=0).verdict.tolerance
+    level = 0.5 if kind == "median" else float(kind.partition("=")[2])
+    assert audited == allowance_of(property_of(kind), None, None)
+    assert audited == pytest.approx(min(0.02, 0.1 * (1 - level)))

@@ -26,7 +26,7 @@ from calibrant.groups.segment_search import (
 from calibrant.inference import LEAST_FREEDOM
 from calibrant.joint import Joint, Rows
 from calibrant.options import MOST_SEGMENTS, as_generator, check_share, whole
-from calibrant.words import chance_text, count_text, forecast_and_rate
+from calibrant.words import count_text, forecast_and_rate, pvalue_text
 
 # Sums of a smaller variance have their exact distribution, of predictions rounded to such cells.
 MOST_EXACT, RESOLUTION = 100.0, 2**12
@@ -54,7 +54,7 @@ class Segment(Conjunction):
         """Say what was forecast and what was observed, on rows that did not choose it."""
         return (
             f"{self.label}: {forecast_and_rate(self.mean_prediction, self.base_rate)} "
-            f"({count_text(self.rows, 'row')}, p = {chance_text(self.pvalue)})"
+            f"({count_text(self.rows, 'row')}, {pvalue_text(self.pvalue)})"
         )
 
 

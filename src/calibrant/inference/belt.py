@@ -12,7 +12,7 @@ from calibrant.inference.polynomial_fit import MOST_CELLS, PolynomialFit
 from calibrant.notebook import brief
 from calibrant.options import check_flag, check_share, whole
 from calibrant.regression import log_odds
-from calibrant.words import chance_text, number_text, percent_text
+from calibrant.words import number_text, percent_text, pvalue_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class CalibrationBelt:
         off = "; ".join(told) if told else "holds the diagonal everywhere"
         return (
             f"calibration belt of degree {self.degree}, {percent_text(self.confidence)} "
-            f"confidence: {off} (p = {chance_text(self.pvalue)})"
+            f"confidence: {off} ({pvalue_text(self.pvalue)})"
         )
 
 

@@ -20,6 +20,7 @@ from calibrant.notebook import brief
 from calibrant.options import as_generator, check_draws, shown
 from calibrant.parallel import in_threads
 from calibrant.pooling import gathered
+from calibrant.words import pvalue_text
 
 # The name of the test that looks at the smooth error, slope and intercept, and shape.
 COMBINED = "combined"
@@ -69,6 +70,11 @@ class CalibrationTest:
         """Chance that perfect forecasts score at least this much."""
         reached = self.null.size - int(np.searchsorted(self.null, self.statistic - 1e-12))
         return (1 + reached) / (1 + self.null.size)
+
+    @property
+    def chance(self) -> str:
+        """The p-value in words: "p = 0.03", or "p <= 0.001" where no simulation scored so much."""
+        return pvalue_text(self.pvalue, self.null.size)
 
     @property
     def noise_floor(self) -> float:

@@ -1,4 +1,4 @@
-"""How many rows a verdict will take, before they are collected."""
+"""How many rows one measure will take to be decided, before they are collected."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from calibrant.joint import Joint
 from calibrant.measurement import as_joint
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import ShareOfRarer, as_generator, check_share, tolerance_from, whole
+from calibrant.words import count_text, number_text, percent_text
 
 # Simulated samples use predictions rounded to this many cells.
 RESOLUTION = 2**9
@@ -28,12 +29,12 @@ LEAST_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class RowsNeeded:
-    """Rows after which a verdict will probably be decided."""
+    """Rows after which one measure will probably be decided; by default the smooth error only."""
 
     rows: int
     """Rounded up to two digits."""
     state: str
-    """The verdict that the truth deserves."""
+    """What the measure will say: "calibrated" or "miscalibrated"."""
     power: float
     """Chance to reach it with so many rows."""
     error: float
@@ -41,6 +42,23 @@ class RowsNeeded:
     tolerance: float
     worst_case: int
     """Rows of the bound for every distribution (Hu, Jambulapati, Tian and Yang 2024)."""
+    measure: str = "smooth_calibration_error"
+    """The measure planned for. The typical gap, which `verdict` judges as well, is not planned."""
+
+    @property
+    def sentence(self) -> str:
+        """Say how many rows, for what, and what was left out."""
+        name = self.measure.replace("_", " ")
+        left_out = ""
+        if self.measure == "smooth_calibration_error":
+            left_out = " This is for the smooth error only: the typical gap was not planned for."
+        return (
+            f"With {count_text(self.rows, 'row')} the {name} is {self.state} within "
+            f"{number_text(self.tolerance)} with a chance of {percent_text(self.power)}.{left_out}"
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
 
 
 def rows_needed(
@@ -53,7 +71,10 @@ def rows_needed(
     power: float = 0.8,
     rng: np.random.Generator | int | None = None,
 ) -> RowsNeeded:
-    """Tell how many rows a verdict will take, by simulation.
+    """Simulate how many rows decide a measure, by default the smooth error only.
+
+    `verdict` judges the typical gap as well, which is not planned for: forecasts with a slope that
+    is off can be "calibrated" here and "miscalibrated" there.
 
     Parameters
     ----------
@@ -69,7 +90,7 @@ def rows_needed(
     confidence : float, default=0.95
         Confidence of the verdict.
     power : float, default=0.8
-        Wanted chance that the verdict is decided, and rightly so.
+        Wanted chance that the measure is decided, and rightly so.
     rng : numpy.random.Generator or int, optional
         Source of randomness.
 
@@ -82,6 +103,8 @@ def rows_needed(
     >>> needed = rows_needed(0.02, np.linspace(0.05, 0.95, 19), rng=0)
     >>> needed.state, 4000 < needed.rows < 7000, needed.worst_case
     ('calibrated', True, 600000)
+    >>> print(needed.sentence.partition(". ")[2])
+    This is for the smooth error only: the typical gap was not planned for.
     """
     check_share("power", power)
     plan = _Plan.read(tolerance, predictions, truth, measure, confidence)
@@ -110,9 +133,9 @@ def rows_needed(
         few, many = (few, middle) if reached else (middle, many)
     rows = two_digits(many)
     worst = 16 * (np.sqrt(2) + np.sqrt(2 * np.log(1 / (1 - confidence)))) ** 2 / tolerance**2
-    return RowsNeeded(
-        rows, state, plan.chances(rows, rng)[state], plan.error, tolerance, two_digits(worst)
-    )
+    chance = plan.chances(rows, rng)[state]
+    name = plan.statistic.name
+    return RowsNeeded(rows, state, chance, plan.error, tolerance, two_digits(worst), name)
 
 
 def verdict_chances(
@@ -125,7 +148,9 @@ def verdict_chances(
     confidence: float = 0.95,
     rng: np.random.Generator | int | None = None,
 ) -> dict[str, float]:
-    """Tell how likely each verdict is with so many rows, by simulation.
+    """Simulate how likely each state of a measure is, by default of the smooth error only.
+
+    `verdict` judges the typical gap as well, which is not planned for.
 
     Parameters
     ----------
@@ -137,7 +162,7 @@ def verdict_chances(
     Returns
     -------
     dict of str to float
-        Chances of "calibrated", "miscalibrated" and "undecided".
+        Chances that the measure is "calibrated", "miscalibrated" or "undecided".
 
     Examples
     --------

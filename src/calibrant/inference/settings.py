@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -54,6 +55,14 @@ class Settings:
         gap = None if gap_tolerance is None else gap_tolerance_from(gap_tolerance)
         seed = rng if isinstance(rng, int) else None
         return cls(confidence, draws, allowed, gap, as_generator(rng), seed)
+
+    def for_section(self) -> Settings:
+        """Judge one section of an audit from where the source of randomness stands, and leave it.
+
+        Whatever else is judged does not change its numbers: they are those of its own function
+        with the same seed.
+        """
+        return replace(self, rng=deepcopy(self.rng))
 
     def again(self, seed: int) -> Settings:
         """Judge with a source of randomness that starts at a seed."""

@@ -23,7 +23,6 @@ from calibrant.stages import reached
 from calibrant.words import (
     agreeing,
     capital,
-    chance_text,
     count_text,
     number_text,
     percent_text,
@@ -35,6 +34,8 @@ from calibrant.words import (
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
 # Beside a base rate this close to 0 or 1 the ratio of observed to expected events is shown.
 RARE = 0.1
+# Rows needed are told from at least so many rows, and if their range is no wider than a factor.
+FEWEST_TO_PLAN, WIDEST_PLAN = 50, 10
 # A p-value up to this is called detectable.
 DETECTABLE = 0.05
 
@@ -89,7 +90,9 @@ class Verdict:
     """The forecasts beside what perfect forecasts would have scored."""
     rows: int
     rows_needed: tuple[int, int] | None
-    """Fresh rows that would settle an undecided case, as likely as not and very probably; None if
+    """New rows that would settle an undecided case if they are judged without these, as likely as
+    not and very probably. Judging these rows again with more of them added would raise the chance
+    of a wrong verdict beyond that of one look. None if
     it is decided, or if 10**10 rows are not known to settle it: the error is too close to the
     tolerance, or rows like these say too little. Too few where error or gap are within a tenth of
     their tolerance and the rows cannot know it."""
@@ -100,7 +103,7 @@ class Verdict:
         low, high = self.interval.low, self.interval.high
         return (
             f"Verdict({self.state}: {self.measure} {self.value:.4g} ({low:.4g} to {high:.4g}), "
-            f"tolerance {self.tolerance:.4g}, p-value {chance_text(self.pvalue)}, "
+            f"tolerance {self.tolerance:.4g}, {self.test.chance}, "
             f"{count_text(self.rows, 'row')})"
         )
 
@@ -151,7 +154,7 @@ class Verdict:
     def sentence(self) -> str:
         """Say the verdict in plain words."""
         detected = self.pvalue <= DETECTABLE
-        chance = f"p = {chance_text(self.pvalue)}"
+        chance = self.test.chance
         sure = f"({percent_text(self.interval.confidence)} confidence)"
         error = f"the {self.measure.replace('_', ' ')}"
         if self.state == CALIBRATED:
@@ -193,7 +196,23 @@ class Verdict:
             return "What would settle it cannot be told either."
         if self.rows_needed is None:
             return f"Not even {count_text(MOST_ROWS, 'row')} like these would surely settle it."
-        return f"{capital(range_text(self.rows_needed))} would probably settle it."
+        if self.plan is None:
+            return (
+                "This sample is too small to plan from: collect more rows, and judge the new ones "
+                "without these."
+            )
+        return (
+            f"{capital(range_text(self.plan, 'new row'))} would probably settle it, judged without "
+            "these."
+        )
+
+    @property
+    def plan(self) -> tuple[int, int] | None:
+        """The rows needed, where these rows are enough to tell; at least 50, to a factor of 10."""
+        if self.rows_needed is None or self.rows < FEWEST_TO_PLAN:
+            return None
+        few, many = self.rows_needed
+        return None if many > WIDEST_PLAN * few else self.rows_needed
 
     def __str__(self) -> str:
         return self.sentence
@@ -260,8 +279,8 @@ def verdict(
     >>> outcomes, predictions = [1] * 6 + [0] * 6, [0.5] * 12
     >>> print(verdict(outcomes, predictions, rng=0))
     Undecided: 12 rows are too few to tell whether the error is below 0.02; the smooth calibration
-    error lies between 0 and 0.412, the typical gap between 0 and 0.572 (95 % confidence). Between
-    10 000 and 22 000 rows would probably settle it.
+    error lies between 0 and 0.412, the typical gap between 0 and 0.572 (95 % confidence). This
+    sample is too small to plan from: collect more rows, and judge the new ones without these.
     >>> verdict(outcomes * 2000, predictions * 2000, rng=0).state
     'calibrated'
     """
@@ -337,12 +356,12 @@ def error_and_gap(
     return error, Gap(gap, allowed, ranges.mass.size, ranges.worst(evidence.joint), needed)
 
 
-def range_text(rows: tuple[int, int]) -> str:
+def range_text(rows: tuple[int, int], noun: str = "row") -> str:
     """Write a range of numbers of rows."""
     few, many = rows
     if few == many:
-        return f"about {count_text(many, 'row')}"
-    return f"between {thousands_text(few)} and {count_text(many, 'row')}"
+        return f"about {count_text(many, noun)}"
+    return f"between {thousands_text(few)} and {count_text(many, noun)}"
 
 
 def side_sentence(what: str, interval: ConfidenceInterval, tolerance: float) -> str:

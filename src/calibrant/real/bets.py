@@ -14,13 +14,11 @@ import numpy as np
 
 from calibrant.arrays import Flags, Floats, Indices
 from calibrant.errors import InvalidOptionError
+from calibrant.inference import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.options import number_or_percent, shown
 from calibrant.real.forecasts import AnyKind, RealForecasts
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.real.scale import OutcomeScale
-
-# Error that is not worth an alarm when nobody says: of the range, or of the rarer side.
-TOLERATED, TOLERATED_SHARE = 0.02, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +75,28 @@ def require_range(kind: AnyKind, scale: OutcomeScale | None) -> None:
         )
 
 
+def default_tolerance(kind: AnyKind, span: float) -> float:
+    """Largest acceptable error when nobody says: 2 % of the span of the outcomes.
+
+    Of quantiles and intervals 0.02, or a tenth of the rarer side if that is less.
+    """
+    if isinstance(kind, Quantile | Coverage):
+        return min(LARGEST_TOLERANCE, TOLERATED_SHARE * min(kind.level, 1 - kind.level))
+    return LARGEST_TOLERANCE * span
+
+
 def allowance_of(kind: AnyKind, scale: OutcomeScale | None, tolerance: float | str | None) -> float:
     """Return a tolerance in units of the outcome, or of probability, in units of the bets."""
     if isinstance(kind, Quantile | Coverage):
         if tolerance is None:
-            rarer = min(kind.level, 1 - kind.level)
-            return min(TOLERATED, TOLERATED_SHARE * rarer)
+            return default_tolerance(kind, 1.0)
         number, _ = number_or_percent("tolerance", tolerance)
     else:
         require_range(kind, scale)
         assert scale is not None  # noqa: S101  # it was required
         width = scale.end - scale.start
         if tolerance is None:
-            tolerance = TOLERATED * width
+            tolerance = default_tolerance(kind, width)
         number, percent = number_or_percent("tolerance", tolerance)
         number = number if percent else number / width
         if isinstance(kind, Expectile):

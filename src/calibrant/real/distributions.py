@@ -195,14 +195,15 @@ class PredictiveDistributions:
         >>> test = PredictiveDistributions.from_ensemble(members).pit_test(outcomes, rng=0)
         >>> print(test.sentence)  # doctest: +NORMALIZE_WHITESPACE
         The distributions are wrong: 53.6 % of outcomes fall where 81.4 % should, between their
-        levels 0.13 and 0.94 (p-value 0.001, 500 rows).
+        levels 0.13 and 0.94 (p <= 0.001, 500 rows).
         """
         generator = as_generator(rng)
         draws = enough_draws(draws, 0.95)
         value, share = self._shares(y_true, sample_weight, generator)
         statistic, low, high, inside = kuiper(value, share)
         pvalue, exact = kuiper_pvalue(statistic, share, draws, generator)
-        return PitTest(statistic, low, high, inside, pvalue, exact, value.size)
+        drawn = draws if exact else None
+        return PitTest(statistic, low, high, inside, pvalue, exact, value.size, drawn)
 
     def pit_histogram(
         self,

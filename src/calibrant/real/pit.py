@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.arrays import Floats, in_parts
 from calibrant.inference import MOST_COINS_DRAWN
 from calibrant.notebook import brief, card
-from calibrant.words import chance_text, count_text, percent_text
+from calibrant.words import count_text, percent_text, pvalue_text
 
 # Terms of the series of Kuiper's distribution; the next one is below rounding.
 TERMS = 40
@@ -32,6 +32,8 @@ class PitTest:
     exact: bool
     """Whether the p-value has exactly its level, rather than that of very many rows."""
     rows: int
+    draws: int | None = None
+    """Simulations behind the p-value; None where a formula gave it."""
 
     def __repr__(self) -> str:
         return brief(self)
@@ -42,7 +44,7 @@ class PitTest:
     @property
     def sentence(self) -> str:
         """Say whether distributions look right, and where they do not."""
-        told = f"p-value {chance_text(self.pvalue)}, {count_text(self.rows, 'row')}"
+        told = f"{pvalue_text(self.pvalue, self.draws)}, {count_text(self.rows, 'row')}"
         if self.pvalue > 0.05:
             return f"No sign that the distributions are wrong ({told})."
         return (

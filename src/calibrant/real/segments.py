@@ -19,7 +19,7 @@ from calibrant.inference import LEAST_FREEDOM
 from calibrant.real.forecasts import AnyKind, RealForecasts
 from calibrant.real.reading import RealSource
 from calibrant.real.regions import observed, promised, promised_and_observed
-from calibrant.words import chance_text, count_text
+from calibrant.words import count_text, pvalue_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class RealSegment(Conjunction):
         """Say what was promised and what was observed, on rows that did not choose it."""
         told = promised_and_observed(self.kind, self.promised, self.observed)
         rows = count_text(self.rows, "row")
-        return f"{self.label}: {told} ({rows}, p = {chance_text(self.pvalue)})"
+        return f"{self.label}: {told} ({rows}, {pvalue_text(self.pvalue)})"
 
 
 def search_real_segments(

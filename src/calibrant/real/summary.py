@@ -150,19 +150,20 @@ def summarise_real(
     evidence = RealEvidence.of(forecasts, source.clusters)
     limit = allowed(forecasts, tolerance)
     gap_limit = None if gap_tolerance is None else allowed(forecasts, gap_tolerance)
+    start = settings.for_section()
     verdict = judge(forecasts, evidence, settings, limit, gap_limit)
     tell("every measure")
     measures = {name: measured(forecasts, name, {}) for name in MEASURES}
-    floors = _floors(evidence, forecasts.scale.unit, settings)
+    floors = _floors(evidence, forecasts.scale.unit, start.for_section())
     floors[MEASURES[0]] = verdict.noise_floor
     groups = None
     if source.by:
         tell("groups")
-        groups = judge_groups(source, settings, limit, gap_limit)
+        groups = judge_groups(source, start.for_section(), limit, gap_limit)
     looked_for = None
     if segments:
         tell("segments")
-        looked_for = search_real_segments(source, 1 - settings.confidence, settings.rng)
+        looked_for = search_real_segments(source, 1 - settings.confidence, start.for_section().rng)
     tell("what to do")
     kind = forecasts.kind
     few = len(forecasts) <= MOST_REPAIRED

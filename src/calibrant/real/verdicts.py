@@ -23,14 +23,13 @@ from calibrant.inference import (
 )
 from calibrant.joint import Joint
 from calibrant.options import check_positive, number_or_percent
+from calibrant.real.bets import default_tolerance
 from calibrant.real.evidence import RealEvidence
 from calibrant.real.forecasts import RealForecasts
 from calibrant.real.properties import Coverage, Expectile, Quantile
 from calibrant.real.regions import region_of
 
 HEADLINE = Statistic.of("smooth_calibration_error")
-# Largest acceptable error when nobody says, as a share of the span of the outcomes.
-TOLERATED = 0.02
 # Squares beside less than this share of the largest are rounding errors.
 NO_VARIATION = 1e-10
 
@@ -38,7 +37,7 @@ NO_VARIATION = 1e-10
 def allowed(forecasts: RealForecasts, tolerance: float | str | None) -> float:
     """Return the error that is small enough, in the units of the outcome or of probability."""
     if tolerance is None:
-        return TOLERATED * forecasts.span
+        return default_tolerance(forecasts.kind, forecasts.span)
     number, percent = number_or_percent("tolerance", tolerance)
     check_positive("tolerance", number)
     return number * forecasts.span if percent else number

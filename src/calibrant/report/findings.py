@@ -107,9 +107,9 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
             trust = "what fails for groups or classes is listed beside it"
         yield Finding(TRUSTED, PASSED, verdict_sentence(summary), trust)
     else:
-        needed = verdict.rows_needed
-        more = "" if needed is None else f": {range_text(needed)} in all"
-        yield Finding(UNTOLD, NOTE, verdict_sentence(summary), f"collect more rows{more}")
+        more = "more rows" if verdict.plan is None else range_text(verdict.plan, "new row")
+        advice = f"collect {more}, and audit the new rows without these"
+        yield Finding(UNTOLD, NOTE, verdict_sentence(summary), advice)
 
 
 def repair_findings(

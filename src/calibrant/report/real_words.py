@@ -71,7 +71,7 @@ def _origin(summary: RealSummary) -> str:
         return ""
     forecasts = summary.forecasts
     if not forecasts.kind.in_outcome_units:
-        return " Default tolerance: 2 points."
+        return " Default tolerance: 2 points, or a tenth of the rarer side if less."
     return f" Default tolerance: 2 % of {forecasts.span_words} ({number_text(forecasts.span)})."
 
 

@@ -244,6 +244,8 @@ def _worst(groups: Groups, room: int, width: int) -> list[Line]:
     """Show the groups that fail; where none does, those with the strongest evidence."""
     listed = groups.failing or groups.groups
     shown = min(len(listed), MOST_GROUPS, max(room - 2, FEWEST_LINES - 2))
+    if len(listed) == shown + 1:  # it takes the line that would count it
+        shown += 1
     table = group_table(groups).cut(0, shown).shortened(groups.noun, LABEL)
     heads = [groups.noun, "rows" if groups.noun == "group" else "events", FORECAST, OBSERVED, RATIO]
     if any(group.worst is not None for group in listed[:shown]):
@@ -251,6 +253,8 @@ def _worst(groups: Groups, room: int, width: int) -> list[Line]:
     if len({group.state for group in listed}) > 1:
         heads.append("verdict")
     head, *rest = table.only(*heads).text()
+    if max(map(len, (head, *rest))) > width:
+        head, *rest = table.only(*heads[:5]).text()
     told = sentence_lines(groups.count_sentence, width)
     lines: list[Line] = [*told, (Piece(head, QUIET),), *((Piece(line),) for line in rest)]
     more = len(listed) - shown

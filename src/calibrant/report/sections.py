@@ -108,9 +108,9 @@ def judge_each_class(
 
     tell("classes")
     errors = class_wise(forecasts)
-    by_class = judge_classes(forecasts, clusters, settings, errors.values.tolist())
+    by_class = judge_classes(forecasts, clusters, settings.for_section(), errors.values.tolist())
     tell("sets of classes")
-    sets = judge_sets_and_rows(forecasts, clusters, settings)
+    sets = judge_sets_and_rows(forecasts, clusters, settings.for_section())
     worth = judge(forecasts, errors)
     return ClassSection(forecasts.classes, by_class, worth, sets, forecasts.sum_gap)
 

@@ -9,7 +9,6 @@ from calibrant.inference import DETECTABLE, CalibrationTest, Costs
 from calibrant.report.sections import RELATIVE
 from calibrant.words import (
     capital,
-    chance_text,
     comparable_texts,
     count_text,
     distinct_texts,
@@ -160,7 +159,7 @@ def set_sentence(section: ClassSection) -> str:
     if floor is None:
         return f"Worst set of classes {value}: {worst.witness.sentence}. It has no noise floor."
     value, least = comparable_texts(float(worst), floor)
-    chance = "" if test is None else f" (p = {chance_text(test.pvalue)})"
+    chance = "" if test is None else f" ({test.chance})"
     if test is not None and is_chance(test):
         return (
             f"No set of classes is off by more than chance: the worst has {value}, its noise floor "
@@ -176,10 +175,7 @@ def row_sentence(section: ClassSection) -> str:
         return "Whole rows were not tested."
     found = "are not off by more than chance" if is_chance(test) else "are off"
     value, floor = comparable_texts(test.statistic, test.noise_floor)
-    return (
-        f"Whole rows {found}: kernel error {value}, noise floor {floor} "
-        f"(p = {chance_text(test.pvalue)})."
-    )
+    return f"Whole rows {found}: kernel error {value}, noise floor {floor} ({test.chance})."
 
 
 def tolerance_text(summary: Summary) -> str:

@@ -241,22 +241,23 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     tell("verdict")
     evidence = Evidence.of_source(source)
     joint, headline = evidence.given, Statistic.of(HEADLINE)
+    start = settings.for_section()
     verdict = find_verdict(evidence, headline, settings)
     tell("every measure")
-    measured = measure_all(evidence, settings)
+    measured = measure_all(evidence, start.for_section())
     floors = measured.floors | {HEADLINE: verdict.noise_floor}
     classes = None
     if source.classes is not None:
-        classes = judge_each_class(source.classes, source.clusters, settings, tell)
+        classes = judge_each_class(source.classes, source.clusters, start, tell)
     tell("what to do")
-    choice = advise(source, evidence, settings)
+    choice = advise(source, evidence, start.for_section())
     tell("costs")
-    costs = cost_of_trust(source, evidence, asked.task, settings)
+    costs = cost_of_trust(source, evidence, asked.task, start.for_section())
     few = replace(
-        settings, draws=min(settings.draws, enough_draws(DRAWS_FOR_ICI, settings.confidence))
+        start.for_section(),
+        draws=min(settings.draws, enough_draws(DRAWS_FOR_ICI, settings.confidence)),
     )
     classical = find_classical(evidence, few)
-    # Groups draw as often as there are groups: what comes before does not depend on them.
     groups, divided = None, None
     if source.by or source.groups:
         from calibrant.groups import groups_of, judge_groups
@@ -264,19 +265,19 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         divided = groups_of(source)
     if divided is not None:
         tell("groups")
-        groups = judge_groups(divided, headline, settings.settled(joint))
+        groups = judge_groups(divided, headline, start.for_section().settled(joint))
     data, shared = describe(source), () if groups is None else gathered_notes(source, groups)
     segments = None
     if asked.segments:
         tell("segments")
-        segments = look_for_segments(divided, settings)
+        segments = look_for_segments(divided, start.for_section())
     if source.times is not None:
         tell("windows of time")
     watched = watch_source(source, settings.tolerance)
     ratios = None
     if asked.oe_tolerance is not None:
         ratios = RatioJudgement.of(classical.ratio, groups, asked.oe_tolerance)
-    certified, uncertified = answer_from(source, asked.risk, settings)
+    certified, uncertified = answer_from(source, asked.risk, start.for_section())
     summary = Summary(
         title=source.title,
         data=replace(data, notes=(*data.notes, *shared, *uncertified)),

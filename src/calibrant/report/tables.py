@@ -181,7 +181,8 @@ def ratio_table(groups: Groups, judged: RatioJudgement | None) -> ShownTable:
 def brief_group_table(groups: Groups) -> ShownTable:
     """Show what fits on a line."""
     size = "rows" if groups.noun == "group" else "events"
-    heads = (groups.noun, size, FORECAST, OBSERVED, "error", "between", "verdict")
+    gap = [GAP] if any(group.worst is not None for group in groups) else []
+    heads = (groups.noun, size, FORECAST, OBSERVED, "error", "between", *gap, "verdict")
     return group_table(groups).only(*heads)
 
 

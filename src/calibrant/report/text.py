@@ -30,7 +30,14 @@ from calibrant.report.tables import (
     measure_table,
     ratio_table,
 )
-from calibrant.words import chance_text, comparable_texts, count_text, number_text, percent_text
+from calibrant.words import (
+    chance_text,
+    comparable_texts,
+    count_text,
+    number_text,
+    percent_text,
+    pvalue_text,
+)
 
 # A terminal shows so many groups or classes; the others are counted.
 MOST_GROUPS = 10
@@ -103,12 +110,12 @@ def _smooth_error(summary: Summary) -> Iterator[str]:
             f"{count_text(verdict.gap.ranges, 'range')} of forecasts"
         )
         yield f"{'tolerance of the gap':<30}  {number_text(verdict.gap.tolerance)}"
-    yield f"{'p-value':<30}  {chance_text(verdict.pvalue)}"
+    yield f"{'p-value':<30}  {chance_text(verdict.pvalue, verdict.test.null.size)}"
     low, high = comparable_texts(summary.distances.low, summary.distances.high)
     yield f"{'distance to calibration':<30}  between {low} and {high} on these rows"
     yield from _both_directions(summary)
     belt = summary.classical.giviti
-    told = belt.reason or f"p = {chance_text(belt.pvalue)}"
+    told = belt.reason or pvalue_text(belt.pvalue)
     yield f"{'test of the calibration belt':<30}  {told}"
     if summary.classes is not None:
         worth = summary.classes.worth

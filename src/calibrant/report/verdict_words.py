@@ -14,7 +14,7 @@ from calibrant.inference import (
     Verdict,
 )
 from calibrant.report.error_units import ErrorUnit
-from calibrant.words import capital, percent_text, rounded_up, samples_text
+from calibrant.words import capital, is_bound, percent_text, rounded_up, samples_text
 
 # What is said where no map gains more than noise.
 NO_MAP = (
@@ -47,8 +47,7 @@ def certainty_of(
         gap = unit.bounds(verdict.gap.interval, verdict.gap.tolerance)
         known += f" and the typical gap {gap} (tolerated: {unit.number(verdict.gap.tolerance)})"
         each = " each"
-    draws = verdict.test.headline.null.size
-    most = "at most " if verdict.pvalue * (draws + 1) < 1.5 else ""
+    most = "at most " if is_bound(verdict.pvalue, verdict.test.null.size) else ""
     sure = "How sure:"
     if doubt is not None:
         sure = f"Less sure than it looks: {doubt.sentence}; {doubt.advice}. As computed,"
