@@ -16,7 +16,7 @@ from calibrant.arrays import Flags, Floats, Indices
 from calibrant.errors import InvalidOptionError
 from calibrant.inference import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.options import number_or_percent, shown
-from calibrant.real.forecasts import AnyKind, RealForecasts
+from calibrant.real.forecasts import AnyKind, RealForecasts, refuse_ties
 from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.real.scale import OutcomeScale
 
@@ -53,6 +53,7 @@ def bets_on(forecasts: RealForecasts) -> Bet:
         raise InvalidOptionError(
             "bets take no weights", "sample_weight", "give rows of equal weight"
         )
+    refuse_ties(forecasts)
     if isinstance(kind, Quantile | Coverage):
         promised = np.full(len(forecasts), kind.level)
         return Bet(promised, forecasts.reached.astype(np.float64), forecasts.place)

@@ -28,6 +28,8 @@ from calibrant.words import count_text, number_text, percent_text
 ROUNDING = 2.0**-40
 # Outcomes and forecasts in such units have losses that are squares, and sums of them.
 LEAST_SIZE, MOST_SIZE = 1e-100, 1e100
+# Share of outcomes that may equal a quantile or an end of an interval.
+MOST_TIED = 0.01
 AnyKind = Mean | Quantile | Expectile | Coverage
 
 
@@ -291,6 +293,29 @@ def check_weights(weight: Floats) -> None:
     if (weight < 0).any() or not weight.any():
         raise InvalidForecastsError(
             "sample_weight must not be negative, nor all zero", f"a least one of {weight.min():g}"
+        )
+
+
+def refuse_ties(forecasts: RealForecasts) -> None:
+    """Refuse quantiles and intervals that outcomes often equal, as counts and zeros do.
+
+    A right quantile of such outcomes has more than its share of them at or below it, and would be
+    called wrong. Rare ties, as by rounding, do no harm.
+    """
+    kept = forecasts.weighing
+    if not isinstance(kept.kind, Quantile | Coverage):
+        return
+    tied = kept.outcome == kept.forecast
+    if kept.upper is not None:
+        tied |= kept.outcome == kept.upper
+    ties, most = int(tied.sum()), MOST_TIED * len(kept)
+    if ties > most + 3 * np.sqrt(most) + 1:
+        what = "interval ends" if kept.upper is not None else "quantiles"
+        raise InvalidForecastsError(
+            f"forecasts of {what} must be of outcomes that rarely equal them",
+            f"{ties} of {count_text(len(kept), 'row')} where y_true equals the forecast",
+            "outcomes with ties, such as counts, cannot be judged by shares: audit their mean "
+            "(kind='mean'), or the chance to exceed a threshold",
         )
 
 
