@@ -14,7 +14,7 @@ from calibrant.real.measures import calibration_error
 from calibrant.real.reading import RealSource
 from calibrant.real.segments import search_real_segments
 from calibrant.real.summary import summarise_real
-from calibrant.real.verdicts import judge
+from calibrant.real.verdicts import find_mean_ratio, judge
 from promises.core import Promise
 
 DRAWS = 199
@@ -132,7 +132,38 @@ def a_segment_is_confirmed(kind, size, rng):
     return any(segment.confirmed for segment in found)
 
 
+def ratio_is_missed(kind, size, rng):
+    """Observed over expected of right means, whose true ratio is 1."""
+    z, cluster = rng.uniform(1, 5, size), None
+    if kind == "clusters":
+        cluster = np.arange(size) // 20
+        y = z * rng.gamma(2, 0.5, size)[cluster] * rng.gamma(4, 0.25, size)
+    elif kind == "counts":
+        y = rng.poisson(0.02 * z).astype(float)
+        z = 0.02 * z
+    else:
+        y = np.where(rng.random(size) < 0.05, rng.exponential(20 * z), 0.0)
+    given = RealForecasts.read(y, z)
+    ratio = find_mean_ratio(given, RealEvidence.of(given, cluster), 0.95)
+    return not ratio.low <= 1 <= ratio.high
+
+
+def ratios():
+    for kind, size in (
+        ("counts", 3000),
+        ("5 % claims", 500),
+        ("5 % claims", 2000),
+        ("clusters", 1200),
+    ):
+        yield Promise(
+            "interval of observed over expected means",
+            f"{kind}, {size} rows",
+            partial(ratio_is_missed, kind, size),
+        )
+
+
 def promises():
+    yield from ratios()
     for kind, size in (("normal", 600), ("skewed", 2000), ("heavy tails", 1000)):
         yield Promise(
             "no segment of right means is confirmed",

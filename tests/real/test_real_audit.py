@@ -6,9 +6,11 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import calibrant as cal
-from calibrant.errors import CalibrantError, InvalidOptionError
+from calibrant.errors import CalibrantError, InvalidForecastsError, InvalidOptionError
+from calibrant.real import RealMonitor
 
 RNG = np.random.default_rng(2)
 
@@ -54,12 +56,13 @@ def test_for_outcomes_0_and_1_the_error_is_that_of_probabilities():
 
 def test_quantiles_and_intervals_are_judged_by_shares_of_outcomes():
     y, z = rows(4000)
-    good = audited(y, z + 4 * 1.2816, kind="quantile=0.9")
+    good = audited(y, z + 4 * 1.2816, kind="quantile=0.9", tolerance=0.02)
     assert good.verdict.state == "calibrated"
     low = audited(y, z, kind="quantile=0.9")
     assert low.verdict.state == "miscalibrated"
     assert "promised" in str(low)
-    held = audited(y, np.column_stack([z - 6.58, z + 6.58]), kind="interval", level=0.9)
+    ends = np.column_stack([z - 6.58, z + 6.58])
+    held = audited(y, ends, kind="interval", level=0.9, tolerance=0.02)
     assert held.verdict.state == "calibrated"
     narrow = audited(y, np.column_stack([z - 3, z + 3]), kind="interval", level=0.9)
     assert "too narrow" in str(narrow)
@@ -324,3 +327,75 @@ def test_the_spread_of_forecasts_is_no_error_of_expectiles(shift):
     worst = audited(y, z, kind="expectile=0.8").summary.worst
     assert worst.direction == ("too low" if shift > 0 else "too high")
     assert worst.outcome - worst.prediction == pytest.approx(shift, abs=0.06)
+
+
+def claims(n=40_000, seed=0):
+    rng = np.random.default_rng(seed)
+    expected = rng.gamma(2, 0.035, n)
+    return rng.poisson(expected).astype(float), expected
+
+
+def test_too_many_claims_are_not_calibrated():
+    y, expected = claims()
+    assert cal.audit(y, expected, kind="mean", draws=99, rng=0).verdict.state == "calibrated"
+    audit = cal.audit(y, 0.8 * expected, kind="mean", draws=99, rng=0)
+    verdict = audit.verdict
+    assert verdict.error_state == verdict.gap.state == "calibrated"
+    assert verdict.state == "miscalibrated"
+    assert verdict.ratio.value == pytest.approx(y.sum() / (0.8 * expected.sum()))
+    assert verdict.ratio.low > 1.1
+    assert str(audit).startswith("Miscalibrated: observed over expected is 1.2")
+    assert "observed/expected (A/E)" in str(audit)
+    assert "beyond 10 % of 1" in verdict.sentence
+    loose = cal.audit(y, 0.8 * expected, kind="mean", oe_tolerance="50%", draws=99, rng=0)
+    assert loose.verdict.state == "calibrated"
+
+
+def test_a_ratio_that_may_be_allowed_or_not_leaves_it_undecided():
+    y, expected = claims()
+    audit = cal.audit(y, expected / 1.1, kind="mean", draws=99, rng=0)
+    assert audit.verdict.state == audit.verdict.ratio_state == "undecided"
+    assert audit.verdict.error_state == "calibrated"
+    assert "More new rows would settle it" in str(audit)
+
+
+def test_few_claims_have_an_approximate_ratio():
+    y, expected = claims(300)
+    audit = cal.audit(y, expected, kind="mean", draws=99, rng=0)
+    assert any("approximate" in caution for caution in audit.verdict.cautions)
+
+
+def test_negative_outcomes_have_no_ratio():
+    rng = np.random.default_rng(0)
+    z = rng.normal(0, 3, 500)
+    audit = cal.audit(z + rng.normal(size=500), z, kind="mean", draws=99, rng=0)
+    assert audit.verdict.ratio is None
+    with pytest.raises(InvalidOptionError, match="not negative"):
+        cal.audit(z + 1, z, kind="mean", draws=99, rng=0, oe_tolerance=0.1)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_quantiles_of_counts_are_rejected(level):
+    rng = np.random.default_rng(0)
+    mean = rng.gamma(4, 1.5, 3000)
+    y, z = rng.poisson(mean).astype(float), stats.poisson.ppf(level, mean)
+    with pytest.raises(InvalidForecastsError, match="where y_true equals the forecast"):
+        cal.audit(y, z, kind=f"quantile={level}", draws=99, rng=0)
+    with pytest.raises(InvalidForecastsError, match="rarely equal"):
+        RealMonitor(f"quantile={level}").update_many(y, z)
+
+
+def test_intervals_of_counts_are_rejected():
+    rng = np.random.default_rng(0)
+    mean = rng.gamma(4, 1.5, 3000)
+    ends = np.column_stack([stats.poisson.ppf(q, mean) for q in (0.05, 0.95)])
+    with pytest.raises(InvalidForecastsError, match="interval ends"):
+        cal.audit(rng.poisson(mean) * 1.0, ends, kind="interval", level=0.9, draws=99, rng=0)
+
+
+def test_quantiles_of_rounded_outcomes_are_judged():
+    rng = np.random.default_rng(0)
+    z = rng.normal(15, 4, 3000).round(2)
+    y = (z + rng.normal(0, 2, 3000)).round(2)
+    assert (y == z).any()
+    assert cal.audit(y, z, kind="median", draws=99, rng=0).verdict.state != "miscalibrated"

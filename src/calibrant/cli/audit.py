@@ -80,7 +80,6 @@ OF_PROBABILITIES = (
     "map_file",
     "na_label",
     "neg_label",
-    "oe_tolerance",
     "origin",
     "pass_mark",
     "pos_label",
@@ -93,7 +92,7 @@ OF_PROBABILITIES = (
     "time",
 )
 # Of those, options that make sense for risks by a horizon.
-OF_RISKS = ("oe_tolerance", "task", "time")
+OF_RISKS = ("task", "time")
 STAGES = ["reading", "verdict", "every measure", "what to do", "costs"]
 
 
@@ -228,7 +227,13 @@ def audit(
         else:
             chosen = Settings.read(confidence=confidence, rng=seed)
             result = audit_real(
-                source, chosen, tolerance, gap_tolerance, tell, segments=find_segments
+                source,
+                chosen,
+                tolerance,
+                gap_tolerance,
+                tell,
+                segments=find_segments,
+                oe_tolerance=oe_tolerance,
             )
         if html is not None:
             tell("pictures")

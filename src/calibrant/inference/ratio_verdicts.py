@@ -7,7 +7,7 @@ from math import inf
 
 from calibrant.inference.ratio import Ratio
 from calibrant.inference.simultaneous_verdicts import Groups
-from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, UNDECIDED
+from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, UNDECIDED, state_of_ratio
 from calibrant.options import check_positive
 from calibrant.words import agreeing, count_text, percent_text
 
@@ -23,11 +23,7 @@ class RatioVerdict:
     @property
     def state(self) -> str:
         """Calibrated if all of the interval is allowed, miscalibrated if none of it is."""
-        least, most = 1 / (1 + self.tolerance), 1 + self.tolerance
-        if least <= self.ratio.low and self.ratio.high <= most:
-            return CALIBRATED
-        beyond = self.ratio.low > most or self.ratio.high < least
-        return MISCALIBRATED if beyond else UNDECIDED
+        return state_of_ratio(self.ratio, self.tolerance)
 
     @property
     def least_distance(self) -> float:

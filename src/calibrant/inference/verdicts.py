@@ -97,7 +97,11 @@ class Verdict:
     tolerance, or rows like these say too little. Too few where error or gap are within a tenth of
     their tolerance and the rows cannot know it."""
     ratio: Ratio | None
-    """Observed over expected events of the rarer outcome, when its share is below 0.1."""
+    """Observed over expected events of the rarer outcome, when its share is below 0.1; of means of
+    outcomes that are not negative, observed over forecast."""
+    ratio_tolerance: float | None = None
+    """Share by which observed may differ from expected: 0.1 allows 1/1.1 to 1.1. None where the
+    ratio is not judged."""
 
     def __repr__(self) -> str:
         low, high = self.interval.low, self.interval.high
@@ -112,8 +116,17 @@ class Verdict:
 
     @property
     def state(self) -> str:
-        """Calibrated if error and gap are, miscalibrated if one of them is, or undecided."""
-        return worse_state(self.error_state, self.gap.state if self.gap else CALIBRATED)
+        """Calibrated if error, gap and ratio are, miscalibrated if one of them is, or undecided."""
+        return worse_state(
+            self.error_state, self.gap.state if self.gap else CALIBRATED, self.ratio_state
+        )
+
+    @property
+    def ratio_state(self) -> str:
+        """What observed over expected tells; "calibrated" where it is not judged."""
+        if self.ratio is None or self.ratio_tolerance is None:
+            return CALIBRATED
+        return state_of_ratio(self.ratio, self.ratio_tolerance)
 
     @property
     def error_state(self) -> str:
@@ -160,6 +173,9 @@ class Verdict:
         if self.state == CALIBRATED:
             found = f"detectably off ({chance}), and small" if detected else "nothing detectable"
             gap = f" and the typical gap {_up_to(self.gap.interval)}" if self.gap else ""
+            if self._judged_ratio is not None:
+                apart = _apart(self._judged_ratio)
+                gap = f"{gap.replace(' and', ',', 1)} and observed over expected is {apart}"
             return (
                 f"Calibrated within {number_text(self.tolerance)}: {found}; {error} is "
                 f"{_up_to(self.interval)}{gap} {sure}."
@@ -170,10 +186,14 @@ class Verdict:
             )
             if self.gap and self.gap.state == MISCALIBRATED:
                 failed.append(f"{self.gap.name} {_beyond(self.gap.interval, self.gap.tolerance)}")
+            if self.ratio_state == MISCALIBRATED:
+                failed.append(self.ratio_sentence)
             return f"Miscalibrated: {'; '.join(failed)} {sure}."
         lies = f"{error} lies {_between(self.interval)}"
         if self.gap:
             lies += f", the typical gap {_between(self.gap.interval)}"
+        if self._judged_ratio is not None:
+            lies += f", observed over expected {_apart(self._judged_ratio)}"
         if detected:
             said = (
                 f"Undecided: not perfectly calibrated ({chance}), but this sample cannot say "
@@ -192,6 +212,8 @@ class Verdict:
         """Say how many rows would settle what these leave open; nothing if they leave nothing."""
         if self.state != UNDECIDED:
             return ""
+        if UNDECIDED not in (self.error_state, self.gap.state if self.gap else CALIBRATED):
+            return "More new rows would settle it, judged without these."
         if self.rows_needed is None and self.interval.high == np.inf:
             return "What would settle it cannot be told either."
         if self.rows_needed is None:
@@ -205,6 +227,24 @@ class Verdict:
             f"{capital(range_text(self.plan, 'new row'))} would probably settle it, judged without "
             "these."
         )
+
+    @property
+    def ratio_sentence(self) -> str:
+        """Say on which side of its tolerance observed over expected is; nothing if not judged."""
+        ratio = self._judged_ratio
+        if ratio is None or self.ratio_tolerance is None:
+            return ""
+        side = {
+            CALIBRATED: "within",
+            MISCALIBRATED: "beyond",
+            UNDECIDED: "undecided whether within",
+        }
+        allowed = f"{side[self.ratio_state]} {percent_text(self.ratio_tolerance)} of 1"
+        return f"observed over expected is {ratio.texts[0]}, {_apart(ratio)}, {allowed}"
+
+    @property
+    def _judged_ratio(self) -> Ratio | None:
+        return None if self.ratio_tolerance is None else self.ratio
 
     @property
     def plan(self) -> tuple[int, int] | None:
@@ -327,7 +367,7 @@ def rows_needed_for(
     if found.gap is not None and found.gap.state == UNDECIDED:
         open_ones.append(found.gap.rows_needed)
     known = [rows for rows in open_ones if rows is not None]
-    if len(known) < len(open_ones):
+    if not known or len(known) < len(open_ones):
         return None
     few, many = np.max(known, axis=0)
     return int(few), int(many)
@@ -385,6 +425,11 @@ def _up_to(interval: ConfidenceInterval) -> str:
     return f"at most {rounded_up(interval.high)}"
 
 
+def _apart(ratio: Ratio) -> str:
+    _, low, high = ratio.texts
+    return f"between {low} and {high}"
+
+
 def _between(interval: ConfidenceInterval) -> str:
     return f"between {rounded_down(interval.low)} and {rounded_up(interval.high)}"
 
@@ -392,6 +437,14 @@ def _between(interval: ConfidenceInterval) -> str:
 def worse_state(*states: str) -> str:
     """Miscalibrated if one of several states is, calibrated if all are, otherwise undecided."""
     return next(state for state in (MISCALIBRATED, UNDECIDED, CALIBRATED) if state in states)
+
+
+def state_of_ratio(ratio: Ratio, tolerance: float) -> str:
+    """Say whether observed over expected is as close to 1 as it must be: 1/1.1 to 1.1 for 0.1."""
+    least, most = 1 / (1 + tolerance), 1 + tolerance
+    if least <= ratio.low and ratio.high <= most:
+        return CALIBRATED
+    return MISCALIBRATED if ratio.low > most or ratio.high < least else UNDECIDED
 
 
 def state_of(low: float, high: float, tolerance: float) -> str:

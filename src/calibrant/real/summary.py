@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.errors import InvalidOptionError
 from calibrant.inference import (
     DETECTABLE,
     MISCALIBRATED,
@@ -22,6 +23,7 @@ from calibrant.inference import (
 )
 from calibrant.measurement import Measurement
 from calibrant.notebook import brief
+from calibrant.options import share_from
 from calibrant.real.decomposition import LossDecomposition, loss_decomposition
 from calibrant.real.diagram import Dot, dots, observed_interval
 from calibrant.real.evidence import RealEvidence
@@ -35,7 +37,7 @@ from calibrant.real.reading import RealSource
 from calibrant.real.regions import RealRegion, observed, other_region, promised, region_of
 from calibrant.real.repair import RealRepair, repair
 from calibrant.real.segments import RealSegment, search_real_segments
-from calibrant.real.verdicts import allowed, judge
+from calibrant.real.verdicts import OE_TOLERANCE, allowed, judge
 from calibrant.regions import Region, strongest_region
 from calibrant.stages import Tell, silent
 
@@ -143,6 +145,7 @@ def summarise_real(
     tell: Tell = silent,
     *,
     segments: bool = False,
+    oe_tolerance: float | str | None = None,
 ) -> RealSummary:
     """Judge and measure everything that makes sense for the forecasts."""
     forecasts = source.forecasts
@@ -151,7 +154,14 @@ def summarise_real(
     limit = allowed(forecasts, tolerance)
     gap_limit = None if gap_tolerance is None else allowed(forecasts, gap_tolerance)
     start = settings.for_section()
-    verdict = judge(forecasts, evidence, settings, limit, gap_limit)
+    share = OE_TOLERANCE if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance)
+    verdict = judge(forecasts, evidence, settings, limit, gap_limit, share)
+    if oe_tolerance is not None and verdict.ratio is None:
+        raise InvalidOptionError(
+            "oe_tolerance is for means of outcomes and forecasts that are not negative",
+            f"kind={forecasts.kind.kind!r}",
+            "leave it out",
+        )
     tell("every measure")
     measures = {name: measured(forecasts, name, {}) for name in MEASURES}
     floors = _floors(evidence, forecasts.scale.unit, start.for_section())

@@ -14,6 +14,7 @@ from calibrant.inference import (
     CalibrationTest,
     ConfidenceInterval,
     Ranges,
+    Ratio,
     Settings,
     Statistic,
     Verdict,
@@ -25,11 +26,17 @@ from calibrant.joint import Joint
 from calibrant.options import check_positive, number_or_percent
 from calibrant.real.bets import default_tolerance
 from calibrant.real.evidence import RealEvidence
-from calibrant.real.forecasts import RealForecasts
-from calibrant.real.properties import Coverage, Expectile, Quantile
+from calibrant.real.forecasts import RealForecasts, refuse_ties
+from calibrant.real.means import mean_reach
+from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.real.regions import region_of
+from calibrant.words import agreeing, count_text
 
 HEADLINE = Statistic.of("smooth_calibration_error")
+# Share by which observed may differ from expected when nobody says.
+OE_TOLERANCE = 0.1
+# With fewer outcomes that are not zero the interval of their ratio is approximate.
+FEWEST_OUTCOMES = 30
 # Squares beside less than this share of the largest are rounding errors.
 NO_VARIATION = 1e-10
 
@@ -49,8 +56,10 @@ def judge(
     settings: Settings,
     tolerance: float,
     gap_tolerance: float | None = None,
+    oe_tolerance: float = OE_TOLERANCE,
 ) -> Verdict:
     """Judge forecasts against a tolerance in the units of the outcome, or of probability."""
+    refuse_ties(forecasts)
     unit = forecasts.scale.unit
     gap_allowed = GAP_TOLERANCE * tolerance if gap_tolerance is None else gap_tolerance
     inner = replace(settings, tolerance=tolerance / unit, gap_tolerance=gap_allowed / unit)
@@ -58,10 +67,56 @@ def judge(
     tests = [HEADLINE, Statistic.charged("slope_and_intercept", _Line(evidence)), CLUSTERED_SHAPE]
     test = run_test(evidence, tests, settings.draws, settings.rng)
     rows = evidence.given.row_count
-    found = Verdict(interval, tolerance / unit, gap, test, rows, None, None)
+    ratio = find_mean_ratio(forecasts, evidence, settings.confidence)
+    found = Verdict(
+        _with_caution(interval, forecasts) if ratio else interval,
+        tolerance / unit,
+        gap,
+        test,
+        rows,
+        None,
+        ratio,
+        None if ratio is None else oe_tolerance,
+    )
     if found.state == UNDECIDED:
         found = replace(found, rows_needed=rows_needed_for(found, evidence, HEADLINE, inner))
     return _verdict_in_units(found, forecasts, evidence)
+
+
+def find_mean_ratio(
+    forecasts: RealForecasts, evidence: RealEvidence, confidence: float
+) -> Ratio | None:
+    """Observed over expected (A/E) of means of outcomes that are not negative; None for others.
+
+    The delta method for the logarithm, by row or by cluster: its interval is skewed as sums of
+    claims are.
+    """
+    kept = forecasts.weighing
+    expected, observed = (kept.weights * column for column in (kept.forecast, kept.outcome))
+    below = min(float(kept.forecast.min()), float(kept.outcome.min())) < 0
+    if not isinstance(kept.kind, Mean) or below or not expected.any():
+        return None
+    sums = float(observed.sum()), float(expected.sum())
+    value = sums[0] / sums[1]
+    if value == 0:
+        return Ratio(0.0, 0.0, np.inf, confidence, *sums)
+    share = kept.weights / kept.weights.sum()
+    influence = (kept.outcome - value * kept.forecast) / float(share @ kept.outcome)
+    code = None if evidence.clusters is None else evidence.clusters.code
+    factor = float(np.exp(min(mean_reach(share, influence, code, confidence), 700.0)))
+    return Ratio(value, value / factor, value * factor, confidence, *sums)
+
+
+def _with_caution(interval: ConfidenceInterval, forecasts: RealForecasts) -> ConfidenceInterval:
+    """Say of few outcomes that are not zero that the interval of A/E is approximate."""
+    seen = int(np.count_nonzero(forecasts.weighing.outcome))
+    if seen >= FEWEST_OUTCOMES:
+        return interval
+    told = (
+        f"{count_text(seen, 'outcome')} {agreeing(seen, 'is', 'are')} not zero: the interval of "
+        "observed over expected is approximate"
+    )
+    return replace(interval, cautions=(*interval.cautions, told))
 
 
 class _Line:

@@ -242,7 +242,8 @@ def audit(
         tolerance.
     oe_tolerance : float or str, optional
         Share by which observed events may differ from those expected: 0.1 or "10%" allows observed
-        over expected from 1/1.1 to 1.1, for all rows and for each group. Not judged by default.
+        over expected from 1/1.1 to 1.1, for all rows and for each group. Not judged by default,
+        except of means of outcomes that are not negative: 10 %, for all rows.
     risk : float or str, optional
         Share of outcomes 0 that is allowed among the rows that are acted on: adds the lowest
         forecast from which on that is certified (see `certified_threshold`). For confidences of
@@ -330,7 +331,6 @@ def audit(
                 "pos_label": pos_label,
                 "neg_label": neg_label,
                 "na_label": na_label,
-                "oe_tolerance": oe_tolerance,
                 "risk": risk,
                 "task": task,
                 "time": time,
@@ -343,7 +343,14 @@ def audit(
         ask = Ask(kind or "mean", range, level)
         real = read_real(y_true, y_proba, roles, ask, drop_missing=na == "drop", title=title)
         chosen = Settings.read(confidence=confidence, draws=draws, rng=rng)
-        return audit_real(real, chosen, tolerance, gap_tolerance, segments=find_segments)
+        return audit_real(
+            real,
+            chosen,
+            tolerance,
+            gap_tolerance,
+            segments=find_segments,
+            oe_tolerance=oe_tolerance,
+        )
     if range is not None or level is not None:
         raise InvalidOptionError(
             f"{'level' if range is None else 'range'} is for real outcomes",
@@ -378,12 +385,21 @@ def audit_real(
     tell: Tell = silent,
     *,
     segments: bool = False,
+    oe_tolerance: float | str | None = None,
 ) -> Audit:
     """Audit forecasts of real outcomes that were read before."""
     from calibrant.real import summarise_real
     from calibrant.report.real_audit import RealAudit
 
-    found = summarise_real(source, settings, tolerance, gap_tolerance, tell, segments=segments)
+    found = summarise_real(
+        source,
+        settings,
+        tolerance,
+        gap_tolerance,
+        tell,
+        segments=segments,
+        oe_tolerance=oe_tolerance,
+    )
     return RealAudit(found)
 
 

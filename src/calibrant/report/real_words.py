@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calibrant.inference import MISCALIBRATED, ConfidenceInterval
+from calibrant.inference import CALIBRATED, MISCALIBRATED, ConfidenceInterval, worse_state
 from calibrant.real import (
     Coverage,
     Mean,
@@ -40,6 +40,10 @@ PROMISED, OBSERVED = "promised", "observed"
 def conclusion(summary: RealSummary) -> str:
     """Say in two plain sentences what was found and what to do about it."""
     verdict = summary.verdict
+    others = worse_state(verdict.error_state, verdict.gap.state if verdict.gap else CALIBRATED)
+    if worse_state(others, verdict.ratio_state) != others:  # the ratio alone decides
+        told = f"{capital(verdict.state)}: {verdict.ratio_sentence}."
+        return f"{told} {verdict.outlook or _cure(summary)}"
     if verdict.state == MISCALIBRATED:
         return f"{_wrong(summary)} {_cure(summary)}"
     several = "intervals" if isinstance(summary.forecasts.kind, Coverage) else "forecasts"
@@ -54,9 +58,13 @@ def conclusion(summary: RealSummary) -> str:
 
 def certainty(summary: RealSummary) -> str:
     """Say how sure the conclusion is, and what is tolerated."""
-    unit = unit_of(summary)
+    unit, verdict = unit_of(summary), summary.verdict
     about, origin = _about_test(summary), _origin(summary)
-    return certainty_of(summary.verdict, unit, about, origin, summary.dependence)
+    told = certainty_of(verdict, unit, about, origin, summary.dependence)
+    if verdict.ratio_tolerance is None:
+        return told
+    allowed = percent_text(verdict.ratio_tolerance)
+    return f"{told} Observed over expected (A/E) within {allowed} of 1 is tolerated."
 
 
 def _about_test(summary: RealSummary) -> str:
@@ -165,6 +173,9 @@ def number_table(summary: RealSummary) -> ShownTable:
     if summary.forecasts.kind.in_outcome_units:
         what = "observed - forecast"
     rows.append((what, mean, f"{low} to {high}", ""))
+    if verdict.ratio is not None:
+        value, low, high = verdict.ratio.texts
+        rows.append(("observed/expected (A/E)", value, f"{low} to {high}", ""))
     rows.append((loss_name(summary.forecasts.kind), number_text(summary.loss), "", ""))
     return ShownTable(("measure", "value", "interval", PERFECT), tuple(rows))
 
