@@ -399,3 +399,15 @@ def test_quantiles_of_rounded_outcomes_are_judged():
     y = (z + rng.normal(0, 2, 3000)).round(2)
     assert (y == z).any()
     assert cal.audit(y, z, kind="median", draws=99, rng=0).verdict.state != "miscalibrated"
+
+
+def test_groups_that_fail_open_the_audit_whatever_the_ratio_leaves_open():
+    rng = np.random.default_rng(0)
+    z = rng.uniform(1, 3, 4000)
+    side = rng.integers(0, 2, 4000)
+    y = z * rng.gamma(1, 1, 4000) * np.where(side, 1.6, 0.6)
+    found = cal.audit(y, z, kind="mean", by={"side": side.astype(str)}, draws=99, rng=0)
+    assert found.verdict.state != "miscalibrated"
+    assert found.summary.state == "miscalibrated"
+    assert str(found).startswith("Miscalibrated: ")
+    assert all(group.gap.low <= group.gap.value <= group.gap.high for group in found.groups)

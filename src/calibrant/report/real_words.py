@@ -40,6 +40,9 @@ PROMISED, OBSERVED = "promised", "observed"
 def conclusion(summary: RealSummary) -> str:
     """Say in two plain sentences what was found and what to do about it."""
     verdict = summary.verdict
+    unit, whole = unit_of(summary), "All rows together are"
+    if verdict.state != MISCALIBRATED and summary.state == MISCALIBRATED:
+        return wrong_in_parts(verdict, unit, [summary.groups], whole)
     others = worse_state(verdict.error_state, verdict.gap.state if verdict.gap else CALIBRATED)
     if worse_state(others, verdict.ratio_state) != others:  # the ratio alone decides
         told = f"{capital(verdict.state)}: {verdict.ratio_sentence}."
@@ -51,9 +54,7 @@ def conclusion(summary: RealSummary) -> str:
     trust = f"use the {several} as they are"
     if useless:
         trust = f"right on average, but of no use to tell rows apart: {useless[0]}"
-    unit = unit_of(summary)
-    parts = wrong_in_parts(verdict, unit, [summary.groups], "All rows together are")
-    return parts or not_wrong(verdict, unit, trust, _worst_range(summary))
+    return not_wrong(verdict, unit, trust, _worst_range(summary))
 
 
 def certainty(summary: RealSummary) -> str:

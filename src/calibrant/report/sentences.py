@@ -15,6 +15,7 @@ from calibrant.words import (
     forecast_and_rate,
     number_text,
     percent_text,
+    pvalue_text,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def band_sentence(summary: Summary) -> str:
     if not diagram.outside and verdict.pvalue <= DETECTABLE:
         told += (
             "Here it does; the test of the verdict, which also looks at slope and shape, finds a "
-            f"deviation (p = {chance_text(verdict.pvalue)}). "
+            f"deviation ({pvalue_text(verdict.pvalue, verdict.test.null.size)}). "
         )
     return told
 
