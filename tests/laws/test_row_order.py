@@ -68,6 +68,10 @@ ROW_BY_ROW = {
 }
 # Functions that take two outcomes and classes, told by the shape.
 BOTH_KINDS = {"choose"}
+# Features that are left out: odds are given, and a number of random features is an option.
+NO_FEATURES = {"target_mean", "canonical_calibration_error"}
+# Rows of another population beside the rows.
+OTHER_ROWS = {"target_proba"}
 BESIDE = ((), ("sample_weight",), ("clusters",), ("time",))
 # A field that holds the rows, in their order.
 THE_ROWS = {"forecasts"}
@@ -179,7 +183,8 @@ def functions(besides=BESIDE):
                         yield pytest.param(room, name, beside, classes, id=told)
 
 
-def called(room, name, beside, rows, classes):
+def given_to(room, name, beside, rows, classes):
+    """Arguments that a function is called with."""
     function = getattr(import_module(room), name)
     given = {}
     for parameter, entry in inspect.signature(function).parameters.items():
@@ -189,12 +194,19 @@ def called(room, name, beside, rows, classes):
             continue  # is for two outcomes
         if optional and parameter in {"by", "features", "tasks", "task"} and "y_proba" not in given:
             continue
-        if name == "target_mean" and parameter == "features":
-            continue  # odds are given
+        if parameter == "features" and name in NO_FEATURES:
+            continue
         if value is not None and (parameter != "score" or not optional):
             given[parameter] = value
     sources = {"sample_weight": "weight", "clusters": "cluster", "time": "time"}
-    given |= {option: rows[sources[option]] for option in beside}
+    return given | {option: rows[sources[option]] for option in beside}
+
+
+def called(room, name, beside, rows, classes):
+    function, given = (
+        getattr(import_module(room), name),
+        given_to(room, name, beside, rows, classes),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CalibrantWarning)
         try:
@@ -272,7 +284,8 @@ def real_functions(besides=BESIDE):
                     yield pytest.param(name, kind, beside, id=".".join((name, kind, *beside)))
 
 
-def called_real(name, kind, beside, rows):
+def given_to_real(name, kind, beside, rows):
+    """Arguments that a function of real outcomes is called with."""
     function = getattr(import_module(REAL), name)
     z, second = rows["z"], rows["second"]
     pairs = kind == "interval"
@@ -290,8 +303,12 @@ def called_real(name, kind, beside, rows):
     sources = {"sample_weight": "weight", "clusters": "cluster", "time": "time"}
     known |= {option: rows[sources[option]] for option in beside}
     asked = set(inspect.signature(function).parameters) & set(known)
+    return {option: known[option] for option in asked}
+
+
+def called_real(name, kind, beside, rows):
     try:
-        return function(**{option: known[option] for option in asked})
+        return getattr(import_module(REAL), name)(**given_to_real(name, kind, beside, rows))
     except cal.errors.CalibrantError as error:
         return str(error)
 
@@ -356,9 +373,12 @@ def test_an_audit_with_everything_is_the_same():
     same(facts(found[0]), facts(found[1]), "audit")
 
 
+# Row labels of pandas that are not those by default, and the same in another order.
+LABELS = np.arange(SIZE)[::-1] * 2 + 7
 CONTAINERS = {
     "lists": lambda values: values.tolist(),
     "pandas": pd.Series,
+    "pandas with labels": lambda values: pd.Series(values, index=LABELS),
     "polars": pl.Series,
     "arrow": pa.array,
 }
@@ -434,3 +454,180 @@ def test_an_audit_of_classes_with_everything_is_the_same(beside):
 def test_what_is_left_out_is_there():
     public = {name for room in (*ROOMS, REAL) for name in import_module(room).__all__}
     assert set(NO_ROWS | ROW_BY_ROW) <= public
+
+
+def labelled(value, labels):
+    """Rows with labels, also those in mappings and pairs; what holds no rows as it is."""
+    if isinstance(value, dict):
+        return {key: labelled(held, labels) for key, held in value.items()}
+    if isinstance(value, tuple):
+        return tuple(labelled(held, labels) for held in value)
+    if isinstance(value, np.ndarray) and len(value) == SIZE:
+        return (pd.Series if value.ndim == 1 else pd.DataFrame)(value, index=labels)
+    return value
+
+
+def holds_rows(value):
+    if isinstance(value, dict):
+        return any(map(holds_rows, value.values()))
+    return isinstance(value, tuple | np.ndarray) and len(np.ravel(value)) >= SIZE
+
+
+def refused_one_by_one(function, given):
+    """Give each argument in turn the labels of the others in another order, or other labels."""
+    rows = [name for name, value in given.items() if holds_rows(value) and name not in OTHER_ROWS]
+    assert len(rows) > 1, rows
+    for name in rows:
+        for labels in (np.roll(LABELS, 1), np.arange(SIZE)):
+            held = {
+                n: labelled(value, labels if n == name else LABELS) for n, value in given.items()
+            }
+            with pytest.raises(
+                cal.errors.InvalidForecastsError, match="must have the same row lab"
+            ):
+                function(**held)
+
+
+@pytest.mark.parametrize(("room", "name", "beside", "classes"), list(functions()))
+def test_rows_with_other_labels_are_refused(room, name, beside, classes):
+    given = given_to(room, name, beside, ROWS, classes)
+    refused_one_by_one(getattr(import_module(room), name), given)
+
+
+@pytest.mark.parametrize(("name", "kind", "beside"), list(real_functions()))
+def test_real_outcomes_with_other_labels_are_refused(name, kind, beside):
+    given = given_to_real(name, kind, beside, ROWS)
+    refused_one_by_one(getattr(import_module(REAL), name), given)
+
+
+@pytest.mark.parametrize(("room", "name", "classes"), list(estimators()))
+def test_estimators_refuse_rows_with_other_labels(room, name, classes):
+    given = {"X": ROWS["P" if classes else "p"], "y": ROWS["label" if classes else "y"]}
+    given["sample_weight"] = ROWS["weight"]
+    if name == "Multicalibrator":
+        given["by"] = {"site": ROWS["site"], "age": ROWS["age"]}
+    refused_one_by_one(getattr(import_module(room), name)().fit, given)
+
+
+def _further():
+    """Methods, and functions that are walked over nowhere else."""
+    from sklearn.linear_model import LogisticRegression
+
+    two = {"y_true": ROWS["y"], "y_proba": ROWS["p"]}
+    by = {"site": ROWS["site"], "age": ROWS["age"]}
+    model = {"X": np.column_stack([ROWS["age"], ROWS["z"]]), "y": ROWS["y"]}
+    model["sample_weight"] = ROWS["weight"]
+    logistic, distributions = LogisticRegression(), cal.real.PredictiveDistributions
+    ensemble = distributions.from_ensemble(ROWS["z"][:, np.newaxis] + np.arange(5))
+    decision = cal.repair.DecisionModel(logistic, _task(classes=False))
+    certain = (ROWS["site"] == "west").astype(int)
+    patched = cal.groups.repair_by_group(certain, ROWS["p"], {"site": ROWS["site"]}, rng=0).map
+    yield "watch", import_module("calibrant.monitoring").watch, {
+        **two, "time": ROWS["time"], "by": ROWS["site"], "clusters": ROWS["cluster"]
+    }  # fmt: skip
+    monitor = cal.CalibrationMonitor(cluster_forecast="last")
+    yield "update_many", monitor.update_many, {**two, "clusters": ROWS["cluster"]}
+    real = {"y_true": ROWS["real"], "y_pred": ROWS["z"], "upper": ROWS["upper"]}
+    yield "real update_many", cal.real.RealMonitor("interval", level=0.8).update_many, real
+    shifted = cal.real.repair(**real, kind="interval", level=0.8, method="shift").map
+    yield "real predict", shifted.predict, {"y_pred": ROWS["z"], "upper": ROWS["upper"]}
+    yield "survival", lambda **given: cal.real.SurvivalForecasts.read(**given, horizon=30), {
+        "duration": ROWS["time"], "event": ROWS["y"], "risk": ROWS["p"],
+        "by": {"site": ROWS["site"]}, "sample_weight": ROWS["weight"],
+    }  # fmt: skip
+    weighed = {"y_true": ROWS["real"], "sample_weight": ROWS["weight"]}
+    for method in ("pit_test", "pit_histogram", "crps_decomposition"):
+        yield method, getattr(ensemble, method), weighed
+    yield "thresholds", lambda **given: ensemble.threshold_calibration(**given, thresholds=[20]), {
+        **weighed, "clusters": ROWS["cluster"]
+    }  # fmt: skip
+    yield "CalibratedModel", cal.repair.CalibratedModel(logistic).fit, {
+        **model, "clusters": ROWS["cluster"], "time": ROWS["time"]
+    }  # fmt: skip
+    yield "DecisionModel", decision.fit, model
+    yield "score of a CalibratedModel", cal.repair.CalibratedModel(logistic).score, model
+    yield "score of a DecisionModel", decision.score, model
+    yield (
+        "OutcomeIndistinguishable",
+        cal.groups.OutcomeIndistinguishable({"age": lambda x, y, p: np.asarray(y * p)}).fit,
+        {"features": by, "y_true": ROWS["y"], "sample_weight": ROWS["weight"]},
+    )
+    corrected = cal.groups.Multicalibrator().fit(ROWS["p"], ROWS["y"], by)
+    yield "Multicalibrator.transform", corrected.transform, {"X": ROWS["p"], "by": by}
+    assert patched.patches.patches
+    yield "GroupMap.transform", patched.transform, {"X": ROWS["p"], "by": {"site": ROWS["site"]}}
+    yield (
+        "target",
+        lambda **given: cal.groups.target_mean(
+            ROWS["y"], ROWS["p"], pd.Series(ROWS["q"], index=LABELS), **given
+        ),
+        {"target_features": {"age": ROWS["age"]}, "target_clusters": ROWS["cluster"]},
+    )
+    for function in (cal.groups.hardcore_measure, cal.groups.dense_model):
+        first = next(iter(inspect.signature(function).parameters))
+        yield function.__name__, function, {
+            first: ROWS["y"], "y_proba": ROWS["p"], "tests": {"q": ROWS["q"]},
+            "sample_weight": ROWS["weight"],
+        }  # fmt: skip
+    yield "certified", cal.certified_threshold, {**two, "groups": ROWS["site"]}
+    yield "individuals", cal.distance_to_calibration, {**two, "individuals": ROWS["key"]}
+    yield "judged", cal.answers.judged_rate, {
+        "label": ROWS["y"], "score": ROWS["p"], "clusters": ROWS["cluster"]
+    }  # fmt: skip
+    yield "votes", cal.answers.vote_shares, {"question": ROWS["age"], "answer": ROWS["site"]}
+    mass = np.full(SIZE, 1 / SIZE)
+    yield "masses", cal.generative.generative_miscalibration, {
+        "model_mass": mass, "true_mass": mass, "size": np.ones(SIZE)
+    }  # fmt: skip
+    counted = {"prediction": ROWS["p"], "count": np.ones(SIZE), "positives": ROWS["y"]}
+    yield "counts", cal.Joint.from_counts, counted
+    yield "stream", cal.online.StreamRecalibrator().run, {
+        "outcomes": ROWS["y"], "probabilities": ROWS["p"]
+    }  # fmt: skip
+    windows = import_module("calibrant.plots").TimeDisplay.from_predictions
+    yield "windows", windows, {**two, "time": ROWS["time"]}
+    yield "diagram", import_module("calibrant.plots").ReliabilityDisplay.from_predictions, {
+        **two, "sample_weight": ROWS["weight"], "clusters": ROWS["cluster"]
+    }  # fmt: skip
+    fitted = logistic.fit(model["X"], model["y"])
+    display = import_module("calibrant.plots").ReliabilityDisplay.from_estimator
+    yield "estimator", lambda **given: display(fitted, **given), model
+
+
+def test_methods_refuse_rows_with_other_labels():
+    asked = []
+    for name, function, given in _further():
+        refused_one_by_one(function, given)
+        asked.append(name)
+    assert len(set(asked)) == len(asked) > 25
+
+
+def test_labels_of_rows_matter_where_both_have_some():
+    y, p = pd.Series(ROWS["y"]), pd.Series(ROWS["p"])
+    expected = cal.brier_score(ROWS["y"], ROWS["p"])
+    assert cal.brier_score(y, p) == expected
+    shuffled = p.sample(frac=1, random_state=0)
+    assert cal.brier_score(y, shuffled.reindex(y.index)) == expected
+    assert cal.brier_score(y.set_axis(LABELS), ROWS["p"]) == expected
+    assert cal.brier_score(y.set_axis(LABELS), p.to_numpy()) == expected
+    assert cal.brier_score(y, pl.Series(ROWS["p"])) == expected
+    with pytest.raises(cal.errors.InvalidForecastsError) as refused:
+        cal.brier_score(y, shuffled)
+    assert str(refused.value) == (
+        "y_true and y_proba must have the same row labels (index) in the same order, got the same "
+        "labels in another order. Hint: y_proba.reindex(y_true.index) pairs rows by label, "
+        "y_proba.to_numpy() by position."
+    )
+    with pytest.raises(cal.errors.InvalidForecastsError, match=r"labels 0 and 1205 in row 1"):
+        cal.brier_score(y, p.set_axis(LABELS))
+    doubled = y.set_axis(np.arange(SIZE) // 2)
+    assert cal.brier_score(doubled, p.set_axis(doubled.index)) == expected
+    with pytest.raises(cal.errors.InvalidForecastsError, match=r"Hint: y_proba.to_numpy\(\) by"):
+        cal.brier_score(doubled, p)
+    with pytest.raises(cal.errors.InvalidForecastsError, match="same length"):
+        cal.brier_score(y, p[ROWS["y"] == 1])
+
+
+def test_maps_name_the_arguments_of_their_users():
+    with pytest.raises(cal.errors.InvalidForecastsError, match=r"^y and X must .* Hint: X.reindex"):
+        cal.repair.Platt().fit(pd.Series(ROWS["p"]).sample(frac=1), pd.Series(ROWS["y"]))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.data.input import as_floats, is_missing, read_column
+from calibrant.data.input import as_floats, is_missing, read_column, refuse_other_labels
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError
 from calibrant.notebook import card
 from calibrant.options import check_share
@@ -104,6 +104,7 @@ def judged_rate(
     from scipy.special import stdtrit
 
     check_share("confidence", confidence)
+    refuse_other_labels(label=label, score=score, clusters=clusters)
     given = read_column(score, "score")
     scores = as_floats(given)
     labels = _labels(label, scores.size)

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant.answers.ledger import normalised
 from calibrant.arrays import Floats
-from calibrant.data.input import read_column
+from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.errors import InvalidOptionError
 from calibrant.words import count_text
 
@@ -67,6 +67,7 @@ def vote_shares(question: object, answer: object, *, match: str = "normalised") 
     """
     if match not in {"normalised", "exact"}:
         raise InvalidOptionError("match must be normalised or exact", repr(match))
+    refuse_other_labels(question=question, answer=answer)
     questions = read_column(question, "question")
     answers = read_column(answer, "answer", questions.size)
     _, keys = np.unique(questions.astype(str), return_inverse=True)

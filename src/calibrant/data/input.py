@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,52 @@ def _from_tensor(tensor: Any) -> npt.NDArray[Any]:
     if "bfloat16" in str(on_host.dtype):  # numpy has no such type
         on_host = on_host.float()
     return np.asarray(on_host.numpy())
+
+
+def refuse_other_labels(**arguments: object) -> None:
+    """Refuse columns of one call whose row labels (the index of pandas) do not agree.
+
+    Rows are paired by position, which is wrong where labels say otherwise. What has no labels is
+    left alone, and columns of other lengths are refused by those who read them.
+    """
+    first: tuple[str, Any] | None = None
+    for name, labels in _row_labels(arguments):
+        if first is None:
+            first = name, labels
+        elif len(labels) == len(first[1]) and not first[1].equals(labels):
+            _refuse_labels_of(first, (name, labels))
+
+
+def _row_labels(arguments: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
+    """Row labels of the arguments that have any, also of columns in mappings and pairs."""
+    for name, value in arguments.items():
+        if hasattr(type(value), "iloc"):  # a series or a frame of pandas, or of a library like it
+            labels = value.index  # type: ignore[attr-defined]
+            yield name, labels.compute() if hasattr(type(labels), "compute") else labels
+        elif isinstance(value, Mapping):
+            yield from _row_labels({f"{name}[{key!r}]": held for key, held in value.items()})
+        elif isinstance(value, list | tuple) and value and hasattr(type(value[0]), "iloc"):
+            yield from _row_labels({f"{name}[{i}]": held for i, held in enumerate(value)})
+
+
+def _refuse_labels_of(first: tuple[str, Any], second: tuple[str, Any]) -> None:
+    (one, labels), (other, others) = first, second
+    unique = labels.is_unique and others.is_unique
+    if unique and labels.isin(others).all():
+        got = "the same labels in another order"
+    else:
+        row = next(i for i, pair in enumerate(zip(labels, others, strict=True)) if _differ(*pair))
+        got = f"labels {shown(labels[row])} and {shown(others[row])} in row {row + 1}"
+    by_label = f"{other}.reindex({one}.index) pairs rows by label, " if unique else ""
+    raise InvalidForecastsError(
+        f"{one} and {other} must have the same row labels (index) in the same order",
+        got,
+        f"{by_label}{other}.to_numpy() by position",
+    )
+
+
+def _differ(one: object, other: object) -> bool:
+    return one != other and not (is_missing(one) and is_missing(other))
 
 
 def are_grids(y_true: object, y_proba: object) -> bool:

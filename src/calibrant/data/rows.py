@@ -24,6 +24,7 @@ from calibrant.data.input import (
     one_column,
     one_hot_positions,
     refuse_missing,
+    refuse_other_labels,
 )
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.options import shown
@@ -57,6 +58,7 @@ class Given:
         """Coerce what the caller holds; values are checked by the pass that uses them."""
         if are_grids(y_true, y_proba):
             y_true, y_proba, sample_weight = flattened(y_true, y_proba, sample_weight)
+        refuse_other_labels(y_true=y_true, y_proba=y_proba, sample_weight=sample_weight)
         scores = as_array(y_proba, "y_proba")
         prediction, clip = _as_predictions(scores)
         outcome = _as_outcomes(as_array(y_true, "y_true"), pos_label, prediction)

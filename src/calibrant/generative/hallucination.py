@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.data.input import read_numbers
+from calibrant.data.input import read_numbers, refuse_other_labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.generative.facts import MonofactRate
 from calibrant.options import check_share, check_within, real
@@ -62,6 +62,7 @@ def generative_miscalibration(
     >>> generative_miscalibration([0.3, 0.2, 0.5], [0.5, 0.0, 0.5])
     0.2
     """
+    refuse_other_labels(model_mass=model_mass, true_mass=true_mass, size=size)
     model, truth = (
         _masses(values, name)
         for name, values in (("model_mass", model_mass), ("true_mass", true_mass))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.data.input import read_column
+from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.data.rows import predictions_alone
 from calibrant.errors import (
     CalibrantError,
@@ -136,6 +136,17 @@ def target_mean(
     (0.4, 0.5)
     """
     check_share("confidence", confidence)
+    refuse_other_labels(
+        y_true=y_true,
+        y_proba=y_proba,
+        odds=odds,
+        features=features,
+        shifts=shifts,
+        clusters=clusters,
+    )
+    refuse_other_labels(
+        target_proba=target_proba, target_features=target_features, target_clusters=target_clusters
+    )
     rows = Rows.read(y_true, y_proba, None, pos_label)
     outcome = np.asarray(rows.outcome, dtype=np.float64)
     if not np.isin(outcome, (0, 1)).all():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.data.input import read_column
+from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.indistinguishability import shares
 from calibrant.joint import Rows
@@ -84,6 +84,7 @@ def hardcore_measure(
     >>> found.density
     0.8125
     """
+    refuse_other_labels(y_true=y_true, y_proba=y_proba, tests=tests, sample_weight=sample_weight)
     rows, share, outcome = _binary_rows(y_true, y_proba, sample_weight, pos_label)
     p = rows.prediction
     least = np.minimum(p, 1 - p)
@@ -163,6 +164,7 @@ def dense_model(
     >>> model.worst, model.density
     (0.0, 0.5)
     """
+    refuse_other_labels(member=member, y_proba=y_proba, tests=tests, sample_weight=sample_weight)
     rows, share, outcome = _binary_rows(member, y_proba, sample_weight, pos_label)
     p = rows.prediction
     size, density = float(share @ outcome), float(share @ p)

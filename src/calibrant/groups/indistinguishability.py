@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.data.input import refuse_other_labels
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Rows
 
@@ -89,6 +90,9 @@ def distinguisher_advantage(
     >>> print(distinguisher_advantage(lambda x, y, p: x * y, [1, 1, 0, 1], [0.5] * 4, night))
     advantage 0.25: 0.5 on the outcomes, 0.25 on outcomes drawn from the predictions
     """
+    refuse_other_labels(
+        y_true=y_true, y_proba=y_proba, features=features, sample_weight=sample_weight
+    )
     rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
     p = rows.prediction
     one, zero = (

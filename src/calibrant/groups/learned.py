@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats, in_parts
 from calibrant.data import canonical_order, hold_out
 from calibrant.data.groupings import columns_of
-from calibrant.data.input import read_column
+from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.errors import InferenceRefusedError
 from calibrant.families import LearnedFamily
 from calibrant.inference import MOST_COINS_DRAWN
@@ -84,6 +84,7 @@ def learned_advantage(
     >>> found.pvalue
     0.001
     """
+    refuse_other_labels(y_true=y_true, y_proba=y_proba, features=features)
     rows = Rows.read(y_true, y_proba, None, pos_label)
     size = rows.prediction.size
     if size < 4 or not np.isin(rows.outcome, (0, 1)).all():

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.data.groupings import columns_of, label_of, partitions
-from calibrant.data.input import read_column
+from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.errors import InvalidOptionError
 from calibrant.groups.indistinguishability import shares
 from calibrant.groups.witnesses import GroupWitness
@@ -53,6 +53,9 @@ class GroupTests:
         check_flag("pairs", pairs)
         if functions is not None and not isinstance(functions, Mapping):
             raise InvalidOptionError("functions must map names to functions", shown(functions))
+        refuse_other_labels(
+            y_true=y_true, y_proba=y_proba, by=by, functions=functions, sample_weight=sample_weight
+        )
         rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
         size = rows.prediction.size
         groups: dict[str, npt.NDArray[np.intp]] = {"all rows": np.arange(size)}

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.arrays import Floats, of_mean_one
 from calibrant.data import canonical_order
 from calibrant.data.groupings import Grouping, columns_of, partitions
-from calibrant.data.input import read_column
+from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.data.rows import predictions_alone
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.boosting import Boosted, Trees, boost, labels_of, table_of
@@ -193,6 +193,7 @@ class Multicalibrator(Estimator):
                 "" if y is None else "none",
                 self.to_fit,
             )
+        refuse_other_labels(X=X, y=y, by=by, sample_weight=sample_weight)
         self._remember_columns(X)
         with reading_arguments():
             rows = Rows.read(y, self._as_probabilities(X), sample_weight, pos_label)
@@ -234,6 +235,7 @@ class Multicalibrator(Estimator):
             that was not seen in the fit keep their base prediction; a warning counts them.
         """
         self._require_fitted()
+        refuse_other_labels(X=X, by=by)
         self._check_columns(X, TWO_OUTCOMES)
         given = self._as_probabilities(X)
         return self._contained(shaped(self._corrected(given, by), given), X)

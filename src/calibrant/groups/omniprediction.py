@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.data.input import read_column
+from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.data.rows import predictions_alone
 from calibrant.decisions import envelope_of
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
@@ -204,6 +204,9 @@ def omniprediction_certificate(
     """
     if not losses or not comparators:
         raise InvalidForecastsError("there must be at least one loss and one comparator", "none")
+    refuse_other_labels(
+        y_true=y_true, y_proba=y_proba, comparators=comparators, sample_weight=sample_weight
+    )
     rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
     size, grid = rows.prediction.size, _grid(actions)
     others = {
@@ -276,6 +279,7 @@ def transfer_bias(
     >>> round(bias.value, 4), bias.mean_prediction
     (0.1875, 0.3125)
     """
+    refuse_other_labels(y_true=y_true, y_proba=y_proba, weights=weights)
     rows = Rows.read(y_true, y_proba, weights, pos_label)
     share = shares(rows)
     value = float(share @ (rows.outcome - rows.prediction))

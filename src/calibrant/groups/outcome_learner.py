@@ -12,7 +12,7 @@ import numpy as np
 from calibrant.arrays import Flags, Floats
 from calibrant.data import canonical_order, hold_out
 from calibrant.data.groupings import columns_of
-from calibrant.data.input import read_column
+from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.data.rows import predictions_alone
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
 from calibrant.groups.indistinguishability import shares
@@ -167,6 +167,7 @@ class OutcomeIndistinguishable(Estimator):
         The estimator itself.
         """
         self._check()
+        refuse_other_labels(features=features, y_true=y_true, sample_weight=sample_weight)
         given = read_features(features)
         size = _size(given)
         with arguments_named(y_proba="features"):

@@ -12,7 +12,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.data import canonical_order
 from calibrant.data.groupings import Codes, Partition, columns_of, partitions
-from calibrant.data.input import read_labels
+from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.decisions import AnyScore, DecisionTask, as_score
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.fits import Fit, judged_fit
@@ -194,6 +194,14 @@ def _read(
     rng: np.random.Generator,
 ) -> tuple[Units, _Divided]:
     """Read rows in an order that is not the caller's, and split them into folds."""
+    refuse_other_labels(
+        y_true=given[0],
+        y_proba=given[1],
+        sample_weight=given[2],
+        by=by,
+        clusters=beside[0],
+        time=beside[1],
+    )
     rows = Rows.read(*given)
     size, columns = rows.prediction.size, columns_of(by)
     parts = partitions(columns, size, pairs=pairs, weight=rows.weight)

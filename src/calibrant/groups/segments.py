@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data.groupings import PARTS, Partition, columns_of, grouped, partitions
-from calibrant.data.input import read_labels
+from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.segment_search import (
     DEPTH,
@@ -135,6 +135,9 @@ def find_segments(
     check_share("level", level)
     for name, size in (("depth", depth), ("width", width), ("count", count)):
         whole(name, size, 1, MOST_SEGMENTS)
+    refuse_other_labels(
+        y_true=y_true, y_proba=y_proba, by=by, sample_weight=sample_weight, clusters=clusters
+    )
     rows = Rows.read(y_true, y_proba, sample_weight, pos_label)
     size = rows.prediction.size
     if not np.isin(rows.outcome, (0, 1)).all():

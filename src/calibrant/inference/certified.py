@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
-from calibrant.data.input import read_labels
+from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.data.splits import one_of_each
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
@@ -191,6 +191,13 @@ def certified_threshold(
     answers, the fewest that could show it, 50 were wrong.
     """
     _check(risk, confidence)
+    refuse_other_labels(
+        y_true=y_true,
+        y_proba=y_proba,
+        groups=groups,
+        sample_weight=sample_weight,
+        clusters=clusters,
+    )
     source = read_source(y_true, y_proba, sample_weight, pos_label)
     if isinstance(source, Joint):
         for name, given in (("groups", groups), ("clusters", clusters)):

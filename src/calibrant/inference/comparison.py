@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.catalogue import CATALOGUE
-from calibrant.data.input import read_labels
+from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Given
 from calibrant.decisions import DecisionTask, Score, score_name, score_title
 from calibrant.errors import InvalidOptionError
@@ -185,6 +185,13 @@ def compare(
     draws = enough_draws(draws, confidence)
     if margin is not None:
         check_share("margin", margin)
+    refuse_other_labels(
+        y_true=y_true,
+        y_proba_a=y_proba_a,
+        y_proba_b=y_proba_b,
+        sample_weight=sample_weight,
+        clusters=clusters,
+    )
     pair, joints = [], []
     for y_proba in (y_proba_a, y_proba_b):
         joint, rows = Joint.checked(Given.read(y_true, y_proba, sample_weight, pos_label))

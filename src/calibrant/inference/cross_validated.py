@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
+from calibrant.data.input import refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.data.splits import deal_clusters, deal_folds
 from calibrant.errors import InvalidForecastsError
@@ -118,6 +119,9 @@ def cross_validated_error(
     check_within("order", order, 1, 100)
     refuse_unknown("recalibration", recalibration, RECALIBRATIONS)
     count = whole("folds", folds, 2, MOST_FOLDS)
+    refuse_other_labels(
+        y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, clusters=clusters
+    )
     source = read_source(y_true, y_proba, sample_weight, pos_label)
     if isinstance(source, Joint):
         raise InvalidForecastsError(

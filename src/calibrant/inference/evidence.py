@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts, small_product
-from calibrant.data.input import read_labels
+from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InvalidForecastsError
 from calibrant.inference.cases import Cases, one_cluster, widening
@@ -54,6 +54,9 @@ class Evidence:
         clusters: object = None,
     ) -> Evidence:
         """Take a Joint, or rows, perhaps in clusters."""
+        refuse_other_labels(
+            y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, clusters=clusters
+        )
         source = read_source(y_true, y_proba, sample_weight, pos_label)
         if isinstance(source, Joint):
             if clusters is not None:

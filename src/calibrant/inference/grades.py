@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.data.input import read_labels
+from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError
 from calibrant.joint import Joint
 from calibrant.joint.draws import refuse_mean_outcomes
@@ -89,6 +89,7 @@ def grade_tests(
     """
     from scipy.special import betainc
 
+    refuse_other_labels(y_true=y_true, y_proba=y_proba, grades=grades)
     source = read_source(y_true, y_proba, None, pos_label)
     if isinstance(source, Joint):
         raise InvalidForecastsError("grades need rows", "a Joint", "pass y_true and y_proba")

@@ -16,6 +16,7 @@ from calibrant.data.columns import ColumnNames, known_outcomes
 from calibrant.data.files import NO_LABELS, opened, opened_table, without_missing
 from calibrant.data.frames import Frame, as_frame, column_names, masked_columns, possible_keys
 from calibrant.data.hints import require_columns
+from calibrant.data.input import refuse_other_labels
 from calibrant.data.labels import Labels, Told
 from calibrant.data.paths import Files, are_paths, settled
 from calibrant.data.rows import Given, Rows, chances
@@ -182,6 +183,14 @@ def read(
 
 def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, title: str) -> Source:
     """Check outcomes and predictions; more than two columns are classes."""
+    refuse_other_labels(
+        y_true=data,
+        y_proba=y_proba,
+        sample_weight=roles.weight,
+        by=roles.by,
+        clusters=roles.clusters,
+        time=roles.time,
+    )
     held = replace(roles, by=roles.labels_by())
     many = are_classes(data, y_proba, roles.classes)
     if many:

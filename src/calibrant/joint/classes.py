@@ -15,7 +15,7 @@ from calibrant.data.classes import (
     read_probabilities,
     read_row_weights,
 )
-from calibrant.data.input import are_grids
+from calibrant.data.input import are_grids, refuse_other_labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.options import shown, whole
@@ -95,6 +95,7 @@ class ClassForecasts:
         -------
         ClassForecasts
         """
+        refuse_other_labels(y_true=y_true, y_proba=y_proba, sample_weight=sample_weight)
         table, clipped, gap = read_probabilities(y_proba, sum_tolerance, logits=logits)
         names = read_classes(y_proba, classes, table.shape[1])
         label = read_positions(y_true, names)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 import numpy as np
 
 from calibrant.arrays import Indices
-from calibrant.data.input import read_numbers
+from calibrant.data.input import read_numbers, refuse_other_labels
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InvalidForecastsError
 from calibrant.joint import sums
@@ -123,6 +123,7 @@ class Constructed(JointLevels):
         >>> Joint.from_counts([0.1, 0.5], [100, 50], [12, 20])
         Joint(150 rows, 2 levels, mean prediction 0.233, base rate 0.213)
         """
+        refuse_other_labels(prediction=prediction, count=count, positives=positives)
         level, counts, ones = (
             read_numbers(column, name)
             for name, column in (

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data import canonical_order
-from calibrant.data.input import read_labels
+from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError
 from calibrant.joint import Joint, Rows
@@ -86,6 +86,9 @@ def distance_to_calibration(
     0.025
     """
     check_tolerance(tolerance)
+    refuse_other_labels(
+        y_true=y_true, y_proba=y_proba, individuals=individuals, sample_weight=sample_weight
+    )
     rows, joint = _read(y_true, y_proba, sample_weight, pos_label)
     crowd = _Crowd.of(rows, joint, individuals)
     q, low = _nearest(crowd.atoms, joint, tolerance)

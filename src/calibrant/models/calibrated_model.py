@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data.classes import read_row_weights
+from calibrant.data.input import refuse_other_labels
 from calibrant.decisions import AnyScore
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
 from calibrant.groups import GroupRepair, repair_by_group
@@ -151,6 +152,7 @@ class CalibratedModel(ModelWrapper):
         -------
         The model itself.
         """
+        refuse_other_labels(X=X, y=y, sample_weight=sample_weight, clusters=clusters, time=time)
         refuse_no_forecasts(self.estimator)
         labels = read_classes(y, self.name)[0]
         size = count_rows(X)

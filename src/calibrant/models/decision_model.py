@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.data.input import as_array, one_column
+from calibrant.data.input import as_array, one_column, refuse_other_labels
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.models.forecasts import refuse_no_forecasts
@@ -91,6 +91,7 @@ class DecisionModel(ModelWrapper):
                 type(self.estimator).__name__,
                 "wrap it in a CalibratedModel first",
             )
+        refuse_other_labels(X=X, y=y, sample_weight=sample_weight)
         labels, classes, _ = read_classes(y, self.name)
         fitting = self._routed(sample_weight, {}, fit_params)[0]
         model = self.estimator
@@ -133,6 +134,7 @@ class DecisionModel(ModelWrapper):
 
     def score(self, X: Any, y: object, sample_weight: object = None) -> float:  # noqa: N803
         """Return the mean payoff of the actions, which is larger the better."""
+        refuse_other_labels(X=X, y=y, sample_weight=sample_weight)
         labels = one_column(as_array(y, "y"), "y")
         outcome = np.asarray(labels == self.classes_[1], dtype=np.intp)
         place = {action: i for i, action in enumerate(self.task.actions)}

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
-from calibrant.data.input import as_array, one_column, refuse_missing
+from calibrant.data.input import as_array, one_column, refuse_missing, refuse_other_labels
 from calibrant.errors import CalibrantWarning, InvalidForecastsError
 from calibrant.models.rows import take, takes_rows
 from calibrant.repair import Estimator
@@ -56,6 +56,7 @@ class ModelWrapper(Estimator):
 
     def score(self, X: Any, y: object, sample_weight: object = None) -> float:  # noqa: N803
         """Return the share of rows that are predicted right, as classifiers do."""
+        refuse_other_labels(X=X, y=y, sample_weight=sample_weight)
         right = self.predict(X) == one_column(as_array(y, "y"), "y")
         weight = None if sample_weight is None else as_array(sample_weight, "sample_weight")
         return float(np.average(right, weights=weight))

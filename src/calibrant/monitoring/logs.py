@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.data.input import read_labels
+from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.data.times import Times, checked_times, time_text
 from calibrant.errors import InvalidOptionError
@@ -118,6 +118,7 @@ def carry_on(
     tuple of Watch and Carried
         All of the log so far, and what the next run needs.
     """
+    refuse_other_labels(y_true=y_true, y_proba=y_proba, time=time, by=by, clusters=clusters)
     prediction, outcome = read_coins(y_true, y_proba, pos_label)
     moments = checked_times(time, prediction.size)
     dated = moments.dtype.kind == "M"

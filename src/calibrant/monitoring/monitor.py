@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from calibrant.data.input import refuse_other_labels
 from calibrant.errors import InvalidOptionError, InvalidStateError
 from calibrant.monitoring.alarms import Bets, witness_of
 from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, one_per_cluster
@@ -185,6 +186,7 @@ class CalibrationMonitor(Resumable):
         >>> monitor.rows
         2
         """
+        refuse_other_labels(y_true=y_true, y_proba=y_proba, clusters=clusters)
         prediction, outcome = read_coins(y_true, y_proba, pos_label)
         if clusters is not None:
             if self.cluster_forecast is None:

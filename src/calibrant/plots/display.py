@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.data.input import refuse_other_labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.plots.style import detached_figure, drawing
 from calibrant.plots.svg import figure_svg
@@ -113,6 +114,7 @@ class Display:
         **options
             Whatever `of` takes.
         """
+        refuse_other_labels(X=X, y=y, sample_weight=sample_weight, **options)
         y_proba, positive = _predicted(estimator, X, pos_label)
         options = cls._with_columns(X, options)
         return cls.from_predictions(

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.data.frames import table_columns
-from calibrant.data.input import as_array
+from calibrant.data.input import as_array, refuse_other_labels
 from calibrant.data.times import checked_times
 from calibrant.errors import InvalidOptionError
 from calibrant.inference import MISCALIBRATED, Group, Groups
@@ -264,6 +264,7 @@ def _cut(
             "no time" if time is None else "weights",
             "pass time=..., one for each row",
         )
+    refuse_other_labels(y_true=y_true, y_proba=y_proba, time=time)
     rows = Rows.read(y_true, y_proba, None, pos_label)
     moments = checked_times(as_array(time, "time"), rows.prediction.size)
     order = np.lexsort((rows.outcome, rows.prediction, moments))

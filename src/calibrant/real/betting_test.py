@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.data import canonical_order
-from calibrant.data.input import read_labels
+from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.inference import cluster_codes
 from calibrant.options import as_generator
 from calibrant.real.bets import bets_on
@@ -99,6 +99,7 @@ def betting_test(
     >>> betting_test(y, z - 6, range=(0, 100), rng=0).pvalue < 0.05
     True
     """
+    refuse_other_labels(y_true=y_true, y_pred=y_pred, upper=upper, clusters=clusters)
     given = y_true
     if not isinstance(given, RealForecasts):
         given = RealForecasts.read(y_true, y_pred, kind, upper=upper, level=level, range_=range)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calibrant.data import canonical_order
-from calibrant.data.input import read_labels
+from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference import Difference
 from calibrant.options import check_positive, check_share
@@ -112,6 +112,9 @@ def compare(
     check_share("confidence", confidence)
     if margin is not None:
         check_positive("margin", margin)
+    refuse_other_labels(
+        y_true=y_true, first=first, second=second, sample_weight=sample_weight, clusters=clusters
+    )
     pair = [
         _read(y_true, forecast, kind, level, range, sample_weight) for forecast in (first, second)
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.data.input import read_numbers
+from calibrant.data.input import read_numbers, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.data.splits import canonical_order
 from calibrant.decisions import ScoreDecomposition
@@ -258,6 +258,7 @@ class PredictiveDistributions:
         self, y_true: object, sample_weight: object, rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
         """Return transforms of the rows that weigh something, and their shares of the weight."""
+        refuse_other_labels(y_true=y_true, sample_weight=sample_weight)
         value, weight = self.pit(y_true, rng), self._weights(sample_weight)
         if weight is None:
             return value, np.full(value.size, 1 / value.size)
@@ -336,6 +337,7 @@ class PredictiveDistributions:
         >>> bool(parts.miscalibration > 0.1)
         True
         """
+        refuse_other_labels(y_true=y_true, sample_weight=sample_weight)
         y, weight = self._outcomes(y_true), self._weights(sample_weight)
         if isinstance(self.form, QuantileColumns):
             raise InvalidOptionError(
@@ -401,6 +403,7 @@ class PredictiveDistributions:
         >>> print(found.failing[0].sentence)
         threshold 0: mean forecast 0.50, observed rate 0.69 (2 000 rows)
         """
+        refuse_other_labels(y_true=y_true, sample_weight=sample_weight, clusters=clusters)
         y, weight = self._outcomes(y_true), self._weights(sample_weight)
         settings = Settings.read(confidence=confidence, draws=draws, tolerance=tolerance, rng=rng)
         evidences = {}

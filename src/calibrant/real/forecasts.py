@@ -8,7 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from calibrant.arrays import Flags, Floats, Indices
-from calibrant.data.input import as_array, as_floats, first_rows, one_column, refuse_missing
+from calibrant.data.input import (
+    as_array,
+    as_floats,
+    first_rows,
+    one_column,
+    refuse_missing,
+    refuse_other_labels,
+)
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.sums import levels_of_numbers
@@ -59,6 +66,7 @@ class RealForecasts:
         sample_weight: object = None,
     ) -> RealForecasts:
         """Coerce and check what the caller holds."""
+        refuse_other_labels(y_true=y_true, y_pred=y_pred, upper=upper, sample_weight=sample_weight)
         outcome = _quantity(y_true, "y_true")
         forecast = _quantity(y_pred, "y_pred", outcome.size)
         high = None if upper is None else _quantity(upper, "upper", outcome.size)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.data.input import read_numbers
+from calibrant.data.input import read_numbers, refuse_other_labels
 from calibrant.errors import InvalidOptionError, InvalidStateError
 from calibrant.notebook import card
 from calibrant.options import check_share, refuse_unknown
@@ -83,6 +83,7 @@ class RealMap:
         array of shape (n,), or two of them for intervals
             Intervals that a shift turns inside out become their middle.
         """
+        refuse_other_labels(y_pred=y_pred, upper=upper)
         forecast = read_numbers(y_pred, "y_pred")
         if self.upper_form is None:
             if upper is not None:

@@ -15,7 +15,7 @@ from calibrant.data.files import opened, without_missing
 from calibrant.data.frames import as_frame, column_names, masked_columns
 from calibrant.data.groupings import columns_of
 from calibrant.data.hints import require_columns
-from calibrant.data.input import as_array
+from calibrant.data.input import as_array, refuse_other_labels
 from calibrant.data.paths import Paths, are_paths, settled
 from calibrant.data.splits import canonical_order
 from calibrant.data.tables import Part
@@ -290,6 +290,9 @@ def _named(text: str, named: Mapping[str, object]) -> str:
 
 
 def _read_arrays(data: object, y_pred: object, roles: Roles, ask: Ask, title: str) -> RealSource:
+    refuse_other_labels(
+        y_true=data, y_pred=y_pred, sample_weight=roles.weight, by=roles.by, clusters=roles.clusters
+    )
     upper: object = None
     if ask.of_intervals:
         table = as_array(y_pred, "y_pred")

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.arrays import Flags, Floats, Indices
 from calibrant.data import canonical_order, deal_clusters, deal_folds
-from calibrant.data.input import read_labels
+from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.errors import InvalidOptionError
 from calibrant.notebook import card
 from calibrant.options import as_generator, check_share, refuse_unknown
@@ -195,6 +195,9 @@ def repair(
     True
     """
     check_share("confidence", confidence)
+    refuse_other_labels(
+        y_true=y_true, y_pred=y_pred, upper=upper, sample_weight=sample_weight, clusters=clusters
+    )
     given = y_true
     if not isinstance(given, RealForecasts):
         given = RealForecasts.read(

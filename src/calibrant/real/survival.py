@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Flags, Floats, Indices
 from calibrant.data.groupings import columns_of
-from calibrant.data.input import first_rows, read_column, read_labels
+from calibrant.data.input import first_rows, read_column, read_labels, refuse_other_labels
 from calibrant.data.rows import Given
 from calibrant.data.splits import canonical_order
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
@@ -103,6 +103,9 @@ class SurvivalForecasts:
         censored at the horizon is known to be without event. Known flaw: weights grow without bound
         where few rows are followed to the horizon, and a shorter horizon is then the better one.
         """
+        refuse_other_labels(
+            duration=duration, event=event, risk=risk, by=by, sample_weight=sample_weight
+        )
         time = finite_numbers(duration, "duration")
         _refuse(time < 0, time, "duration must not be negative")
         code = _events(event, time.size)

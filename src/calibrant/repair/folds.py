@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant.arrays import Flags, Floats, Indices
 from calibrant.data import EARLIEST, deal_clusters, deal_folds, deal_in_time, dealt
 from calibrant.data.classes import read_row_weights
-from calibrant.data.input import read_full_column, read_labels
+from calibrant.data.input import read_full_column, read_labels, refuse_other_labels
 from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError
 from calibrant.inference import Cases, Evidence
@@ -306,6 +306,14 @@ def read_units(
     if isinstance(y_true, Joint):
         beside = y_proba is not None or sample_weight is not None or not split.plain
         return _of_joint(y_true, split.count, rng, beside=beside), {}
+    refuse_other_labels(
+        y_true=y_true,
+        y_proba=y_proba,
+        sample_weight=sample_weight,
+        clusters=split.clusters,
+        time=split.time,
+        by=split.by,
+    )
     joint, rows = Joint.checked(Given.read(*given))
     refuse_mean_outcomes(joint)
     _refuse_one_row(joint.row_count)
@@ -325,6 +333,14 @@ def read_class_units(
     The first of them may be ClassForecasts.
     """
     y_true, sample_weight = given[0], given[3]
+    refuse_other_labels(
+        y_true=y_true,
+        y_proba=given[1],
+        sample_weight=sample_weight,
+        clusters=split.clusters,
+        time=split.time,
+        by=split.by,
+    )
     forecasts = as_forecasts(*given)
     if not isinstance(y_true, ClassForecasts) and sample_weight is not None:
         # Rows that weigh nothing are gone from the forecasts, and still there in the columns.

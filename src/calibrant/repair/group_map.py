@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.data.groupings import Codes, Grouping
+from calibrant.data.input import refuse_other_labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.repair.base import SCHEMA, RecalibrationMap, form_of_two
 from calibrant.repair.estimator import reading_arguments
@@ -136,6 +137,7 @@ class GroupMap(RecalibrationMap):
                 {name: [value] for name, value in by.items()} if isinstance(by, Mapping) else by
             )
             return float(self.transform([X], single)[0])
+        refuse_other_labels(X=X, by=by)
         with reading_arguments():
             prediction = read_predictions(X, self.scale_)
         codes = codes_of(self.patches.groupings, by, prediction.size)
