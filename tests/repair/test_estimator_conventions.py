@@ -173,12 +173,12 @@ def test_frames_are_returned_where_they_are_asked_for():
 
 
 def test_tables_of_two_columns_and_of_classes_have_names():
-    both = pd.DataFrame({"no": 1 - P, "yes": P})
+    both = pd.DataFrame({"0": 1 - P, "1": P})
     fitted = repair.Platt().fit(both, Y).set_output(transform="pandas")
-    assert fitted.transform(both).columns.tolist() == ["no", "yes"]
+    assert fitted.transform(both).columns.tolist() == ["0", "1"]
     assert fitted.transform(P).shape == (300, 1)
     with pytest.raises(ValueError, match="feature names should match"):
-        fitted.transform(both[["yes", "no"]])
+        fitted.transform(both[["1", "0"]])
     table = RNG.dirichlet(np.ones(3), 300)
     labels = RNG.integers(0, 3, 300)
     classes = repair.Temperature().fit(table, labels).set_output(transform="pandas")

@@ -10,8 +10,11 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data.input import (
+    are_numbered,
     as_array,
     as_floats,
+    class_text,
+    named_columns,
     one_hot_positions,
     read_full_column,
     read_numbers,
@@ -56,8 +59,8 @@ def read_probabilities(
 
 
 def read_classes(y_proba: object, classes: Sequence[Any] | None, count: int) -> tuple[Any, ...]:
-    """Names of the columns: those given, those of a frame, or 0, 1, 2, ..."""
-    columns = _columns_of(y_proba)
+    """Names of the classes: those given, those of the columns of a frame, or 0, 1, 2, ..."""
+    columns = named_columns(y_proba)
     if classes is None:
         return tuple(range(count)) if columns is None else columns
     if not _are_names(classes):
@@ -70,13 +73,35 @@ def read_classes(y_proba: object, classes: Sequence[Any] | None, count: int) -> 
         )
     if len(set(names)) < count:
         raise InvalidForecastsError("classes must differ from each other", _shown(names))
-    if columns is not None and set(columns) == set(names) and columns != names:
-        raise InvalidForecastsError(
+    return names
+
+
+def column_order(values: object, classes: tuple[Any, ...]) -> Indices | None:
+    """Position of the column of each class in a frame with names; None where they have none."""
+    columns = named_columns(values)
+    if columns is None or tuple(columns) == classes:
+        return None
+    place = {class_text(name): i for i, name in enumerate(columns)}
+    alike = _alike(columns, classes)
+    if are_numbered(columns):
+        if not alike or list(place) == list(map(class_text, classes)):
+            return None
+        raise InvalidForecastsError(  # names, or just numbers of the columns
             "classes must stand in the order of the columns of y_proba",
-            f"{_shown(names)} for the columns {_shown(columns)}",
+            f"{_shown(classes)} for the columns {_shown(columns)}",
             "leave classes out, or reorder the columns",
         )
-    return names
+    if not alike:
+        raise InvalidForecastsError(
+            "columns with names must be named like the classes",
+            f"columns {_shown(columns)} for the classes {_shown(classes)}",
+            "rename the columns, or pass them without names in the order of the classes",
+        )
+    return np.array([place[class_text(name)] for name in classes], dtype=np.intp)
+
+
+def _alike(columns: Sequence[Any], classes: Sequence[Any]) -> bool:
+    return set(map(class_text, columns)) == set(map(class_text, classes))
 
 
 def _are_names(classes: object) -> bool:
@@ -85,16 +110,20 @@ def _are_names(classes: object) -> bool:
     return isinstance(classes, Collection) and not isinstance(classes, str)
 
 
-def read_positions(y_true: object, classes: tuple[Any, ...]) -> Indices:
+def read_positions(y_true: object, classes: tuple[Any, ...], *, reordered: bool = False) -> Indices:
     """Position of the label of each row among the classes.
 
-    Labels are looked up by name. Where no name is a number, whole numbers are positions. A table
-    with one 1 in each row holds a column for each class: by name if the names are theirs.
+    Labels are looked up by name, as text where the names are text. Where no name is a number, whole
+    numbers are positions, unless the columns stood in another order than the classes. A table with
+    one 1 in each row holds a column for each class: by name if the names are theirs.
     """
     table = as_array(y_true, "y_true")
     one_hot = one_hot_positions(table, len(classes))
     if one_hot is not None:
-        return _by_name(one_hot, _columns_of(y_true), classes)
+        # Classes that are numbers because nobody named them are no names to look for.
+        named = not are_numbered(classes) or _alike(named_columns(y_true) or (), classes)
+        order = column_order(y_true, classes) if named else None
+        return one_hot if order is None else np.argsort(order)[one_hot]
     labels = read_full_column(table, "y_true")
     if labels.dtype.kind == "f" and np.array_equal(labels, np.round(labels)):
         labels = labels.astype(np.int64)
@@ -104,22 +133,21 @@ def read_positions(y_true: object, classes: tuple[Any, ...]) -> Indices:
     distinct, code = _distinct(labels)
     position = {name: index for index, name in enumerate(classes)}
     found = [position.get(label, -1) for label in distinct]
+    if -1 in found:  # columns of Polars and Arrow have text for names
+        texts = {class_text(name): index for index, name in enumerate(classes)}
+        as_text = [texts.get(class_text(label), -1) for label in distinct]
+        found = found if -1 in as_text else as_text
     whole = all(isinstance(label, int) for label in distinct)
     if -1 in found and whole and not _any_number(classes):
+        if reordered:
+            raise InvalidForecastsError(
+                "y_true must hold names where classes and columns stand in another order",
+                f"labels {_shown(distinct)} for the classes {_shown(classes)}",
+            )
         found = [label if 0 <= label < count else -1 for label in distinct]
     if -1 in found:
         _refuse_labels([x for x, i in zip(distinct, found, strict=True) if i < 0], classes)
     return np.asarray(np.array(found, dtype=np.intp)[code])
-
-
-def _by_name(
-    position: Indices, columns: tuple[Any, ...] | None, classes: tuple[Any, ...]
-) -> Indices:
-    """Find columns of a one-hot table among the classes, by their names if these are the same."""
-    if columns is None or set(map(str, columns)) != set(map(str, classes)):
-        return position
-    place = {str(name): index for index, name in enumerate(classes)}
-    return np.array([place[str(name)] for name in columns], dtype=np.intp)[position]
 
 
 def read_row_weights(sample_weight: object, rows: int) -> Floats | None:
@@ -137,15 +165,6 @@ def read_row_weights(sample_weight: object, rows: int) -> Floats | None:
             f"{weight.min():g} to {weight.max():g}",
         )
     return weight
-
-
-def _columns_of(y_proba: object) -> tuple[Any, ...] | None:
-    """Names of the columns of a frame; None for arrays and lists."""
-    if isinstance(y_proba, np.ndarray | Sequence) or hasattr(y_proba, "detach"):
-        return None
-    from calibrant.data.frames import column_names
-
-    return column_names(y_proba)
 
 
 def _refuse_missing_rows(table: Floats) -> None:
@@ -222,7 +241,10 @@ def _distinct(labels: npt.NDArray[Any]) -> tuple[list[Any], Indices]:
 
 
 def _any_number(classes: tuple[Any, ...]) -> bool:
-    return any(isinstance(name, int | float | np.number) for name in classes)
+    return any(
+        isinstance(name, int | float | np.number) or (isinstance(name, str) and name.isdecimal())
+        for name in classes
+    )
 
 
 def _refuse_labels(unknown: list[Any], classes: tuple[Any, ...]) -> None:

@@ -120,6 +120,29 @@ def _differ(one: object, other: object) -> bool:
     return one != other and not (is_missing(one) and is_missing(other))
 
 
+def named_columns(values: object) -> tuple[Any, ...] | None:
+    """Names of the columns of a frame; None for arrays and lists."""
+    if isinstance(values, np.ndarray | Sequence) or hasattr(values, "detach"):
+        return None
+    from calibrant.data.frames import column_names
+
+    return column_names(values)
+
+
+def are_numbered(columns: Sequence[Any]) -> bool:
+    """Whether columns have the names that pandas and Polars give to those without a name."""
+    count = len(columns)
+    polars = [f"column_{i}" for i in range(count)]
+    return list(columns) in (list(range(count)), polars)
+
+
+def class_text(label: object) -> str:
+    """Text by which names of columns and of classes are compared: 1 and "1" are the same."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    return str(int(label) if isinstance(label, float) and label.is_integer() else label)
+
+
 def are_grids(y_true: object, y_proba: object) -> bool:
     """Whether both are arrays with named dimensions, the same ones, of two or more: of xarray."""
     first, second = getattr(y_true, "dims", None), getattr(y_proba, "dims", None)

@@ -16,11 +16,14 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.data.input import (
     are_grids,
+    are_numbered,
     as_array,
     as_floats,
+    class_text,
     examples,
     first_rows,
     flattened,
+    named_columns,
     one_column,
     one_hot_positions,
     refuse_missing,
@@ -59,9 +62,8 @@ class Given:
         if are_grids(y_true, y_proba):
             y_true, y_proba, sample_weight = flattened(y_true, y_proba, sample_weight)
         refuse_other_labels(y_true=y_true, y_proba=y_proba, sample_weight=sample_weight)
-        scores = as_array(y_proba, "y_proba")
-        prediction, clip = _as_predictions(scores)
-        outcome = _as_outcomes(as_array(y_true, "y_true"), pos_label, prediction)
+        prediction, clip = _as_predictions(y_proba, pos_label)
+        outcome = _as_outcomes(y_true, pos_label, prediction)
         weight = None
         if sample_weight is not None:
             weight = as_floats(one_column(as_array(sample_weight, "sample_weight"), "weights"))
@@ -129,14 +131,15 @@ class Rows:
         return self
 
 
-def predictions_alone(y_proba: object, unit: float = 1.0) -> Floats:
+def predictions_alone(y_proba: object, unit: float = 1.0, pos_label: object = None) -> Floats:
     """Predictions without outcomes, divided by a unit, in [0, 1]."""
-    scores = as_array(y_proba, "y_proba")
-    if not scores.ndim:
+    if not np.ndim(as_array(y_proba, "y_proba")):
         raise InvalidForecastsError("y_proba must have one entry per row", "a single number")
-    given = Given.read(np.zeros(len(scores)), scores)
-    if unit != 1:
-        given = replace(given, prediction=given.prediction / unit)
+    prediction, clip = _as_predictions(y_proba, pos_label)
+    given = Given(
+        prediction / unit if unit != 1 else prediction, np.zeros(prediction.size), None, clip
+    )
+    _check_lengths(given.prediction, given.outcome, None)
     low, high = float(given.prediction.min()), float(given.prediction.max())
     sound = low >= 0 and high <= 1  # not for NaN
     return given.prediction if sound else given.checked().prediction
@@ -159,12 +162,39 @@ def chances(log_odds: object) -> Floats:
     return np.ma.array(moved, mask=values.mask) if values.mask.any() else moved
 
 
-def _as_predictions(scores: npt.NDArray[Any]) -> tuple[Floats, float]:
+def positive_column(values: object, pos_label: object = None) -> int:
+    """Find the column of outcome 1 among two: the second one, or by the names of a frame."""
+    columns = named_columns(values)
+    if columns is None or len(columns) != 2:
+        return 1
+    positive = "1" if pos_label is None else _outcome_text(pos_label)
+    names = [_outcome_text(name) for name in columns]
+    known = pos_label is not None or set(names) == {"0", "1"}
+    if known and names.count(positive) == 1:
+        return names.index(positive)
+    if are_numbered(columns):
+        return 1
+    outcomes = "the outcomes 0 and 1" if pos_label is None else f"pos_label={shown(pos_label)}"
+    raise InvalidForecastsError(
+        "two columns with names must be named like the outcomes",
+        f"{shown(columns[0])} and {shown(columns[1])} for {outcomes}",
+        "pass the column of the positive outcome alone",
+    )
+
+
+def _outcome_text(label: object) -> str:
+    """Text by which labels of two outcomes are compared: true is 1."""
+    text = class_text(label)
+    return {"false": "0", "0.0": "0", "true": "1", "1.0": "1"}.get(text.lower(), text)
+
+
+def _as_predictions(y_proba: object, pos_label: object) -> tuple[Floats, float]:
+    scores = as_array(y_proba, "y_proba")
     clip = CLIP_FLOAT64
     if scores.dtype.kind == "f" and scores.dtype.itemsize < 8:
         clip = CLIP_FLOAT32
     if scores.ndim == 2 and scores.shape[1] == 2:
-        scores = _second_column(scores)
+        scores = _column_of_two(scores, positive_column(y_proba, pos_label))
     elif scores.ndim == 2 and scores.shape[1] > 2:
         raise InvalidForecastsError(
             "y_proba must hold one probability per row, or two that sum to one",
@@ -174,7 +204,7 @@ def _as_predictions(scores: npt.NDArray[Any]) -> tuple[Floats, float]:
     return as_floats(one_column(scores, "y_proba")), clip
 
 
-def _second_column(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _column_of_two(scores: npt.NDArray[Any], place: int) -> npt.NDArray[Any]:
     """P(1) of a (n, 2) array, after checking that the rows are distributions."""
     if scores.dtype.kind not in "biuf":
         scores = as_floats(scores)
@@ -187,13 +217,14 @@ def _second_column(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
             f"{off.sum()} rows that do not, first row {row + 1}: {scores[row].tolist()}",
             "pass the column of the positive outcome alone",
         )
-    return scores[:, 1]
+    return scores[:, place]
 
 
-def _as_outcomes(labels: npt.NDArray[Any], pos_label: object, prediction: Floats) -> Outcomes:
+def _as_outcomes(y_true: object, pos_label: object, prediction: Floats) -> Outcomes:
+    labels = as_array(y_true, "y_true")
     one_hot = one_hot_positions(labels, 2) if pos_label is None else None
     if one_hot is not None:
-        return one_hot.astype(np.int64)
+        return np.asarray(one_hot == positive_column(y_true), dtype=np.int64)
     labels = one_column(labels, "y_true")
     if pos_label is not None:
         return _matches(labels, pos_label)

@@ -123,6 +123,8 @@ class Multicalibrator(Estimator):
 
     fitted_by = "groupings_"
     to_fit = "call fit(X, y, by)"
+    pos_label_: object
+    """The label that counted as outcome 1 in the fit, which names a column of frames."""
     fit_: Fit
     sentence_: str
     groupings_: tuple[Grouping, ...]
@@ -197,6 +199,7 @@ class Multicalibrator(Estimator):
         self._remember_columns(X)
         with reading_arguments():
             rows = Rows.read(y, self._as_probabilities(X), sample_weight, pos_label)
+        self.pos_label_ = pos_label
         size = rows.prediction.size
         columns = {name: read_column(c, name, size) for name, c in columns_of(by).items()}
         if rows.weight is not None:
@@ -238,7 +241,7 @@ class Multicalibrator(Estimator):
         refuse_other_labels(X=X, by=by)
         self._check_columns(X, TWO_OUTCOMES)
         given = self._as_probabilities(X)
-        return self._contained(shaped(self._corrected(given, by), given), X)
+        return self._contained(shaped(self._corrected(given, by), given, self.pos_label_), X)
 
     def fit_transform(
         self,
@@ -265,7 +268,7 @@ class Multicalibrator(Estimator):
                 f"{self.name} needs the columns that it was fitted to", "none", "pass by"
             )
         with reading_arguments():
-            prediction = predictions_alone(y_proba)
+            prediction = predictions_alone(y_proba, pos_label=self.pos_label_)
         codes = codes_of(self.groupings_, by, prediction.size)
         if self.method != "boosted":
             return self.patches_.apply(prediction, codes)

@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data.classes import (
+    column_order,
     read_classes,
     read_positions,
     read_probabilities,
@@ -82,7 +83,8 @@ class ClassForecasts:
         y_proba : array-like or frame of shape (n, K)
             Probabilities; each row sums to one. The columns of a frame name the classes.
         classes : sequence of length K, optional
-            Names of the classes in the order of the columns; 0 .. K-1 by default.
+            Names of the classes in the order of the columns; 0 .. K-1 by default. Columns of a
+            frame are matched by name, in any order.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows.
         logits : bool, default=False
@@ -98,7 +100,9 @@ class ClassForecasts:
         refuse_other_labels(y_true=y_true, y_proba=y_proba, sample_weight=sample_weight)
         table, clipped, gap = read_probabilities(y_proba, sum_tolerance, logits=logits)
         names = read_classes(y_proba, classes, table.shape[1])
-        label = read_positions(y_true, names)
+        order = column_order(y_proba, names)
+        table = table if order is None else table[:, order]
+        label = read_positions(y_true, names, reordered=order is not None)
         if label.size != table.shape[0]:
             raise InvalidForecastsError(
                 "y_true and y_proba must have the same length", f"{label.size} and {len(table)}"

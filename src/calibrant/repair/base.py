@@ -60,6 +60,8 @@ class RecalibrationMap(Estimator):
     scale_: str = UNIT
     """Units of the predictions that it takes: "unit", "percent" or "logit". It returns
     probabilities."""
+    pos_label_: object = None
+    """The label that counted as outcome 1 in the fit, which names a column of frames."""
     taught_by_: Fingerprint | None = None
     """Fingerprint of the rows that taught it; None if they are too few to be told from others."""
 
@@ -110,7 +112,7 @@ class RecalibrationMap(Estimator):
             with reading_arguments():
                 given = self._read(self._as_probabilities(X), y, sample_weight, pos_label, classes)
         self.learn(given)
-        self.taught_by_ = Fingerprint.of(given)
+        self.taught_by_, self.pos_label_ = Fingerprint.of(given), pos_label
         return self
 
     def learn(self, given: Joint | ClassForecasts) -> Self:
@@ -120,7 +122,7 @@ class RecalibrationMap(Estimator):
             self.form_, self.classes_ = self._fitted(given), None
         else:
             self.form_, self.classes_ = self._fitted_to_classes(given), given.classes
-        self.scale_, self.taught_by_ = UNIT, None
+        self.scale_, self.taught_by_, self.pos_label_ = UNIT, None, None
         return self
 
     def _as_probabilities(self, X: object) -> object:  # noqa: N803
@@ -191,8 +193,11 @@ class RecalibrationMap(Estimator):
     def _moved(self, y_proba: object) -> Floats:
         """Recalibrate predictions, in the shape in which they were given."""
         if self.classes_ is not None:
-            return self.form_(read_rows(y_proba, self.classes_, self.scale_))
-        return shaped(self.form_(read_predictions(y_proba, self.scale_)), y_proba)
+            rows, order = read_rows(y_proba, self.classes_, self.scale_)
+            moved = self.form_(rows)
+            return moved if order is None else moved[:, np.argsort(order)]
+        prediction = read_predictions(y_proba, self.scale_, self.pos_label_)
+        return shaped(self.form_(prediction), y_proba, self.pos_label_)
 
     def fit_transform(
         self,

@@ -315,7 +315,7 @@ class VennAbers(RecalibrationMap):
             Fitted values if the outcome were 0, and if it were 1.
         """
         self._require_fitted()
-        prediction = read_predictions(y_proba, self.scale_)
+        prediction = read_predictions(y_proba, self.scale_, self.pos_label_)
         return self.low_(prediction), self.high_(prediction)
 
     def to_dict(self) -> dict[str, Any]:

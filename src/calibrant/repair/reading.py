@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
-from calibrant.data.classes import read_classes, read_probabilities
+from calibrant.arrays import Floats, Indices
+from calibrant.data.classes import column_order, read_probabilities
 from calibrant.data.input import as_floats, read_table
-from calibrant.data.rows import chances, predictions_alone
+from calibrant.data.rows import chances, positive_column, predictions_alone
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.classes import ClassForecasts
 from calibrant.options import refuse_unknown, shown
@@ -23,32 +23,39 @@ def is_number(X: object) -> bool:  # noqa: N803
     return isinstance(X, int | float | np.number) or getattr(X, "shape", None) == ()
 
 
-def read_predictions(y_proba: object, scale: str = UNIT) -> Floats:
+def read_predictions(y_proba: object, scale: str = UNIT, pos_label: object = None) -> Floats:
     """Read predictions alone through the gate, as probabilities in [0, 1]."""
     if scale == LOGIT:
         return predictions_alone(chances(y_proba))
-    return predictions_alone(y_proba, 100.0 if scale == PERCENT else 1.0)
+    return predictions_alone(y_proba, 100.0 if scale == PERCENT else 1.0, pos_label)
 
 
-def read_rows(y_proba: object, classes: tuple[Any, ...], scale: str = UNIT) -> Floats:
-    """Read rows of probabilities of some classes, in their order."""
+def read_rows(
+    y_proba: object, classes: tuple[Any, ...], scale: str = UNIT
+) -> tuple[Floats, Indices | None]:
+    """Read rows of probabilities of some classes, in their order.
+
+    Where the columns of a frame stand in another order, that order comes with them.
+    """
     if isinstance(y_proba, ClassForecasts):
         _refuse_other_classes(y_proba.classes, classes)
-        return y_proba.probability
+        return y_proba.probability, None
     table = read_table(y_proba, "y_proba")
     if table.shape[1] != len(classes):
         _refuse_other_classes((f"{table.shape[1]} columns",), classes)
-    read_classes(y_proba, classes, table.shape[1])
+    order = column_order(y_proba, classes)
     if scale == PERCENT:
         table = as_floats(table) / 100
-    return read_probabilities(table, None, logits=False)[0]
+    probability = read_probabilities(table, None, logits=False)[0]
+    return (probability if order is None else probability[:, order]), order
 
 
-def shaped(repaired: Floats, given: object) -> Floats:
+def shaped(repaired: Floats, given: object, pos_label: object = None) -> Floats:
     """Return predictions of two outcomes in the shape of those given: one column, or two."""
     shape = shape_of(given)
     if shape[1:] == (2,):
-        return np.column_stack([1 - repaired, repaired])
+        both = np.column_stack([1 - repaired, repaired])
+        return both if positive_column(given, pos_label) else both[:, ::-1]
     return repaired.reshape(shape)
 
 
