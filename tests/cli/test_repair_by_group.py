@@ -138,3 +138,61 @@ def test_repair_by_strange_types(kind, tmp_path):
     frame = duckdb.sql(f"select outcome, g, recalibrated from '{out}'").df()  # noqa: S608
     means = frame.groupby("g")[["outcome", "recalibrated"]].mean()
     assert means["recalibrated"].to_numpy() == pytest.approx(means["outcome"].to_numpy(), abs=0.02)
+
+
+@pytest.fixture
+def dated(tmp_path):
+    """The same rows with times in New York, in files of three kinds."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    p = rng.random(n).round(6)
+    moments = pd.date_range("2024", periods=n, freq="h", tz="America/New_York")
+    chance = np.where(np.arange(n) > n // 2, p**2, p**0.6)
+    frame = pd.DataFrame({"prediction": p, "outcome": (rng.random(n) < chance).astype(int)})
+    frame["g"] = moments
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    frame["g"] = [moment.isoformat() for moment in moments]
+    frame.to_parquet(tmp_path / "text.parquet")
+    frame.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
+    return tmp_path
+
+
+def test_the_same_times_in_other_files_make_the_same_groups_and_maps(dated):
+    """The same moments, as text or of a type of their own, in any file."""
+    files = ["rows.csv", "rows.parquet", "text.parquet", "rows.jsonl"]
+    said, maps, columns = [], [], []
+    for number, name in enumerate(files):
+        made = {kind: dated / f"{number}.{kind}" for kind in ("json", "parquet")}
+        wanted = ["--map", str(made["json"]), "--out", str(made["parquet"])]
+        done = run("repair", str(dated / name), "--by", "g", *wanted)
+        assert done.returncode == 0, done.stderr
+        maps.append(json.loads(made["json"].read_text()))
+        columns.append(pd.read_parquet(made["parquet"])["recalibrated"].to_numpy())
+        audited = run("audit", str(dated / name), "--by", "g", "--json", "-")
+        said.append(json.loads(audited.stdout)["groups"])
+        for other in files:
+            back = dated / "back.parquet"
+            done = run(
+                "apply", str(made["json"]), str(dated / other), "--out", str(back), "--force"
+            )
+            assert done.returncode == 0, done.stderr
+            np.testing.assert_array_equal(pd.read_parquet(back)["recalibrated"], columns[-1])
+    assert said == [said[0]] * len(files)
+    assert maps == [maps[0]] * len(files)
+    assert len(maps[0]["columns"][0]["levels"]) == 5
+
+
+def test_a_map_by_time_needs_times(dated):
+    made = dated / "map.json"
+    run("repair", str(dated / "rows.csv"), "--by", "g", "--map", str(made))
+    frame = pd.read_csv(dated / "rows.csv")
+    frame.loc[7, "g"] = "later"
+    frame.to_csv(dated / "later.csv", index=False)
+    frame["g"] = 3
+    frame.to_parquet(dated / "numbers.parquet")
+    for name, said in (("later.csv", "'later' in row 8"), ("numbers.parquet", "type BIGINT")):
+        done = run("apply", str(made), str(dated / name), "--out", str(dated / "x.parquet"))
+        assert done.returncode == 2
+        assert "column 'g' must hold dates or timestamps" in " ".join(done.stderr.split())
+        assert said in " ".join(done.stderr.split())

@@ -8,6 +8,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 
@@ -134,3 +135,72 @@ def test_columns_come_from_mappings_frames_and_arrays():
 def test_a_column_holds_numbers_or_labels():
     with pytest.raises(InvalidForecastsError, match="not both"):
         grouped([*range(200), dt.date(2026, 1, 1)], "c", 201)
+
+
+HOURS = pd.date_range("2024-03-01", periods=300, freq="h", tz="UTC")
+LOCAL = HOURS.tz_convert("America/New_York")
+MOMENTS = {
+    "pandas in UTC": pd.Series(HOURS),
+    "pandas elsewhere": pd.Series(LOCAL),
+    "pandas without a zone": pd.Series(HOURS.tz_localize(None)),
+    "nanoseconds": pd.Series(LOCAL.as_unit("ns")),
+    "index": LOCAL,
+    "arrow type of pandas": pd.Series(
+        pd.array(HOURS, dtype=pd.ArrowDtype(pa.timestamp("us", "Asia/Tokyo")))
+    ),
+    "polars": pl.Series(LOCAL),
+    "arrow": pa.array(LOCAL),
+    "numpy": HOURS.tz_localize(None).to_numpy(),
+    "objects": LOCAL.to_pydatetime(),
+    "list": LOCAL.to_pydatetime().tolist(),
+    "text": [str(moment) for moment in LOCAL],
+    "text without a zone": [str(moment) for moment in HOURS.tz_localize(None)],
+    "ISO": np.array([moment.isoformat() for moment in LOCAL]),
+    "Z": [moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in HOURS],
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("held", MOMENTS.values(), ids=MOMENTS)
+def test_the_same_moments_make_the_same_groups(held):
+    expected = grouped(HOURS.tz_localize(None).to_numpy(), "c", 300)
+    found = grouped(held, "c", 300)
+    assert found.codes.tolist() == expected.codes.tolist()
+    assert found.groupings[0].levels == expected.groupings[0].levels
+    assert found.groupings[0].codes(held, 300).tolist() == expected.codes.tolist()
+    # A map that was fitted to one of them is applied to another.
+    assert expected.groupings[0].codes(held, 300).tolist() == expected.codes.tolist()
+
+
+@pytest.mark.filterwarnings("error")
+def test_missing_times_are_a_group():
+    some = pd.Series(LOCAL).where(np.arange(300) % 10 > 0)
+    expected = names(some.dt.tz_convert("UTC").dt.tz_localize(None))
+    assert expected.count("missing") == 30
+    text = [None if moment is pd.NaT else moment.isoformat() for moment in some]
+    blank = ["" if moment is None else moment for moment in text]
+    masked = np.ma.array(HOURS.tz_localize(None).to_numpy(), mask=some.isna())
+    for held in (some, pl.Series(some), pa.array(some), text, blank, masked):
+        assert names(held) == expected
+
+
+def test_dates_as_objects_and_as_text_are_cut_like_dates():
+    days = np.datetime64("2026-01-01") + np.arange(50)
+    expected = names(days)
+    for held in (days.tolist(), days.astype(str), pd.Series(days.astype(str)), pl.Series(days)):
+        assert names(held) == expected
+
+
+@pytest.mark.parametrize(
+    "held", [["2024-01", "2024-02"], ["2024-13-01", "2024-01-01"], ["12:00", "13:00"], ["", ""]]
+)
+def test_text_that_is_no_date_is_a_label(held):
+    assert names(held) == held
+
+
+def test_times_stay_times():
+    days = grouped(np.datetime64("2026-01-01") + np.arange(50), "day", 50).groupings[0]
+    with pytest.raises(InvalidForecastsError, match="day must hold times as it did before"):
+        days.codes(["monday"], 1)
+    with pytest.raises(InvalidForecastsError, match="day must hold times as it did before"):
+        days.codes([3.0], 1)

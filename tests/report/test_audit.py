@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import calibrant as cal
@@ -166,3 +168,23 @@ def test_a_cluster_is_no_other_side():
     found = cal.audit(y.astype(int), p, clusters=clusters, draws=199)
     assert found.verdict.state == "miscalibrated"
     assert found.summary.other is None
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_times_with_a_zone_are_read_in_utc_without_warnings(zone):
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    frame = pd.DataFrame({"prediction": p, "outcome": (rng.random(500) < p).astype(int)})
+    moments = pd.Series(pd.date_range("2024", periods=500, freq="h", tz="UTC"))
+    plain = cal.audit(frame.assign(t=moments.dt.tz_localize(None)), time="t", draws=39)
+    aware = frame.assign(t=moments.dt.tz_convert(zone))
+    objects = aware.assign(t=aware.t.astype(object))
+    for given in (aware, objects, aware.assign(t=aware.t.astype(str)), pl.DataFrame(aware)):
+        found = cal.audit(given, time="t", draws=39)
+        assert found.summary.watched == plain.summary.watched
+    arrays = cal.audit(frame.outcome, frame.prediction, time=aware.t, draws=39)
+    assert arrays.summary.watched == plain.summary.watched
+    missing = aware.assign(t=aware.t.where(np.arange(500) > 3))
+    with pytest.raises(cal.errors.InvalidForecastsError, match="time must not hold missing values"):
+        cal.audit(missing, time="t")

@@ -56,6 +56,9 @@ def as_values(values: object) -> object:
     """Values of a column or a table of pandas, Polars, Arrow and their kin; all else as it is."""
     native = nw.from_native(values, pass_through=True, allow_series=True)
     if isinstance(native, nw.Series):
+        moments = _in_utc(native)
+        if moments is not None:
+            return moments
         if native.is_null().any():
             return np.array([None if is_missing(v) else v for v in native.to_list()], object)
         return native.to_numpy()
@@ -75,6 +78,26 @@ def possible_keys(frame: Frame, taken: Collection[str], most: int) -> list[str]:
     return found[:most]
 
 
+def _in_utc(column: nw.Series[Any]) -> Any:
+    """Timestamps with a zone as moments in UTC, NaT where missing; None for other columns."""
+    native = column.to_native()
+    # Narwhals reads those of other zones than UTC as objects.
+    if getattr(getattr(native, "dtype", None), "tz", None) is not None and hasattr(native, "dt"):
+        return native.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
+    aware = column.dtype == nw.Datetime and getattr(column.dtype, "time_zone", None) is not None
+    return column.to_numpy() if aware else None
+
+
+def column_has_zone(native: object, name: str) -> bool:
+    """Whether a column of a frame holds timestamps with a zone, as its type says."""
+    frame = as_frame(native)
+    if getattr(frame.collect_schema()[name], "time_zone", None) is not None:
+        return True
+    held = frame.to_native()
+    of_pandas = hasattr(type(held), "iloc")  # narwhals knows no zones of pandas but UTC
+    return of_pandas and getattr(held[name].dtype, "tz", None) is not None
+
+
 def masked_columns(native: object, names: Sequence[str]) -> dict[str, Any]:
     """Fetch columns of any frame; missing values are masked. DuckDB needs no pyarrow for it."""
     frame = as_frame(native).select(*names)
@@ -86,6 +109,9 @@ def masked_columns(native: object, names: Sequence[str]) -> dict[str, Any]:
 
 def _with_mask(column: nw.Series[Any]) -> Any:
     missing = column.is_null().to_numpy()
+    moments = _in_utc(column)
+    if moments is not None:
+        return np.ma.array(moments, mask=missing) if missing.any() else moments
     return np.ma.array(column.to_numpy(), mask=missing) if missing.any() else column.to_native()
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Flags, Floats
 from calibrant.data.input import is_missing, read_column
+from calibrant.data.times import moments_of
 from calibrant.errors import InvalidForecastsError
 from calibrant.options import MOST_BINS, check_flag, whole
 from calibrant.words import visible
@@ -76,7 +77,9 @@ class Grouping:
         numbers = _numbers(column, self.column)
         if numbers is None or (numbers.dtype.kind == "M") != (self.cuts.dtype.kind == "M"):
             raise InvalidForecastsError(
-                f"{self.column} must hold numbers as it did before", f"type {column.dtype}"
+                f"{self.column} must hold "
+                f"{'times' if self.cuts.dtype.kind == 'M' else 'numbers'} as it did before",
+                f"type {column.dtype}",
             )
         gone = _gone(numbers)
         return np.where(gone, self.missing, np.searchsorted(self.cuts, numbers, side="right"))
@@ -163,9 +166,9 @@ def grouped(
 ) -> Partition:
     """Read a column and divide rows by it.
 
-    Numbers of more than 24 distinct values (and dates) are cut at quantiles, other values are
-    labels; the rarer of more than `most_levels` labels are gathered in one group, and missing
-    values are a group of their own.
+    Numbers of more than 24 distinct values, and all dates and timestamps, are cut at quantiles, in
+    UTC where they have a zone; other values are labels. The rarer of more than `most_levels` labels
+    are gathered in one group, and missing values are a group of their own.
     """
     parts = whole("parts", parts, 1, MOST_BINS)
     most_levels = whole("most_levels", most_levels, 1, MOST_BINS)
@@ -302,11 +305,16 @@ def _quantiles(values: npt.NDArray[Any], parts: int, weight: Floats | None) -> n
 
 
 def _numbers(column: npt.NDArray[Any], name: str) -> npt.NDArray[Any] | None:
-    """Numbers or dates, with NaN or NaT where missing; None if the column holds labels."""
-    if column.dtype.kind in "iufM":
+    """Numbers or times, with NaN or NaT where missing; None if the column holds labels.
+
+    Times are moments in UTC, whether a column holds timestamps, with a zone or without, or dates,
+    as values or as text: the same moments make the same groups from every container and file.
+    """
+    if column.dtype.kind in "iuf":
         return column
-    if column.dtype.kind != "O":
-        return None
+    moments = moments_of(column)
+    if moments is not None or column.dtype.kind != "O":
+        return moments
     some = [value for value in column[:100].tolist() if not is_missing(value)]
     if not some or not all(_is_number(value) for value in some):
         return None

@@ -20,6 +20,8 @@ def as_array(values: object, name: str) -> npt.NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         if not np.ma.is_masked(values):
             return np.asarray(values.data)
+        if values.dtype.kind == "M":
+            return np.asarray(values.filled(np.datetime64("NaT")))
         with_none = np.asarray(values.data.astype(object))
         with_none[np.ma.getmaskarray(values)] = None
         return with_none
@@ -277,8 +279,10 @@ def refuse_missing(
     """Refuse missing values, with their number and the first of them."""
     if values.dtype.kind == "O":
         missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    elif values.dtype.kind in "fM":
+        missing = np.isnan(values) if values.dtype.kind == "f" else np.isnat(values)
     else:
-        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
+        missing = np.zeros(values.shape, dtype=bool)
     if missing.any():
         raise InvalidForecastsError(
             f"{name} must not hold missing values (NaN)",

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "BLOB", "BIT", "GEOMETRY", "VARIANT")
 KEPT = ("BOOLEAN", "VARCHAR", "DATE", "TIMESTAMP", "ENUM")
+ZONED = "TIMESTAMP WITH TIME ZONE"
+# Conditions that text is a time, and that it ends in a zone; those beside it without are in UTC.
+TIMES = {
+    "TIMESTAMP": "try_cast({} as timestamptz) is not null",
+    ZONED: "regexp_matches({}, ':[0-9.]+ ?[A-Za-z+-]')",
+}
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
            "UINTEGER", "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BIGNUM")  # fmt: skip
 
@@ -40,6 +46,8 @@ class Part(Enum):
     """Numbers if all of them are, otherwise text."""
     TIME = auto()
     """Numbers, dates or timestamps if all of them are, otherwise text."""
+    MOMENT = auto()
+    """Dates or timestamps, those with a zone in UTC."""
     TEXT = auto()
     """Letters, whatever they look like."""
     NUMBERS = auto()
@@ -121,6 +129,8 @@ class Table:
             elif part is Part.KEY:
                 text = self._filled(name)
                 read[name] = f"case when {text} is not null then hash({text}) end"
+            elif part is Part.MOMENT:
+                read[name] = self._moments(name)
             else:
                 read[name] = self.value(name, found[name])
         return read, told
@@ -143,6 +153,8 @@ class Table:
         if not self.typed:
             if kind == "TIMESTAMP":
                 return _moment(self._filled(name))
+            if kind == ZONED:
+                return f"cast({self._filled(name)} as timestamptz)"
             return text if kind == "VARCHAR" else f"cast({self._filled(name)} as {kind})"
         return quoted(name) if kind.startswith((*KEPT, *NUMBERS)) else text
 
@@ -157,8 +169,8 @@ class Table:
     ) -> dict[str, str]:
         """Find types that hold for all rows: whole numbers, doubles, or else text.
 
-        Times may be timestamps as well. With flags, text that says true and false is of a type of
-        its own, and lists and structures are text.
+        Times may be timestamps as well, with a zone if any of them has one. With flags, text that
+        says true and false is of a type of its own, and lists and structures are text.
         """
         for name in names:
             self._refuse_nested(name)
@@ -166,7 +178,7 @@ class Table:
             return {name: self.types[name] for name in names}
         kinds = ["BIGINT", "DOUBLE", *(["BOOLEAN"] if flags else [])]
         asked = [(name, kind) for name in names for kind in ["", "NESTED", *kinds]]
-        asked += [(name, "TIMESTAMP") for name in times]
+        asked += [(name, kind) for name in times for kind in TIMES]
         tests = ", ".join(f"count(*) filter ({self._test(*question)})" for question in asked)
         answers = first_row(self.connection, f"select {tests} from {self.source}")  # noqa: S608
         counts = dict(zip(asked, answers or (), strict=True))
@@ -177,6 +189,8 @@ class Table:
                 self._refuse_nested(name, counts[name, "NESTED"])
             fits = (k for k in [*kinds, "TIMESTAMP"] if counts.get((name, k)) == rows > 0)
             found[name] = next(fits, "VARCHAR")
+            if found[name] == "TIMESTAMP" and counts[name, ZONED]:
+                found[name] = ZONED
         return found
 
     def refuse_unreadable(self, parts: Mapping[str, Part], labels: Labels) -> None:
@@ -192,6 +206,13 @@ class Table:
                     f"try_cast({self._filled(name)} as double[])",
                     "lists of numbers",
                     "write lists, or give each class a column of its name",
+                )
+            elif part is Part.MOMENT:
+                self._refuse_text(
+                    name,
+                    f"try_cast({self._filled(name)} as timestamptz)",
+                    "dates or timestamps",
+                    "write dates as 2026-01-31, times as 2026-01-31T08:00",
                 )
             elif part is Part.OUTCOME and labels.positive is None:
                 self._refuse_labels(name, self._known(name, labels))
@@ -249,6 +270,18 @@ class Table:
             return f"cast({self._filled(name)} as double[])"
         return quoted(name)
 
+    def _moments(self, name: str) -> str:
+        """Write a column of dates or timestamps, also of those that are text."""
+        self._refuse_nested(name)
+        kind = self.types[name]
+        if self._is_text(name):
+            return _moment(self._filled(name))
+        if not kind.startswith(("DATE", "TIMESTAMP")):
+            raise InvalidForecastsError(
+                f"column {name!r} must hold dates or timestamps", f"a column of type {kind}"
+            )
+        return quoted(name)
+
     def _is_text(self, name: str) -> bool:
         return self.types[name] in {"VARCHAR", "JSON"} or self.types[name].startswith("ENUM")
 
@@ -260,8 +293,8 @@ class Table:
         if kind == "NESTED":
             is_json = self.types[name] == "JSON"
             return f"json_type({quoted(name)}) in ('ARRAY', 'OBJECT')" if is_json else "false"
-        if kind == "TIMESTAMP":
-            return f"try_cast({text} as timestamptz) is not null"
+        if kind in TIMES:
+            return TIMES[kind].format(text)
         # A JSON string is text, whatever it looks like; a flag of JSON is no string.
         own = "" if self.types[name] != "JSON" else f" and json_type({quoted(name)}) <> 'VARCHAR'"
         if kind == "BOOLEAN":

@@ -14,15 +14,22 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.data.columns import ColumnNames, known_outcomes
 from calibrant.data.files import NO_LABELS, opened, opened_table, without_missing
-from calibrant.data.frames import Frame, as_frame, column_names, masked_columns, possible_keys
+from calibrant.data.frames import (
+    Frame,
+    as_frame,
+    column_has_zone,
+    column_names,
+    masked_columns,
+    possible_keys,
+)
 from calibrant.data.hints import require_columns
-from calibrant.data.input import refuse_other_labels
+from calibrant.data.input import as_array, refuse_other_labels
 from calibrant.data.labels import Labels, Told
 from calibrant.data.paths import Files, are_paths, settled
 from calibrant.data.rows import Given, Rows, chances
 from calibrant.data.splits import canonical_order
 from calibrant.data.tables import Part
-from calibrant.data.times import Times, checked_times, read_dates
+from calibrant.data.times import Times, checked_times, have_zone, read_dates
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inputs.classes import read_class_columns, without_words
 from calibrant.inputs.roles import Roles
@@ -59,6 +66,8 @@ class Source:
     """Labels of rows that depend on each other."""
     times: Times | None = None
     """When the outcome of each row was due."""
+    zoned: bool = False
+    """Whether these times came with a time zone; they are in UTC then."""
     dropped: int = 0
     described: dict[str, object] = field(default_factory=dict)
     """Where the forecasts came from."""
@@ -207,7 +216,8 @@ def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, ti
     given = Given.read(data, y_proba, roles.weight, labels.positive)
     if given.prediction.size > MOST_ROWS_READ and not (roles.need_rows or held.by):
         return _of_sums(Summed(Joint.of_many_rows(given)[0], {}, 0), title, {})
-    return _of_given(given, held, title)
+    zoned = roles.time is not None and have_zone(roles.time)
+    return replace(_of_given(given, held, title), zoned=zoned)
 
 
 def keys_of_files(
@@ -281,6 +291,9 @@ def _read_frame(
         return replace(_of_sums(found, title, described), notes=notes)
     present = as_frame(frame).collect_schema().names() if roles.classes is not None else ()
     columns = masked_columns(frame, list(roles.parts(present)))
+    zoned = roles.time is not None and (
+        column_has_zone(frame, str(roles.time)) or have_zone(columns[str(roles.time)])
+    )
     if roles.classes is not None:
         columns[roles.outcome] = without_words(columns[roles.outcome], labels.missing)
     if roles.until is not None:
@@ -303,7 +316,7 @@ def _read_frame(
             given = Given.read(columns[roles.outcome], prediction, held.weight)
             source = _of_given(given, held, title)
     described = described | source.described
-    return replace(source, dropped=dropped, described=described, notes=notes)
+    return replace(source, dropped=dropped, described=described, notes=notes, zoned=zoned)
 
 
 def _sums_will_do(frame: object, roles: Roles) -> bool:
@@ -398,12 +411,12 @@ def _rescaled(prediction: Any, *, percent: bool, logits: bool) -> Any:
 
 def _until(columns: Columns, time: str, until: str) -> Columns:
     """Leave out rows whose outcome was not due by a time, whether it is known or not."""
-    moments = read_dates(np.ma.asarray(columns[time]))
+    moments = read_dates(as_array(columns[time], "time"))
     try:
-        last: Any = np.datetime64(until) if moments.dtype.kind == "M" else float(until)
-    except ValueError as error:
+        last: Any = float(until) if moments.dtype.kind != "M" else read_dates(np.array([until]))[0]
+        due = ~(moments > last)  # what is not known to be later
+    except (TypeError, ValueError) as error:
         raise InvalidOptionError("until must be a time like those of the column", until) from error
-    due = np.ma.getmaskarray(moments) | ~(np.ma.getdata(moments) > last)
     if not due.any():
         raise InvalidForecastsError("there must be at least one row", f"none due until {until}")
     return {name: values[due] for name, values in columns.items()}
@@ -435,7 +448,7 @@ def _of_rows(
     """Keep what stands beside rows that were checked; the roles hold columns, not their names."""
     times = None
     if roles.time is not None:
-        times = checked_times(np.ma.asarray(roles.time), rows.outcome.size)
+        times = checked_times(roles.time, rows.outcome.size)
     by = roles.by if isinstance(roles.by, Mapping) else {}
     return Source(
         title,

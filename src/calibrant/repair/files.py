@@ -193,7 +193,8 @@ def _parts(
     if fitted.classes_ is not None and prediction in present and not {*columns} <= {*present}:
         return {prediction: Part.NUMBERS}, True
     parts = dict.fromkeys(patches.columns, Part.VALUE)
-    parts |= dict.fromkeys(patches.text_columns, Part.TEXT) | dict.fromkeys(columns, Part.NUMBER)
+    parts |= dict.fromkeys(patches.text_columns, Part.TEXT)
+    parts |= dict.fromkeys(patches.time_columns, Part.MOMENT) | dict.fromkeys(columns, Part.NUMBER)
     return parts, False
 
 

@@ -115,6 +115,17 @@ class Patches:
         )
 
     @property
+    def time_columns(self) -> tuple[str, ...]:
+        """Those of the columns that were cut at times."""
+        return tuple(
+            dict.fromkeys(
+                grouping.column
+                for grouping in self.groupings
+                if grouping.cuts is not None and grouping.cuts.dtype.kind == "M"
+            )
+        )
+
+    @property
     def affine(self) -> bool:
         """Whether every patch shifts or stretches all predictions of its group."""
         return all((p.low, p.high) == (0, 1) and p.power <= 1 for p in self.patches)
