@@ -9,9 +9,10 @@ import time
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
-from calibrant.errors import InvalidStateError
+from calibrant.errors import InvalidForecastsError, InvalidStateError
 from calibrant.monitoring import Carried, carry_on, watch
 from commands import run, run_forked, terminated_writing
 
@@ -266,3 +267,45 @@ def test_lots_of_a_second_run_go_on():
         seen, log_so_far = carry_on(log_so_far, y[chosen], p[chosen], when[chosen], window="2")
     whole = watch(y, p, when, window="2")
     assert seen.groups[0].as_dict() == whole.groups[0].as_dict()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("begun", ["naive", "aware"])
+def test_times_with_and_without_a_zone_are_no_one_log(tmp_path, suffix, begun):
+    """A zone that appears on the second day would move rows into other windows."""
+    frame = log()
+    frame["t"] = frame.t.astype("datetime64[us]") + pd.to_timedelta(np.arange(len(frame)), unit="s")
+    split = frame.t < "2024-02-01"
+    days = {"first": frame[split], "second": frame[~split]}
+    for zone, moments in (("naive", None), ("aware", "America/New_York")):
+        for day, rows in days.items():
+            given = rows.assign(t=rows.t.dt.tz_localize(moments))
+            path = tmp_path / f"{day}_{zone}.{suffix}"
+            if suffix == "csv":
+                given.to_csv(path, index=False)
+            elif suffix == "parquet":
+                given.to_parquet(path)
+            else:
+                given["t"] = [moment.isoformat() for moment in given.t]
+                given.to_json(path, orient="records", lines=True)
+    other = "aware" if begun == "naive" else "naive"
+    done = watched(tmp_path, f"first_{begun}.{suffix}")
+    assert done.returncode in {0, 1}, done.stderr
+    refused = watched(tmp_path, f"second_{other}.{suffix}")
+    assert refused.returncode == 2, refused.stderr
+    assert "as those that the log was begun with" in refused.stderr
+    done = watched(tmp_path, f"second_{begun}.{suffix}")
+    assert done.returncode in {0, 1}, done.stderr
+
+
+def test_arrays_with_and_without_a_zone_are_no_one_log():
+    frame = log()
+    given = (frame.outcome, frame.prediction)
+    aware = frame.t.dt.tz_localize("Asia/Tokyo")
+    for first, second in ((frame.t, aware), (aware, frame.t), (aware.astype(str), frame.t)):
+        _, begun = carry_on(Carried({}), *given, first)
+        with pytest.raises(InvalidForecastsError, match="as those that the log was begun with"):
+            carry_on(begun, *given, second + pd.Timedelta("90D"))
+    _, begun = carry_on(Carried({}), *given, pl.Series(aware))
+    assert begun.zoned
+    assert Carried.from_json(begun.to_json()).zoned

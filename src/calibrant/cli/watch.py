@@ -211,7 +211,7 @@ def _watched(
     if Path(state).exists():
         log = Carried.from_json(load_text(state, "the file of --state"))
         log.require(described)
-    return carry_on(log, *given, by=by, **options)
+    return carry_on(log, *given, by=by, zoned=source.zoned, **options)
 
 
 def _state_notes(result: Watch, state: str | None) -> Iterator[str]:

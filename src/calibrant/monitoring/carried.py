@@ -45,6 +45,8 @@ class Carried:
     batch: Seen = field(default_factory=Seen)
     """Rows of the last run."""
     groups: tuple[Watched, ...] = ()
+    zoned: bool = False
+    """Whether times came with a time zone."""
 
     @property
     def began(self) -> bool:
@@ -70,6 +72,8 @@ class Carried:
         outcome: npt.NDArray[np.uint8],
         group: npt.NDArray[np.intp],
         names: Sequence[str | None],
+        *,
+        zoned: bool = False,
     ) -> npt.NDArray[np.bool_]:
         """Find the rows that are new; the others must be those that were watched before.
 
@@ -82,6 +86,13 @@ class Carried:
             raise InvalidForecastsError(
                 "times must be of the kind that the log was begun with",
                 "numbers" if self.dated else "dates",
+            )
+        if self.dated and zoned != self.zoned:
+            have = {True: "a time zone", False: "no time zone"}
+            raise InvalidForecastsError(
+                f"times must have {have[self.zoned]}, as those that the log was begun with",
+                f"times with {have[zoned]}",
+                "write all times alike, or begin another state",
             )
         old = time.astype(np.int64 if self.dated else np.float64) <= self.last
         again = Seen.of(time[old], prediction[old], outcome[old], group[old], names)
@@ -126,6 +137,7 @@ class Carried:
             "schema": SCHEMA,
             "described": dict(self.described),
             "dated": self.dated,
+            "zoned": self.zoned,
             "last": self.last,
             "seen": [self.seen.rows, *self.seen.sums],
             "batch": [self.batch.rows, *self.batch.sums],
@@ -148,6 +160,7 @@ class Carried:
                 _seen(state, "seen"),
                 _seen(state, "batch"),
                 tuple(_group(part) for part in state.parts("groups")),
+                state.flag("zoned"),
             )
             names = [group.group for group in found.groups]
             rows = sum(group.rows for group in found.groups)

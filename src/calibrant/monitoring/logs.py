@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Rows
-from calibrant.data.times import Times, checked_times, time_text
+from calibrant.data.times import Times, checked_times, have_zone, time_text
 from calibrant.errors import InvalidOptionError
 from calibrant.monitoring.carried import Carried
 from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, one_per_cluster
@@ -103,6 +103,7 @@ def carry_on(
     alpha: float = 0.05,
     clusters: object = None,
     cluster_forecast: ClusterForecast = "last",
+    zoned: bool | None = None,
 ) -> tuple[Watch, Carried]:
     """Watch rows that come after those of a log; the same as watching all of them at once.
 
@@ -112,6 +113,8 @@ def carry_on(
         What an earlier run returned, or `Carried` with a description for the first run.
     y_true, y_proba, time, pos_label, by, window, tolerance, alpha, clusters, cluster_forecast
         As for `watch`. Clusters cannot be carried on: the rows of one might be in several runs.
+    zoned : bool, optional
+        Whether the times came with a time zone, where they no longer show it; all runs must agree.
 
     Returns
     -------
@@ -121,6 +124,7 @@ def carry_on(
     refuse_other_labels(y_true=y_true, y_proba=y_proba, time=time, by=by, clusters=clusters)
     prediction, outcome = read_coins(y_true, y_proba, pos_label)
     moments = checked_times(time, prediction.size)
+    zoned = have_zone(time) if zoned is None else zoned
     dated = moments.dtype.kind == "M"
     window = window or ("7d" if dated else None)
     length = None if window is None else window_length(window, dated=dated)
@@ -134,7 +138,7 @@ def carry_on(
     how = None if clusters is None else cluster_forecast
     if log.began:
         names, labels = _known_groups(log, names, labels)
-        fresh = log.fresh(moments, prediction, outcome, labels, names)
+        fresh = log.fresh(moments, prediction, outcome, labels, names, zoned=zoned)
         prediction, outcome, moments = prediction[fresh], outcome[fresh], moments[fresh]
         labels = labels[fresh]
     counts = np.bincount(labels, minlength=len(names))
@@ -175,6 +179,7 @@ def carry_on(
         log.seen + batch,
         batch,
         tuple(groups),
+        zoned,
     )
     return seen, after
 
