@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import calibrant as cal
@@ -318,3 +320,46 @@ def test_outcomes_of_every_type_count_alike(dtype):
         bad[7] = 2
         with pytest.raises(InvalidForecastsError, match="2"):
             cal.smooth_calibration_error(bad, p)
+
+
+ODD = np.random.default_rng(5)
+ODD_P = ODD.random(300)
+ODD_Y = (ODD.random(300) < ODD_P).astype(int)
+READERS = {
+    "audit": lambda frame, **columns: cal.audit(frame, **columns, draws=39).summary.joint,
+    "from_frame": cal.Joint.from_frame,
+    "choose": lambda frame, **columns: cal.repair.choose(frame, **columns, rng=0).table,
+}
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_columns_may_have_numbers_or_tuples_for_names(read):
+    plain = pd.DataFrame({"p": ODD_P, "y": ODD_Y})
+    expected = read(plain, prediction="p", outcome="y")
+    numbered = plain.set_axis([0, 1], axis=1)
+    for prediction, outcome in ((0, 1), ("0", "1")):
+        assert read(numbered, prediction=prediction, outcome=outcome) == expected
+    deep = plain.set_axis(pd.MultiIndex.from_tuples([("a", "p"), ("a", "y")]), axis=1)
+    assert read(deep, prediction=("a", "p"), outcome=("a", "y")) == expected
+    with pytest.raises(InvalidForecastsError, match=r"a column '7', got columns 0, 1"):
+        read(numbered, prediction=7, outcome=1)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pa.Table.from_pandas], ids=["pandas", "arrow"])
+@pytest.mark.parametrize("twice", ["p", "z"])
+def test_a_name_that_stands_twice_is_refused(frame, twice):
+    table = pd.DataFrame({"p": ODD_P, "y": ODD_Y, "z": ODD_Y})
+    if frame is pd.DataFrame:
+        doubled = pd.concat([table, table[[twice]]], axis=1)
+    else:
+        doubled = pa.Table.from_pandas(table).append_column(twice, pa.array(ODD_P))
+    columns = {"prediction": "p", "outcome": "y"}
+    for read in (*READERS.values(), partial(cal.groups.audit_groups, by="z")):
+        with pytest.raises(InvalidForecastsError, match=f"got 2 columns '{twice}'. Hint: rename"):
+            read(doubled, **columns)
+    with pytest.raises(InvalidForecastsError, match=f"got 2 columns '{twice}'"):
+        cal.audit(doubled, **columns, kind="mean")
+    with pytest.raises(InvalidForecastsError, match=f"got 2 columns '{twice}'"):
+        cal.groups.audit_groups(ODD_Y, ODD_P, doubled)
+    with pytest.raises(InvalidForecastsError, match=f"got 2 columns '{twice}'"):
+        cal.multiclass.top_label(ODD_Y, doubled)

@@ -53,6 +53,8 @@ class Columns:
         return cls(**names)
 
     def __post_init__(self) -> None:
+        for part, name in self.names().items():  # columns of pandas may have numbers for names
+            object.__setattr__(self, part, str(name))
         given = set(self.names())
         of_rows = given - {"weight"} == {"prediction", "outcome"}
         of_cells = (

@@ -17,7 +17,7 @@ Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 def as_frame(native: object) -> Frame:
     """Any dataframe that narwhals knows; Polars gets the chance to plan."""
     try:
-        frame: Frame = nw.from_native(native)
+        frame: Frame = _known(_with_text_names(native), pass_through=False)
     except TypeError as error:
         raise InvalidForecastsError(
             "frame must be a dataframe of pandas, Polars, Arrow, DuckDB, Dask or Spark",
@@ -27,9 +27,39 @@ def as_frame(native: object) -> Frame:
     return frame.lazy() if frame.implementation.is_polars() else frame
 
 
+def _known(values: Any, *, pass_through: bool = True, allow_series: bool = False) -> Any:
+    """Let narwhals read a frame, or a column; a name that stands twice is refused."""
+    try:
+        return nw.from_native(values, pass_through=pass_through, allow_series=allow_series)
+    except nw.exceptions.DuplicateError as error:
+        named = values.columns if hasattr(type(values), "iloc") else values.column_names
+        names = list(map(str, named))
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidForecastsError(
+            "columns of a frame must have different names",
+            f"{names.count(twice)} columns {twice!r}",
+            "rename or drop all but one of them",
+        ) from error
+
+
+def _with_text_names(native: Any) -> Any:
+    """Return a frame of pandas whose columns have text for names; all else as it is."""
+    if not hasattr(type(native), "iloc") or not hasattr(type(native), "columns"):
+        return native
+    names = list(native.columns)
+    if all(isinstance(name, str) for name in names):
+        return native
+    texts = list(map(str, names))
+    if len(set(texts)) < len(set(names)):
+        raise InvalidForecastsError(
+            "columns of a frame must have different names", f"names like {names[0]!r} and its text"
+        )
+    return native.set_axis(texts, axis=1)
+
+
 def table_columns(values: object) -> dict[str, Any] | None:
     """Columns of a dataframe by name, as its library holds them; None for anything else."""
-    native = nw.from_native(values, pass_through=True)
+    native = _known(values)
     if not isinstance(native, nw.DataFrame | nw.LazyFrame):
         return None
     frame = _collected(native)
@@ -40,13 +70,13 @@ def table_columns(values: object) -> dict[str, Any] | None:
 
 def table_lists(values: object) -> dict[str, list[Any]]:
     """Columns of a small dataframe by name, as lists."""
-    frame = _collected(nw.from_native(values))
+    frame = _collected(_known(values, pass_through=False))
     return {str(name): column for name, column in frame.to_dict(as_series=False).items()}
 
 
 def column_names(values: object) -> tuple[str, ...] | None:
     """Names of the columns of a dataframe; None for anything else."""
-    native = nw.from_native(values, pass_through=True)
+    native = _known(values)
     if not isinstance(native, nw.DataFrame | nw.LazyFrame):
         return None
     return tuple(native.collect_schema().names())
@@ -54,7 +84,7 @@ def column_names(values: object) -> tuple[str, ...] | None:
 
 def as_values(values: object) -> object:
     """Values of a column or a table of pandas, Polars, Arrow and their kin; all else as it is."""
-    native = nw.from_native(values, pass_through=True, allow_series=True)
+    native = _known(values, allow_series=True)
     if isinstance(native, nw.Series):
         moments = _in_utc(native)
         if moments is not None:

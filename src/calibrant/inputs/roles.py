@@ -51,6 +51,13 @@ class Roles:
     keys: Mapping[str, object] = field(default_factory=dict)
     """Those columns."""
 
+    def __post_init__(self) -> None:
+        # Columns of pandas may have numbers for names.
+        for part in ("prediction", "outcome", "count", "positives", "prediction_sum"):
+            name = getattr(self, part)
+            if name is not None and not isinstance(name, str):
+                object.__setattr__(self, part, str(name))
+
     @property
     def need_rows(self) -> bool:
         """Whether sums by prediction are not enough."""
@@ -142,8 +149,8 @@ class Roles:
         """Names of the columns that group the rows of a frame or of files."""
         if self.by is None:
             return []
-        if isinstance(self.by, str):
-            return [self.by]
+        if isinstance(self.by, str | int):
+            return [str(self.by)]
         if not isinstance(self.by, Sequence):
             raise InvalidForecastsError("by must name columns", type(self.by).__name__)
         return [str(name) for name in self.by]
