@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import subprocess
+import sys
 
 import dask.dataframe as dd
 import duckdb
@@ -129,7 +131,7 @@ def test_single_precision_is_enough(engine):
 def test_decimals_are_numbers(engine):
     decimal = pa.table({"p": pc.round(TABLE["p"], 4).cast(pa.decimal128(6, 5)), "y": Y})
     if isinstance(engine(decimal), pd.DataFrame | dd.DataFrame):
-        return  # pandas has no such type, unless Arrow lends it
+        pytest.skip("pandas has no such type, unless Arrow lends it")
     joint = cal.Joint.from_frame(engine(decimal), **COLUMNS, resolution=2**16)
     expected = cal.Joint.from_samples(Y, np.round(P, 4))
     assert joint.prediction == pytest.approx(expected.prediction, rel=1e-15)
@@ -173,9 +175,8 @@ def test_group_keys_are_plain_values(engine):
     joints = cal.joints_by(engine(table), by="site", **COLUMNS)
     assert list(joints) == [("a",), ("b",), (None,)]
     assert joints[None,].prediction.tolist() == [0.2]
-    if isinstance(engine(table), pd.DataFrame | dd.DataFrame):
-        return  # pandas has no dates
-    assert list(cal.joints_by(engine(table), by="day", **COLUMNS)) == [(day,), (None,)]
+    if not isinstance(engine(table), pd.DataFrame | dd.DataFrame):  # pandas has no dates
+        assert list(cal.joints_by(engine(table), by="day", **COLUMNS)) == [(day,), (None,)]
 
 
 def test_groups_without_weight_are_left_out(engine):
@@ -200,6 +201,8 @@ BAD = {
     "missing weight": ({"w": [1.0, None, 1.0]}, "'w' must not hold missing"),
     "percent": ({"p": [10.0, 55.0, 0.0]}, "'p' must hold probabilities.*2 of 3.*0 to 55.*percent"),
     "log-odds": ({"p": [-2.0, 0.5, 3.0]}, "2 of 3 rows outside, from -2 to 3.*log-odds"),
+    "infinity": ({"p": [0.1, np.inf, 0.9]}, "1 of 3 rows outside, from 0.1 to inf"),
+    "minus infinity": ({"p": [0.1, -np.inf, 0.9]}, "1 of 3 rows outside, from -inf to 0.9"),
     "labels": ({"y": [1, 2, 2]}, "'y' must hold 0 and 1.*2 of 3.*from 1 to 2.*pos_label=2"),
     "minus one": ({"y": [-1, 1, 1]}, "1 of 3 rows that do not, values from -1 to 1.*pos_label=1"),
     "negative weight": ({"w": [1.0, -2.0, 1.0]}, "'w' must hold weights.*1 of 3.*from -2 to 1"),
@@ -219,6 +222,37 @@ def test_bad_rows_are_counted_on_the_engine(engine, columns, message):
     frame = engine(pa.table(good | columns))
     with pytest.raises(InvalidForecastsError, match=message):
         cal.Joint.from_frame(frame, **COLUMNS, weight="w")
+
+
+@pytest.mark.needs("java")
+def test_names_that_spark_takes_for_one_are_refused(spark):
+    frame = spark.createDataFrame([(0.1, 0.2, 0), (0.9, 0.3, 1)], ["p", "P", "y"])
+    for call in (cal.Joint.from_frame, cal.audit):
+        with pytest.raises(InvalidForecastsError, match=r"got 'p' and 'P'\. Hint: rename"):
+            call(frame, **COLUMNS)
+
+
+CONNECTED = """
+from pyspark.sql import SparkSession
+import calibrant as cal
+rows = [(i % 10 / 10, int(i % 3 == 0), i % 2) for i in range(200)]
+session = SparkSession.builder.remote("local[2]").getOrCreate()
+frame = session.createDataFrame(rows, ["prediction", "outcome", "g"])
+found = cal.audit(frame, by="g", draws=39)
+columns = list(zip(*rows))
+assert found.summary.joint == cal.Joint.from_samples(columns[1], columns[0])
+assert len(found.groups.groups) == 2
+"""
+
+
+@pytest.mark.needs("java")
+def test_frames_of_spark_connect_are_audited():
+    """In a process of its own: Connect and classic sessions do not share one."""
+    pytest.importorskip("grpc")
+    ended = subprocess.run(
+        [sys.executable, "-c", CONNECTED], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert ended.returncode == 0, ended.stderr[-2000:]
 
 
 def test_a_label_that_is_not_there_is_refused(engine):

@@ -167,3 +167,100 @@ def test_arrays_that_turn_into_numpy_are_taken():
             return np.asarray(P, dtype=dtype)
 
     assert cal.Joint.from_samples(Y, Wrapped()) == cal.Joint.from_samples(Y, P)
+
+
+class Sparse:
+    """A tensor that numpy cannot read, as torch says it."""
+
+    dtype = "torch.float32"
+
+    def detach(self):
+        return self
+
+    cpu = detach
+
+    def numpy(self):
+        raise TypeError("can't convert Sparse layout tensor to numpy.\nUse Tensor.to_dense()")
+
+
+class Dense(Sparse):
+    def __init__(self, values):
+        self.values = values
+
+    def numpy(self):
+        return self.values
+
+
+def test_tensors_that_numpy_cannot_read_are_explained():
+    with pytest.raises(InvalidForecastsError, match=r"y_proba must be a dense tensor.*Hint: pass"):
+        cal.Joint.from_samples(Y, Sparse())
+
+
+def test_groups_may_be_a_tensor():
+    groups = np.arange(len(Y)) % 2
+    expected = cal.groups.multiaccuracy_error(Y, P, groups)
+    assert cal.groups.multiaccuracy_error(Y, P, Dense(groups)) == expected
+    assert cal.groups.multiaccuracy_error(Y, P, {"x0": Dense(groups)}) == expected
+
+
+def test_tensors_of_torch_that_are_not_dense():
+    torch = pytest.importorskip("torch")
+    for odd in (torch.tensor(P).to_sparse(), torch.empty(len(P), device="meta")):
+        with pytest.raises(InvalidForecastsError, match="y_proba must be a dense tensor"):
+            cal.Joint.from_samples(Y, odd)
+
+
+def test_short_numbers_of_jax():
+    types = pytest.importorskip("ml_dtypes")
+    halves = P.astype(types.bfloat16)
+    assert cal.Joint.from_samples(Y, halves) == cal.Joint.from_samples(Y, P)
+    table = np.column_stack([1 - P, P]).astype(types.bfloat16)
+    assert cal.Joint.from_samples(Y, table) == cal.Joint.from_samples(Y, P)
+
+
+class Expression:
+    """A column of Ibis: a query that would be run once for each argument."""
+
+    def __array__(self, dtype=None, copy=None):
+        return P
+
+
+Expression.__module__ = "ibis.expr.types.numeric"
+
+
+def test_columns_of_ibis_have_no_order_in_common():
+    for given in ((Y, Expression()), (Expression(), P), (Y, P, Expression())):
+        with pytest.raises(InvalidForecastsError, match="pass the table and the names of its"):
+            cal.Joint.from_samples(*given[:2], sample_weight=[*given, None][2])
+
+
+def test_columns_of_ibis_where_it_is_installed():
+    ibis = pytest.importorskip("ibis")
+    table = ibis.memtable({"prediction": P, "outcome": Y})
+    with pytest.raises(InvalidForecastsError, match="pass the table and the names of its columns"):
+        cal.verdict(table.outcome, table.prediction)
+    columns = {"prediction": "prediction", "outcome": "outcome"}
+    assert cal.Joint.from_frame(table, **columns) == cal.Joint.from_samples(Y, P)
+
+
+class Connected:
+    """A frame of Spark Connect: any attribute is one of its columns, which cannot be called."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return NoFunction()
+
+
+class NoFunction:
+    def __call__(self, *_, **__):
+        raise TypeError("'Column' object is not callable")
+
+
+def test_frames_that_answer_to_any_name_are_no_answers():
+    for call in (cal.audit, cal.groups.audit_groups, cal.repair.choose):
+        options = {"by": "g"} if call is cal.groups.audit_groups else {}
+        with pytest.raises(InvalidForecastsError, match="one argument of type Connected"):
+            call(Connected(), **options)
+    with pytest.raises(InvalidForecastsError, match="y_proba must"):
+        cal.audit(Y, Connected())

@@ -24,7 +24,22 @@ def as_frame(native: object) -> Frame:
             type(native).__name__,
             "for two arrays use Joint.from_samples(y_true, y_proba)",
         ) from error
+    if frame.implementation.is_spark_like():
+        _refuse_capitals(frame.collect_schema().names())
     return frame.lazy() if frame.implementation.is_polars() else frame
+
+
+def _refuse_capitals(names: Sequence[str]) -> None:
+    """Refuse names of Spark that are the same but for their capitals: it takes them for one."""
+    first: dict[str, str] = {}
+    for name in names:
+        other = first.setdefault(name.lower(), name)
+        if other != name:
+            raise InvalidForecastsError(
+                "columns of a frame of Spark must differ in more than capitals",
+                f"{other!r} and {name!r}",
+                "rename or drop one of them",
+            )
 
 
 def _known(values: Any, *, pass_through: bool = True, allow_series: bool = False) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Flags, Floats
-from calibrant.data.input import is_missing, read_column
+from calibrant.data.input import as_array, is_missing, is_tensor, read_column
 from calibrant.data.times import moments_of
 from calibrant.errors import InvalidForecastsError
 from calibrant.options import MOST_BINS, check_flag, whole
@@ -202,6 +202,8 @@ def columns_of(by: object) -> dict[str, object]:
     """Columns by name, of a mapping, a frame, or an array with one column for each feature."""
     if isinstance(by, Mapping):
         return {str(name): values for name, values in by.items()}
+    if is_tensor(by):
+        by = as_array(by, "by")
     if isinstance(by, np.ndarray):
         if by.ndim not in {1, 2}:
             raise InvalidForecastsError(

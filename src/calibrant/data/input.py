@@ -26,13 +26,19 @@ def as_array(values: object, name: str) -> npt.NDArray[Any]:
         with_none[np.ma.getmaskarray(values)] = None
         return with_none
     if isinstance(values, np.ndarray):
-        return np.asarray(values)  # a matrix would stay a matrix whatever is taken of it
+        return _widened(np.asarray(values))  # a matrix stays a matrix whatever is taken of it
     if isinstance(values, str | bytes | dict | set) or values is None:
         raise InvalidForecastsError(
             f"{name} must be an array, a list, a series or a tensor", type(values).__name__
         )
-    if hasattr(values, "detach"):  # a torch tensor, perhaps on another device or with a gradient
-        return _from_tensor(values)
+    if is_tensor(values):
+        return _from_tensor(values, name)
+    if type(values).__module__.partition(".")[0] == "ibis":
+        raise InvalidForecastsError(
+            f"{name} must hold rows in a known order",
+            "an expression of Ibis, and two queries need not agree on one",
+            "pass the table and the names of its columns, or table.to_pandas()",
+        )
     if not isinstance(values, Sequence):
         from calibrant.data.frames import as_values
 
@@ -45,13 +51,20 @@ def _from_other(values: Any, name: str) -> npt.NDArray[Any]:
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         return _from_dlpack(values, name)
     try:
-        return np.asarray(values)
+        return _widened(np.asarray(values))
     except ValueError as error:
         raise InvalidForecastsError(f"{name} must be rectangular", str(error)) from error
     except TypeError as error:  # arrays on a graphics card refuse to be copied in passing
         if not hasattr(values, "__dlpack__"):
             raise InvalidForecastsError(f"{name} must be an array", str(error)) from error
         return _from_dlpack(values, name)
+
+
+def _widened(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Numbers of short types that jax has and numpy has not, as floats."""
+    if values.dtype.kind == "V" and values.dtype.name.startswith(("bfloat16", "float8")):
+        return values.astype(np.float32)
+    return values
 
 
 def _from_dlpack(values: Any, name: str) -> npt.NDArray[Any]:
@@ -69,11 +82,24 @@ def _from_dlpack(values: Any, name: str) -> npt.NDArray[Any]:
         ) from error
 
 
-def _from_tensor(tensor: Any) -> npt.NDArray[Any]:
-    on_host = tensor.detach().cpu()
-    if "bfloat16" in str(on_host.dtype):  # numpy has no such type
-        on_host = on_host.float()
-    return np.asarray(on_host.numpy())
+def is_tensor(values: object) -> bool:
+    """Whether values are a torch tensor, perhaps on another device or with a gradient."""
+    return hasattr(type(values), "detach")
+
+
+def _from_tensor(tensor: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        on_host = tensor.detach().cpu()
+        # Types that numpy does not have.
+        if any(kind in str(on_host.dtype) for kind in ("bfloat16", "float8")):
+            on_host = on_host.float()
+        return np.asarray(on_host.numpy())
+    except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+        raise InvalidForecastsError(
+            f"{name} must be a dense tensor of numbers",
+            str(error).partition("\n")[0].rstrip("."),
+            "pass tensor.to_dense() or tensor.dequantize()",
+        ) from error
 
 
 def refuse_other_labels(**arguments: object) -> None:
@@ -124,7 +150,7 @@ def _differ(one: object, other: object) -> bool:
 
 def named_columns(values: object) -> tuple[Any, ...] | None:
     """Names of the columns of a frame; None for arrays and lists."""
-    if isinstance(values, np.ndarray | Sequence) or hasattr(values, "detach"):
+    if isinstance(values, np.ndarray | Sequence) or is_tensor(values):
         return None
     from calibrant.data.frames import column_names
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -124,12 +124,16 @@ class Source:
         return digest.hexdigest()[:16]
 
 
-@runtime_checkable
 class Readable(Protocol):
     """What knows by itself how it enters: answers of language models."""
 
     def as_source(self, roles: Roles, title: str | None = None) -> Source:
         """Return checked forecasts."""
+
+
+def is_readable(data: object) -> TypeGuard[Readable]:
+    """Whether a type knows how it enters; frames of Spark Connect answer to any name."""
+    return hasattr(type(data), "as_source")
 
 
 def read(
@@ -148,7 +152,7 @@ def read(
         roles.refuse_with_joint()
         _refuse_beside(y_proba, labels.positive)
         return Source(title or "Forecasts", data)
-    if isinstance(data, Readable):
+    if is_readable(data):
         _refuse_beside(y_proba, labels.positive)
         return data.as_source(roles, title)
     if isinstance(data, ClassForecasts) or y_proba is not None:

@@ -316,4 +316,4 @@ def are_classes(y_true: object, y_proba: object, classes: object = None) -> bool
         alone = isinstance(first, np.ndarray) and first.ndim == 0
         wide = isinstance(first, Sequence | np.ndarray) and not alone and not isinstance(first, str)
         shape = (len(y_proba), len(first)) if wide else (len(y_proba),)
-    return shape is not None and len(shape) == 2 and int(shape[1]) > 2
+    return isinstance(shape, tuple) and len(shape) == 2 and int(shape[1]) > 2

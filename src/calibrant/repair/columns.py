@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.data.input import as_array
+from calibrant.data.input import as_array, is_tensor
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidTypeError
 from calibrant.options import refuse_unknown
 
@@ -142,7 +142,7 @@ def like(values: Floats, given: Any) -> Any:
     if hasattr(given, "__array_namespace__"):
         library = given.__array_namespace__()
         return library.asarray(values, device=given.device)
-    if hasattr(given, "detach") and "torch" in sys.modules:
+    if is_tensor(given) and "torch" in sys.modules:
         return sys.modules["torch"].as_tensor(values, device=given.device)
     return values
 

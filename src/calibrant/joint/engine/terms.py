@@ -11,6 +11,9 @@ from calibrant.data.columns import Columns
 from calibrant.data.rows import CLIP_FLOAT32, CLIP_FLOAT64
 from calibrant.joint.engine.tally import Apart
 
+# Whole numbers that every engine can round.
+MOST_COUNT = 2.0**62
+
 Case = tuple[nw.Expr, Apart]
 Schema = Mapping[str, nw.dtypes.DType]
 
@@ -45,7 +48,10 @@ class Terms:
 
     def cell(self, resolution: int | None) -> nw.Expr:
         """Count cells from zero, closed on the left; 1 is in one of its own."""
-        return self.prediction if resolution is None else (self.prediction * resolution).floor()
+        if resolution is None:
+            return self.prediction
+        # Spark has no floor of infinity, which is refused later.
+        return (self.prediction.clip(-1.0, 2.0) * resolution).floor()
 
     def distance(self, resolution: int | None) -> nw.Expr:
         """How far a prediction lies from the start of its cell, which is exact in doubles."""
@@ -95,8 +101,10 @@ def _of_aggregates(columns: Columns, schema: Schema) -> Terms:
     prediction = _number(columns.predicted)
     if columns.prediction_sum is not None:
         prediction = nw.when(count > 0).then(prediction / count).otherwise(nw.lit(0.0))
-    whole = (count.floor() == count) & count.is_finite()
-    possible = (positives >= 0) & (positives <= count) & (positives.floor() == positives)
+    whole, possible = (
+        number.clip(-MOST_COUNT, MOST_COUNT).floor() == number for number in (count, positives)
+    )
+    possible = (positives >= 0) & (positives <= count) & possible
     cases = (
         (_missing(count), Apart.NO_WEIGHT),
         (~whole | (count < 0), Apart.BAD_WEIGHT),
