@@ -11,8 +11,6 @@ ROOT = Path(__file__).parents[2]
 # Folders of tests that are no room: what holds everywhere, what was published, what takes minutes,
 # the repository itself, slow clear definitions for others to import, and what is simulated.
 NO_ROOM = {"laws", "survey", "reference", "slow", "house", "oracles", "promises"}
-# Maps of classes are called like the maps of two outcomes that they extend.
-FOR_BOTH = {"Identity", "Temperature"}
 
 
 def twice(names: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -26,7 +24,7 @@ def test_no_class_name_is_defined_twice():
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert len(places) > 100
-    assert {name: at for name, at in twice(places).items() if name not in FOR_BOTH} == {}
+    assert twice(places) == {}
 
 
 def test_no_test_file_is_named_like_another():

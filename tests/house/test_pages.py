@@ -226,7 +226,7 @@ HELD = {
 def test_numbers_in_prose_stand_in_the_output_beside_them(page):
     text = page.read_text(encoding="utf-8")
     if page.name in WRITTEN_BY_PROGRAMS or page.name == "errata.md":
-        return
+        pytest.skip("its numbers are of programs, or of other texts")
     code = "\n".join(code_of(text)).replace("\N{NARROW NO-BREAK SPACE}", "")
     shown = [float(one) for one in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?", code)]
     prose = re.sub(r"```.*?```|^    .*?$|^\|.*?$", "", text, flags=re.DOTALL | re.MULTILINE)

@@ -73,6 +73,13 @@ NO_FEATURES = {"target_mean", "canonical_calibration_error"}
 # Rows of another population beside the rows.
 OTHER_ROWS = {"target_proba"}
 BESIDE = ((), ("sample_weight",), ("clusters",), ("time",))
+# What has no answer, and says so.
+REFUSED = {
+    ("calibration_index", ("sample_weight",)): "knows no weights",
+    ("certified_threshold", ("sample_weight",)): "need rows that count alike",
+    ("weighted_calibration_error", ("sample_weight",)): "rows without weights",
+    ("loss_decomposition", "interval"): "intervals need both ends",
+}
 # A field that holds the rows, in their order.
 THE_ROWS = {"forecasts"}
 # A base, a map whose patches others look for, one of tests (tests/groups), and models around models
@@ -88,7 +95,7 @@ BASES = {
 
 def _rows():
     rng = np.random.default_rng(7)
-    p = np.round(rng.beta(1, 2, SIZE), 2)
+    p = np.clip(np.round(rng.beta(1, 2, SIZE), 2), 0.01, 0.99)
     y = (rng.random(SIZE) < np.clip(p * 0.6 + 0.05, 0, 1)).astype(int)
     table = rng.dirichlet(np.ones(3), SIZE).round(3)
     table[:, 2] = 1 - table[:, 0] - table[:, 1]
@@ -211,7 +218,8 @@ def called(room, name, beside, rows, classes):
         warnings.simplefilter("ignore", CalibrantWarning)
         try:
             return function(**given)
-        except (cal.errors.CalibrantError, AssertionError) as error:
+        except AssertionError as error:
+            assert name == "assert_calibrated"  # its answer
             return str(error)
 
 
@@ -269,6 +277,10 @@ def same(first, second, path):
 
 @pytest.mark.parametrize(("room", "name", "beside", "classes"), list(functions()))
 def test_permuted_rows_give_the_same_answer(room, name, beside, classes):
+    if (name, beside) in REFUSED:
+        with pytest.raises(cal.errors.InferenceRefusedError, match=REFUSED[name, beside]):
+            called(room, name, beside, ROWS, classes)
+        pytest.skip("it has no answer")
     first = plain_facts(room, name, beside, classes)
     same(first, facts(called(room, name, beside, permuted(1), classes)), name)
 
@@ -307,20 +319,23 @@ def given_to_real(name, kind, beside, rows):
 
 
 def called_real(name, kind, beside, rows):
-    try:
-        return getattr(import_module(REAL), name)(**given_to_real(name, kind, beside, rows))
-    except cal.errors.CalibrantError as error:
-        return str(error)
+    return getattr(import_module(REAL), name)(**given_to_real(name, kind, beside, rows))
 
 
 @pytest.mark.parametrize(("name", "kind", "beside"), list(real_functions()))
 def test_permuted_rows_of_real_outcomes_give_the_same_answer(name, kind, beside):
+    if (name, kind) in REFUSED:
+        with pytest.raises(cal.errors.InvalidOptionError, match=REFUSED[name, kind]):
+            called_real(name, kind, beside, ROWS)
+        pytest.skip("it has no answer")
     first = facts(called_real(name, kind, beside, ROWS))
     same(first, facts(called_real(name, kind, beside, permuted(1))), name)
 
 
 @pytest.mark.parametrize(("name", "kind", "beside"), list(real_functions([()])))
 def test_the_container_of_real_outcomes_changes_nothing(name, kind, beside):
+    if (name, kind) in REFUSED:
+        pytest.skip("it has no answer")
     first = facts(called_real(name, kind, beside, ROWS))
     for container in CONTAINERS.values():
         held = {key: container(ROWS[key]) for key in ("real", "z", "upper", "second")}
