@@ -280,6 +280,61 @@ def test_trials_vote_where_nothing_states_a_confidence(tmp_path):
         cal.answers.read(written(tmp_path / "c.jsonl", lines[::3]))
 
 
+def sampled(count, times, **more):
+    return [
+        {"qid": n, "answer": "ab"[t % 2], "correct": t % 2 == 0, **more}
+        for n in range(count)
+        for t in range(times)
+    ]
+
+
+@pytest.mark.parametrize("origin", [None, "votes"])
+@pytest.mark.parametrize("unnamed", [{}, {"qid": None}, {"qid": ""}])
+def test_answers_without_an_id_of_the_question_do_not_vote(tmp_path, origin, unnamed):
+    lines = [
+        {"task": f"t{n % 3}", "answer": "ab"[n % 2], "correct": n % 5 < 2, **unnamed}
+        for n in range(60)
+    ]
+    with pytest.raises(InvalidForecastsError, match="no id of the question"):
+        cal.answers.read(written(tmp_path / "a.jsonl", lines), origin=origin)
+    answers = cal.answers.read(written(tmp_path / "b.jsonl", lines + sampled(2, 3)), origin=origin)
+    assert answers.confidence.tolist() == [2 / 3] * 2
+    assert answers.left_out == 60
+    assert "each counts as a question of its own" not in str(answers)
+
+
+def test_answers_that_state_a_confidence_vote_only_with_an_id(tmp_path):
+    lines = [line | {"id": None} for line in plain(9)]
+    path = written(tmp_path / "a.jsonl", lines)
+    assert len(cal.answers.read(path)) == 9
+    with pytest.raises(InvalidForecastsError, match="got no id of the question"):
+        cal.answers.read(path, origin="votes")
+
+
+def test_one_answer_is_no_vote(tmp_path):
+    path = written(tmp_path / "a.jsonl", sampled(2, 3) + sampled(1, 1, task="other"))
+    answers = cal.answers.read(path)
+    assert answers.confidence.tolist() == [2 / 3] * 2
+    told(answers, "1 answer without a confidence left out")
+
+
+def test_prompts_and_runs_vote_apart_and_trials_together(tmp_path):
+    prompts = sampled(4, 3, prompt_id="x") + sampled(4, 5, prompt_id="y")
+    answers = cal.answers.read(written(tmp_path / "a.jsonl", prompts))
+    assert answers.columns["prompt"].tolist() == ["x"] * 4 + ["y"] * 4
+    assert answers.confidence.tolist() == [2 / 3] * 4 + [3 / 5] * 4
+    runs = [written(tmp_path / f"{n}.jsonl", sampled(4, n)) for n in (3, 5)]
+    assert cal.answers.read(runs).names("file") == ["3.jsonl", "5.jsonl"]
+    said = ["Paris", "Paris", "Rome"]
+    trials = [
+        written(tmp_path / f"{n}.jsonl", [{"qid": 1, "trial": n, "answer": a, "correct": a < "R"}])
+        for n, a in enumerate(said)
+    ]
+    together = cal.answers.read(trials)
+    assert together.confidence.tolist() == [2 / 3]
+    assert together.names("file") == []
+
+
 def test_unicode_huge_lines_and_packed_files(tmp_path):
     lines = plain(3, question="ü😀" * 2_000_000)
     for line in lines:

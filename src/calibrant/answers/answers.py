@@ -182,6 +182,9 @@ def assembled(
     columns["origin"] = chosen.origin
     if chosen.rows is not None:  # one row a question, of its votes
         columns = {name: values[chosen.rows] for name, values in columns.items()}
+        for name, rows in chosen.pooled.items():
+            if name in columns:
+                columns[name][rows] = None
     known = ~(np.isnan(chosen.confidence) | np.isnan(chosen.correct))
     if not known.any():
         raise InvalidForecastsError(
@@ -192,6 +195,8 @@ def assembled(
     columns = {name: values[known] for name, values in columns.items()}
     columns["confidence"] = chosen.confidence[known]
     columns["correct"] = chosen.correct[known].astype(np.int8)
+    rows = np.arange(ledger.size) if chosen.rows is None else chosen.rows
+    unnamed = int((ledger.question.numbers(ledger.size)[rows[known]] < 0).sum())
     numbers = _what_is_there(columns)
     difficulty = as_numbers(columns["difficulty"]) if "difficulty" in columns else None
     if difficulty is not None:
@@ -202,7 +207,7 @@ def assembled(
     ]
     if ledger.copies:
         told.append(f"{count_text(ledger.copies, 'sample')} found twice and counted once")
-    told += _names_told(ledger, columns)
+    told += _names_told(unnamed, columns)
     told += _left_out(chosen, known) + _repeated(columns) + _in_words(columns)
     told += _few_questions(columns)
     return Answers(columns, tuple(told), int((~known).sum()), title, {"answers": list(told)})
@@ -217,15 +222,12 @@ def numbered(column: Any) -> tuple[Indices, int]:
     return codes, len(names)
 
 
-def _names_told(ledger: Ledger, columns: Mapping[str, Any]) -> list[str]:
+def _names_told(unnamed: int, columns: Mapping[str, Any]) -> list[str]:
     """Say that rows have no id, and that names look like two spellings of one."""
     told = []
-    names = ledger.question.names
-    if None in names:
-        codes = np.frombuffer(ledger.question.codes, dtype=np.int64)
-        count = int((codes == names.index(None)).sum())
+    if unnamed:
         told.append(
-            f"{count_text(count, 'answer')} without an id of the question: each counts as a "
+            f"{count_text(unnamed, 'answer')} without an id of the question: each counts as a "
             "question of its own"
         )
     for column in ("model", "task"):

@@ -12,7 +12,7 @@ from calibrant.answers.ledger import LABELS, Ledger
 from calibrant.answers.votes import count_votes, small_sample_sentence
 from calibrant.arrays import Floats
 from calibrant.data.labels import MISSING_WORDS, shown
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import CalibrantError, InvalidForecastsError, InvalidOptionError
 from calibrant.words import count_text
 
 # In the order in which they are taken.
@@ -38,6 +38,8 @@ class Choices:
     sentences: list[str] = field(default_factory=list)
     rows: Any = None
     """Rows of the ledger that these are, where votes left one a question."""
+    pooled: dict[str, Any] = field(default_factory=dict)
+    """Columns over which answers voted, and the rows that stand for all of their voters."""
 
 
 def choose(
@@ -97,7 +99,7 @@ def choose(
     if unasked.any():
         _keep(chosen, np.flatnonzero(~unasked))
     if "votes" in used:
-        _vote(ledger, chosen)
+        _vote(ledger, chosen, asked=origin == "votes")
     return chosen
 
 
@@ -215,30 +217,58 @@ def _keep(chosen: Choices, rows: Any) -> None:
     chosen.rows = rows
 
 
-def _vote(ledger: Ledger, chosen: Choices) -> None:
-    """Let trials vote where nothing else tells a confidence: one row a question is left."""
+def _vote(ledger: Ledger, chosen: Choices, *, asked: bool) -> None:
+    """Let trials vote where nothing else tells a confidence: one row a question is left.
+
+    Answers without an id of the question belong to no question, and a single answer is no vote:
+    they have no confidence.
+    """
     rows = np.arange(ledger.size) if chosen.rows is None else chosen.rows
-    voting = (chosen.origin[rows] == "votes") & np.isnan(chosen.confidence)
-    if not voting.any():
+    unsaid = (chosen.origin[rows] == "votes") & np.isnan(chosen.confidence)
+    if not unsaid.any():
         return
-    keys = [
-        np.frombuffer(column.codes, dtype=np.int64)[rows][voting]
-        for column in (ledger.model, ledger.task, ledger.question)
-    ]
+    labels = (ledger.model, ledger.task, ledger.question, ledger.prompt)
+    keys = np.stack([column.numbers(ledger.size)[rows] for column in labels], axis=1)
+    named = keys[:, 2] >= 0
+    voting = unsaid & named
+    file = ledger.file.numbers(ledger.size)[rows][:, np.newaxis]
+    within = np.concatenate([keys, file], axis=1)
+    # Files that hold several answers to a question are runs; others may be a trial each.
+    apart = bool(_repeated(within[voting]).any())
+    keys = within if apart else keys
+    voting[voting] = _repeated(keys[voting])
+    if not voting.any():
+        raise _no_votes(ledger, named=bool(named[unsaid].any()), asked=asked)
     answer = ledger.answer.column(ledger.size)[rows][voting]
-    voted = count_votes(np.stack(keys, axis=1), answer, chosen.correct[voting])
-    if voted.most < 2:
-        unread = ledger.stated.examples_text()
-        if unread:
-            raise InvalidForecastsError("confidences must be numbers or statements", unread)
-        raise InvalidForecastsError(
-            "logs must hold a confidence",
-            "no field, no statement, no probabilities, and one answer a question",
-            "fields={'confidence': ...} names the field of plain lines",
-        )
+    voted = count_votes(keys[voting], answer, chosen.correct[voting])
     confidence, kept = chosen.confidence.copy(), ~voting
     places = np.flatnonzero(voting)[voted.rows]
     confidence[places], kept[places] = voted.share, True
     chosen.confidence, chosen.correct = confidence[kept], chosen.correct[kept]
     chosen.rows = rows[kept]
+    pooled = ["trial"] if apart else ["trial", "file"]
+    chosen.pooled = dict.fromkeys(pooled, np.isin(np.flatnonzero(kept), places))
     chosen.sentences += voted.sentences
+
+
+def _repeated(keys: Any) -> Any:
+    """Which rows share their keys with another."""
+    _, place, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    return count[place.reshape(-1)] > 1
+
+
+def _no_votes(ledger: Ledger, *, named: bool, asked: bool) -> CalibrantError:
+    """Say why there is no confidence: nothing states one, and nobody can vote."""
+    unread = ledger.stated.examples_text()
+    if unread and not asked:
+        return InvalidForecastsError("confidences must be numbers or statements", unread)
+    lacking = "one answer a question" if named else "no id of the question"
+    if asked:
+        what, got = "votes need questions that were answered more than once", lacking
+    else:
+        what = "logs must hold a confidence"
+        got = f"no field, no statement, no probabilities, and {lacking}"
+        got += "" if named else ", without which answers cannot vote"
+    field = "confidence" if named and not asked else "question"
+    hint = f"fields={{{field!r}: ...}} names the field of plain lines"
+    return InvalidForecastsError(what, got, hint)

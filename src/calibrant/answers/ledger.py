@@ -87,6 +87,13 @@ class Names:
         """All names, by number."""
         return [None if name is None else str(name) for name in self._numbers]
 
+    def numbers(self, size: int) -> Any:
+        """Numbers of the names of so many rows, -1 for those that have none."""
+        found = np.full(size, -1)
+        codes = np.frombuffer(self.codes, dtype=np.int64)
+        found[: codes.size] = np.where(codes == self._numbers.get(None, -1), -1, codes)
+        return found
+
     def column(self, size: int) -> Any:
         """Names of so many rows, None for those that have none."""
         found = np.full(size, None, dtype=object)
