@@ -39,11 +39,11 @@ def written(folder, *lines, name="run.jsonl", end=""):
         ([{"instance": {}, "result": {}}, *PLAIN], "line 2 of run.jsonl without 'instance'"),
         (
             [*PLAIN, {"id": 0, "confidence": 0.9, "is_correct": True}],
-            "'correct', but line 121 'is_correct'",
+            "line 121 of run.jsonl with 'is_correct' instead of 'correct'",
         ),
         (
             [*PLAIN, {"id": 0, "stated_confidence": 0.9, "correct": True}],
-            "'confidence', but line 121 'stated_confidence'",
+            "line 121 of run.jsonl with 'stated_confidence' instead of 'confidence'",
         ),
         ([{"id": n, "confidence": n % 2 == 0, "correct": 1} for n in range(9)], "'True', 'False'"),
         ([{"id": n, "confidence": {"v": 1}, "correct": 1} for n in range(9)], "{'v': 1}"),

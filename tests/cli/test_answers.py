@@ -170,3 +170,17 @@ def test_repair_patches_models_that_differ_and_says_how_few_questions_tell(tmp_p
     assert alone.returncode == 0, alone.stderr
     stored = json.loads((tmp_path / "map.json").read_text())
     assert "model" in json.dumps(stored)
+
+
+def test_a_log_that_cannot_be_read_ends_with_2(tmp_path):
+    log = tmp_path / "run.jsonl"
+    line = '{"question_id": 1, "confidence": %s, "correct": true, "x": %s}\n'
+    log.write_text(line % ("0.5", "[" * 100_000 + "]" * 100_000))
+    for command in ("answers", "audit", "check", "repair", "compare"):
+        done = run(command, str(log))
+        assert done.returncode == 2, (command, done.stderr)
+        assert "line 1 of run.jsonl" in done.stderr
+    log.write_text(line % ("1" + "0" * 400, "0"))
+    done = run("audit", str(log))
+    assert done.returncode == 2, done.stderr
+    assert "confidences must be numbers or statements" in done.stderr

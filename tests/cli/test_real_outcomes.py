@@ -153,3 +153,9 @@ def test_probabilities_are_never_taken_for_means(tmp_path):
     done = run("audit", str(path))
     assert done.returncode == 2
     assert "0 and 1" in done.stderr
+
+
+def test_a_mean_is_assumed_of_standard_input_too():
+    rows = "".join(f"{n % 40 + 2},{n % 40}\n" for n in range(400))
+    done = run("audit", "-", "--quiet", stdin=f"prediction,outcome\n{rows}")
+    assert done.returncode == 0, done.stderr

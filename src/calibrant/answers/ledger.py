@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from math import exp, isfinite
+from math import exp, inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from calibrant.answers.stated import Statements
+from calibrant.answers.wording import as_float
 from calibrant.arrays import Floats
 
 # Labels of scorers. An answer that is not there is wrong, as inspect counts it.
@@ -141,15 +142,15 @@ class Ledger:
         self.scores: dict[str, Numbers] = {}
         self.labels: Counter[tuple[str, str]] = Counter()
         self.copies = 0
-        self._seen: set[object] = set()
+        self._seen: set[str] = set()
 
     def add(self, row: Answer) -> None:
         """Take one answer."""
         if row.identity is not None:
-            if row.identity in self._seen:
+            if _label(row.identity) in self._seen:
                 self.copies += 1
                 return
-            self._seen.add(row.identity)
+            self._seen.add(_label(row.identity))
         place = self.size
         self.question.add(row.question)
         self.model.add(row.model)
@@ -198,7 +199,7 @@ class Ledger:
     def _score(self, scorer: str, given: object) -> float:
         """Read a score; what is neither a number nor a label of the table is missing."""
         if isinstance(given, bool | int | float):
-            return float(given)
+            return as_float(given)
         if not isinstance(given, str):
             return np.nan
         word = given.strip().casefold()
@@ -213,9 +214,12 @@ class Ledger:
 
 
 def largest_share(log_probabilities: Sequence[float]) -> float:
-    """Softmax over the options: the probability of the most likely one."""
+    """Softmax over the options: the probability of the most likely one.
+
+    Options of -inf are impossible; where one is NaN or +inf there is no probability.
+    """
     known = [value for value in log_probabilities if isfinite(value)]
-    if not known:
+    if not known or any(value != value or value == inf for value in log_probabilities):  # noqa: PLR0124
         return np.nan
     best = max(known)
     return 1 / sum(exp(value - best) for value in known)
@@ -236,8 +240,9 @@ def normalised(answer: object) -> str:
 
 
 def _label(given: object) -> str:
-    text = given if isinstance(given, str) else str(given)
+    # Halves of characters, which JSON may hold, are nothing that can be printed or stored.
+    text = str(given).encode("utf-8", "backslashreplace").decode()
     if len(text) <= LONGEST_LABEL:
         return text
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    digest = blake2b(text.encode(), digest_size=8).hexdigest()
     return f"{text[:LONGEST_LABEL]}... {digest}"

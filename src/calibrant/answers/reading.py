@@ -10,7 +10,15 @@ from pathlib import Path
 from calibrant.answers import harnesses
 from calibrant.answers.answers import Answers, assembled
 from calibrant.answers.ledger import Answer, Ledger
-from calibrant.answers.opening import Object, document, first_object, is_zip, lines_of
+from calibrant.answers.opening import (
+    MisshapenError,
+    Object,
+    Pieces,
+    document,
+    first_object,
+    is_zip,
+    lines_of,
+)
 from calibrant.data.paths import Paths, settled
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.options import shown
@@ -85,12 +93,15 @@ def read(
             for name, other in copies.items()
         ]
         for name in (name for name in files.names if name not in copies):
-            kind, rows, told = _opened(name, fields or {})
+            ledger.reading = labels[name] if len(files.names) > 1 else None
+            try:
+                kind, rows, told = _opened(name, fields or {})
+                for row in rows:
+                    ledger.add(row)
+            except MisshapenError as error:  # of the head of a log
+                raise InvalidForecastsError(error.what, f"{labels[name]} {error.got}") from error
             kinds.setdefault(kind, []).append(Path(name).name)
             notes += [note for note in told if note not in notes]
-            ledger.reading = labels[name] if len(files.names) > 1 else None
-            for row in rows:
-                ledger.add(row)
     if fields and PLAIN not in kinds:
         raise InvalidOptionError(
             "fields are for plain lines", f"{shown(dict(fields))} with {' and '.join(kinds)}"
@@ -205,8 +216,8 @@ def _opened(name: str, fields: Mapping[str, str]) -> tuple[str, Iterator[Answer]
     if "lm-evaluation" in kind:
         return kind, harnesses.lm_eval_lines(name, lines_of(name)), []
     if "OpenAI" in kind:
-        return kind, harnesses.openai_lines(name, lines_of(name)), []
-    return kind, harnesses.helm_states(None, lines_of(name), Path(name).name), []
+        return kind, harnesses.openai_lines(lines_of(name)), []
+    return kind, harnesses.helm_states(None, lines_of(name)), []
 
 
 def _opened_document(
@@ -214,13 +225,13 @@ def _opened_document(
 ) -> tuple[str, Iterator[Answer], list[str]]:
     found = document(name)
     if isinstance(found, dict) and "eval" in found:
-        return "inspect_ai log", harnesses.inspect_document(found), []
+        return "inspect_ai log", harnesses.inspect_document(found, Path(name).name), []
     if isinstance(found, dict) and "request_states" in found:
-        states = harnesses.helm_states(found, found["request_states"])
-        return "HELM log", states, []
+        return "HELM log", harnesses.helm_document(found, Path(name).name), []
     if isinstance(found, list) and found and isinstance(found[0], dict):
         chosen, told = _plain_fields(found[0], fields, name)
-        return PLAIN, harnesses.plain_lines(found, chosen), told
+        rows = Pieces(enumerate(found, 1), Path(name).name, "item")
+        return PLAIN, harnesses.plain_lines(rows, chosen), told
     if isinstance(found, dict) and {"results", "configs"} <= set(found):
         told = [f"{Path(name).name} holds results without samples: left out"]
         return "results file", iter(()), told

@@ -152,7 +152,7 @@ class Wording:
         if isinstance(given, bool):
             return Statement(_NAN, Form.OTHER)
         if isinstance(given, int | float):
-            value = float(given)
+            value = as_float(given)
             return ABSENT if value != value else _checked(value, Form.NUMBER)  # noqa: PLR0124
         return self._phrase(given) if isinstance(given, str) else Statement(_NAN, Form.OTHER)
 
@@ -197,6 +197,14 @@ class Wording:
             if not _NEGATED.search(plain[: match.start()])
         ]
         return _agreed(found) if found else Statement(_NAN, Form.OTHER)
+
+
+def as_float(given: float) -> float:
+    """Return a number as a float; integers beyond all floats are infinite."""
+    try:
+        return float(given)
+    except OverflowError:
+        return float("inf") if given > 0 else float("-inf")
 
 
 def _agreed(found: list[Statement]) -> Statement:

@@ -61,11 +61,11 @@ from calibrant.cli.real import (
 )
 from calibrant.cli.show import next_command, repair_command, show_screen
 from calibrant.cli.write import check_files, say, say_written, write_text
-from calibrant.errors import InvalidForecastsError
 from calibrant.options import share_from
 
 if TYPE_CHECKING:
     from calibrant.data.labels import Labels
+    from calibrant.data.paths import Files
     from calibrant.decisions import DecisionTask
     from calibrant.inputs import Roles, Source
     from calibrant.multiclass import MulticlassDecisionTask
@@ -276,29 +276,25 @@ class _Reader:
             return self._read_survival(files, ask, of_probabilities), ()
         if ask is not None:
             return self._read_real(files, ask, of_probabilities), ()
-        try:
-            source, decided = source_of(
-                files,
-                self.roles,
-                self.how,
-                self.title,
-                labels=self.labels,
-                drop_missing=self.drop_missing,
-            )
-        except InvalidForecastsError:
-            assumed = None
-            if not of_probabilities and not (self.how.percent or self.how.logits):
-                assumed = assumed_mean(
-                    files, self.roles, drop_missing=self.drop_missing, title=self.title
-                )
-            if assumed is None:
-                raise
-            return assumed, ()
+        plain = not of_probabilities and not (self.how.percent or self.how.logits)
+        source, decided = source_of(
+            files,
+            self.roles,
+            self.how,
+            self.title,
+            self._assumed if plain else lambda _: None,
+            labels=self.labels,
+            drop_missing=self.drop_missing,
+        )
         if self.map is not None:
+            from calibrant.inputs import Source
             from calibrant.repair import repaired
 
-            source = repaired(source, *self.map)
+            source = repaired(source, *self.map) if isinstance(source, Source) else source
         return source, decided
+
+    def _assumed(self, files: Files) -> RealSource | None:
+        return assumed_mean(files, self.roles, drop_missing=self.drop_missing, title=self.title)
 
     def _read_survival(
         self, files: list[str], ask: Any, of_probabilities: Mapping[str, object]

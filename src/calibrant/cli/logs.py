@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrant.cli.options import Scale
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
 if TYPE_CHECKING:
     from calibrant.answers import Answers
     from calibrant.data.paths import Files
     from calibrant.inputs import Roles, Source
+    from calibrant.real import RealSource
 
 
 OriginOption = Annotated[
@@ -137,9 +138,20 @@ def tables_of(
 
 
 def source_of(
-    files: Sequence[str], roles: Roles, how: Reading, title: str | None, **reading: Any
-) -> tuple[Source, tuple[str, ...]]:
-    """Bring files to the form of an audit, and say what was decided on a log."""
+    files: Sequence[str],
+    roles: Roles,
+    how: Reading,
+    title: str | None,
+    otherwise: Callable[[Files], RealSource | None],
+    **reading: Any,
+) -> tuple[Source | RealSource, tuple[str, ...]]:
+    """Bring files to the form of an audit, and say what was decided on a log.
+
+    Parameters
+    ----------
+    otherwise : callable
+        Reads a table that holds no probabilities; returns None if it cannot.
+    """
     from calibrant.data.paths import settled
     from calibrant.inputs import read
 
@@ -147,7 +159,13 @@ def source_of(
         answers = answers_of(found, roles, how)
         if answers is None:
             reading |= {"percent": how.percent, "logits": how.logits}
-            return read(found, None, roles, title=title, **reading), ()
+            try:
+                return read(found, None, roles, title=title, **reading), ()
+            except InvalidForecastsError:
+                other = otherwise(found)
+                if other is None:
+                    raise
+                return other, ()
     return answers.as_source(roles, title), (*answers.found, *_comparable(answers))
 
 
