@@ -75,7 +75,7 @@ UNREAD = {
     "1/0": "a value outside 0 to 1",
     "0.9 0.8": "several values",
     "quite sure": "no number and no word of the table",
-    "not likely": "no number and no word of the table",
+    "not likely": DENIED,
     True: "no number and no word of the table",
     "3/4/2020": "no number and no word of the table",
 }
@@ -99,10 +99,163 @@ UNSAID = {
     "I'm not 100% sure, but Paris.": DENIED,
     "I can\u2019t be 100% certain.": DENIED,
     "I'm 99% certain I'm wrong": DENIED,
-    "The probability of being wrong is 5%": DENIED,
+    "The probability of being wrong is 5%": "nothing stated",
+    "My confidence of being wrong is 5%": DENIED,
     "I am less than 50% confident.": "a range",
     "Confidence: high": "no number and no word of the table",
 }
+# Sentences that a careless reader takes for another confidence: the right value, or None.
+TRAPS = {
+    # denials
+    "I don't think it's likely": None,
+    "I do not believe this is at all likely": None,
+    "it isn't very likely": None,
+    "nothing makes this likely": None,
+    "I wouldn't say 90%": None,
+    "not more than 90%": None,
+    "cannot be 80% certain": None,
+    "never 100%": None,
+    "no chance of 90%": None,
+    "I'm not certain, but 60%": 0.6,
+    "not only 90% but 95%": 0.95,
+    "nicht 90 %": None,
+    "pas 90 %": None,
+    "\u4e0d\u662f90%": None,
+    # being wrong, and words for it
+    "uncertainty: 10%": None,
+    "uncertainty (10%)": None,
+    "uncertainty of about 10 percent": None,
+    "10% uncertainty": None,
+    "doubt = 0.2": None,
+    "20% doubtful": None,
+    "error rate 5%": None,
+    "expected error: 0.05": None,
+    "5% error": None,
+    "risk of failure 15%": None,
+    "there is a 15% risk that this fails": None,
+    "likely wrong": None,
+    "very likely incorrect": None,
+    "unlikely to be wrong": None,
+    "likely not correct": None,
+    "0.1 chance of a mistake": None,
+    "90% sure that I am mistaken": None,
+    "10% wrong, 90% right": 0.9,
+    "Unsicherheit: 10 %": None,
+    "incertitude : 10 %": None,
+    "probabilidad de error: 5%": None,
+    "\u9519\u8bef\u7387: 5%": None,
+    # words that are changed
+    "more likely than not": None,
+    "as likely as not": None,
+    "less likely": None,
+    "highly likely": None,
+    "most likely": None,
+    # revisions
+    "was 90%, now 50%": None,
+    "90% -> 50%": None,
+    "0.9 => 0.5": None,
+    "90 \u2192 50": None,
+    # ranges and bounds
+    "80~90%": None,
+    "80..90%": None,
+    "80 through 90%": None,
+    "80, 90%": None,
+    "90% \u00b1 5%": None,
+    "90 \u00b1 5%": None,
+    "90% +/- 5": None,
+    "90%+": None,
+    "90+%": None,
+    "90% or more": None,
+    "90% at best": None,
+    "as low as 10%": None,
+    "maximum of 40%": None,
+    "80 bis 90 Prozent": None,
+    # odds
+    "1:1": None,
+    "odds of 3:1": None,
+    "3 to 1": None,
+    "1 in 10": None,
+    # other units, and numbers of something else
+    "90\u2030": None,
+    "1\u2030": None,
+    "9 per mille": None,
+    "0.9 percentage points": None,
+    "1 sigma": None,
+    "95% CI": None,
+    "95% confidence interval": None,
+    "20% more likely": None,
+    "90% of people say so": None,
+    "right 90% of the time": 0.9,
+    "1 question": None,
+    "question 1": None,
+    "1) Paris": None,
+    "#1": None,
+    "%1": None,
+    "minus 5%": None,
+    "\u20135%": None,
+    # thousands and decimal commas
+    "1,000%": None,
+    "1,000": None,
+    "1 000 %": None,
+    "1'000%": None,
+    "1.000,5%": None,
+    "1,000.5%": None,
+    "85,500 %": None,
+    "85,5 Prozent": 0.855,
+    "0,9 Prozent": 0.009,
+    "0,925": 0.925,
+    "99,9%": 0.999,
+    "0,1 %": 0.001,
+    "\u0669\u0660\u066a": 0.9,
+    # fractions
+    "\u00be": 0.75,
+    "1\u00bd": None,
+    "80/90%": None,
+    "9/10 chance that it's false": None,
+    "9/10 and rising": 0.9,
+}
+TRAPS_IN_TEXT = {
+    "I was 90% sure, now 50%": None,
+    "I was 90% sure, now I am 50% sure": 0.5,
+    "Initially I was 90% confident.": None,
+    "Initial confidence: 90%\nFinal: 50%": None,
+    "Confidence: 90%, now 50%": None,
+    "Confidence: 90%. Actually, make it 50%.": None,
+    "Confidence: 90%, revised to 0.5": None,
+    "Confidence: 90% -> 50%": None,
+    "The 95% confidence interval is wide.": None,
+    "Uncertainty: 10%": None,
+    "Lack of confidence: 80%": None,
+    "I have no confidence of 90%": None,
+    "Confidence (1-10): 8": None,
+    "Confidence on a scale: 1:1": None,
+    "The probability is 1/6.": None,
+    "The probability of rain is 30%": None,
+    "The probability of rain is 30%. Confidence: 80%": 0.8,
+    "I'm 90% sure this isn't right": None,
+    "I'm 90% sure that it was not 1969.": 0.9,
+    "It is not Rome (confidence: 90%)": 0.9,
+    "It is not Rome - confidence: 90%": 0.9,
+    "It is not Rome. Confidence: 90%": 0.9,
+    "Confidence: 90% that I'm wrong": None,
+    "Confidence: 0.9, error: 0.1": 0.9,
+    '{"error": null, "confidence": 0.9}': 0.9,
+    "My confidence is not 90%": None,
+    "We are 5% certain or less": None,
+}
+
+
+@pytest.mark.parametrize(("text", "value"), TRAPS.items(), ids=ascii)
+@pytest.mark.parametrize("scale", ["mixed", "unit"])
+def test_a_trap_is_read_right_or_missing(text, value, scale):
+    found = parse_confidences([text], scale=scale).values[0]
+    assert np.isnan(found) if value is None else found == pytest.approx(value, abs=1e-15)
+
+
+@pytest.mark.parametrize(("text", "value"), TRAPS_IN_TEXT.items(), ids=ascii)
+def test_a_trap_in_an_answer_is_read_right_or_missing(text, value):
+    found = parse_confidences([text], scale="mixed", in_text=True).values[0]
+    assert np.isnan(found) if value is None else found == pytest.approx(value, abs=1e-15)
 
 
 @pytest.mark.parametrize(("text", "value"), READ.items(), ids=repr)

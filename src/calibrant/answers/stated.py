@@ -160,8 +160,9 @@ def parse_confidences(
     ----------
     statements : iterable of str, numbers or None
         What was stated. Ranges and bounds, several values that differ, what is denied ("not 100%
-        sure"), chances of being wrong, and text without a number or a word of the table have no
-        value; they are missing, and counted.
+        sure"), chances of being wrong, numbers that may mean something else ("1,000%", "95% CI"),
+        and text without a number or a word of the table have no value; they are missing, and
+        counted.
     words : mapping of str to float, optional
         What words mean; `calibrant.answers.WORDS` by default. Pass ``{}`` to read no words, or
         ``WORDS | {"quite sure": 0.8}`` to add some.

@@ -43,6 +43,7 @@ class Form(IntEnum):
     OTHER = 7
     BEYOND = 8
     DENIED = 9
+    UNCLEAR = 10
 
     @property
     def is_known(self) -> bool:
@@ -66,6 +67,7 @@ _PHRASES = {
     Form.OTHER: "no number and no word of the table",
     Form.BEYOND: "a value outside 0 to 1",
     Form.DENIED: "a confidence that is denied, or in being wrong",
+    Form.UNCLEAR: "a number that may mean something else",
 }
 
 
@@ -80,47 +82,115 @@ class Statement(NamedTuple):
 _NAN = float("nan")
 ABSENT = Statement(_NAN, Form.ABSENT)
 _NUMBER = r"(?:\d+(?:[.,]\d+)?|[.,]\d+)(?:e[+-]?\d+)?"
-_UNIT = r"\s*(?:%|percent\b|per cent\b|pct\b)"
+_UNIT = (
+    r"\s*(?:%|\u066a|(?:percent|per cent|pct|prozent|procent\w*|por ?ciento|pour ?cent|per ?cento|"
+    r"por ?cento)\b|\u043f\u0440\u043e\u0446\u0435\u043d\u0442\w*)"
+)
 _EDGE = r"(?<![\w.,/+-])"
 _MINUS = r"(?<![\w.,/])-?"
 _PERCENT = re.compile(rf"{_MINUS}{_NUMBER}(?={_UNIT})")
-_FRACTION = re.compile(rf"{_EDGE}({_NUMBER})\s*(/|out of)\s*({_NUMBER})(?![\w/])")
+_FRACTION = re.compile(rf"{_EDGE}({_NUMBER})\s*(/|out of)\s*({_NUMBER})(?![\w/]|{_UNIT})")
 _RANGE = re.compile(
-    rf"(?<![\w.,/-]){_NUMBER}{_UNIT}?\s*(?:-|\u2013|\u2014|\bto\b|\band\b|\bor\b)\s*{_NUMBER}"
+    rf"(?<![\w.,/-]){_NUMBER}{_UNIT}?\s*(?:-|\u2013|\u2014|~|\.\.+|\u2026|\bto\b|\band\b|\bor\b|"
+    rf"\bthrough\b|\bbis\b|\ba\b|\u00e0)\s*{_NUMBER}|(?<![\w.,]){_NUMBER}, +{_NUMBER}|"
+    rf"\d{_UNIT}?\s*(?:\u00b1|\+/?-|plus or minus|give or take)"
 )
-_BARE = re.compile(rf"{_MINUS}{_NUMBER}(?![\w/])")
+# Thousands, dates, odds and dashes that may be signs: several numbers, or one that is not sure.
+_ODD = re.compile(
+    r"\d[.,]\d+[.,]\d|[1-9]\d{0,2},\d{3}(?!\d)|\d[ '\u2019]\d{3}(?!\d)|\d\s*:\s*\d|"
+    r"(?:^|\s)[\u2013\u2014]\d|(?:-|=)>|\u2192"
+)
+_BARE = re.compile(rf"{_MINUS}{_NUMBER}(?![\w/]|[.,]\d)")
 _AROUND = " \t\r\n\"'*_`"
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "unknown", "missing", "-", "?"}
-_NEGATED = re.compile(r"(?:\bnot|n't|\bnever|\bhardly)\W+(?:\w+\W+)?$")
-# What turns a number that follows into another: "not 100 % sure" is no certainty.
-_NOT = re.compile(
-    r"(?:\bnot|n['\u2019]t|\bnever|\bhardly)\s+(?:(?:be|even|quite|fully|entirely|at all)\s+)*$"
+# Parts of a sentence: what is denied in one of them says nothing of the others.
+_PARTS = (
+    r"[;!?\n\u3002]|,(?!\d)|\.(?=\s|$)|\s[-\u2013\u2014]+\s|"
+    r"\b(?:and|but|though|although|however|because|since|so|thus|hence|while|yet)\b"
+)
+_BEFORE, _AFTER = re.compile(rf"{_PARTS}|\((?=\s*\S)"), re.compile(_PARTS)
+# What turns a number into another in the same part: "not 100 % sure" is no certainty.
+_WRONG = (
+    r"(?:wrong\w*|incorrect\w*|mistak\w*|errors?|erroneous\w*|inaccura\w*|false\w*|unsure|uncertain\w*|"
+    r"doubt\w*|fail\w*|risks?|miss|misses|unreliab\w*|p[- ]values?|unsicher\w*|fehler\w*|irrtum\w*|"
+    r"falsch\w*|incertitude|incertain\w*|erreurs?|faux|incertidumbre|incorrect[oa]|equivocad[oa]|"
+    r"incertezza|errore|sbagliat[oa])\b|[\u9519\u8aa4\u8bef]"
+)
+_NOT = (
+    r"\b(?:not|never|hardly|barely|scarcely|cannot|neither|nor|without|no|nothing|none|lack\w*|minus|"
+    r"negative|nicht|kein\w*|nie|pas|jamais|nunca|n\u00e3o|niet|non)\b|n['\u2019]t\b|"
+    r"\b(?:dont|isnt|cant|wouldnt|doesnt)\b|[\u4e0d\u975e\u6ca1\u7121\u65e0]"
+)
+_DENIED_FIRST = re.compile(rf"\b{_WRONG}|{_NOT}")
+_DENIED_AFTER = re.compile(
+    rf"\b{_WRONG}|(?:{_NOT})\W+(?:\w+\W+){{0,2}}?"
+    r"(?:right|correct|true|accurate|sure|certain|confident|know|likely|it|so|the case)\b|"
+    r"(?:\bnot|n['\u2019]t)\W*$"
 )
 _BOUND = re.compile(
     r"(?:[<>\u2264\u2265]=?|\b(?:(?:less|more|lower|higher|greater|fewer) than|at (?:most|least)|"
-    r"under|over|below|above|up to|upwards of))\s*$"
+    r"under|over|below|above|up to|upwards of|exceed\w*|beyond|as (?:low|high|much|little) as|"
+    r"max(?:imum)?(?: of)?|min(?:imum)?(?: of)?|upper|lower|from))\s*$"
+)
+_BOUND_AFTER = re.compile(
+    rf"(?:{_UNIT})?\s*(?:(?:sure|certain|confident)\s*)?(?:\+|\b(?:or|and) (?:more|less|higher|"
+    r"lower|above|below|greater|fewer|better|worse|over|under|up)\b|at (?:best|most|least|worst)\b|"
+    r"(?:tops|max\w*|min(?:imum)?|plus)\b)"
 )
 _TAG_ENDS = re.compile(rf"{_UNIT}?\s*>|\s*/\s*\d+\s*>")
-# And what follows or comes first where the number is the chance of being wrong.
-_WRONG = (
-    r"(?:wrong|incorrect|mistaken|in error|an error|(?:an? )?mistake|errors?|unsure|uncertain)\b"
+# Numbers of something else: an interval, a share of people, a change.
+_ELSE_AFTER = re.compile(
+    rf"(?:{_UNIT})?\s*(?:confidence )?(?:intervals?|ci|credible|percentiles?|quantiles?|regions?|"
+    r"bands?|limits?|points?|pp)\b|"
+    rf"{_UNIT}\s*(?:of (?!(?:the )?(?:times?|cases)\b|confidence|certainty)|"
+    r"(?:more|less|higher|lower|greater|better|worse|fewer)\b)"
 )
-_CHANCE = r"(?:chance|probability|likelihood|risk|odds|likely|sure|certain|confident)"
-_WHO = r"(?:(?:i|it|this|that|(?:the|my) answer)(?:['\u2019][ms]| am| is)|be|being|having made)"
-_OF_WRONG = re.compile(
-    rf"(?:{_UNIT})?\s*(?:{_CHANCE}\s+)?(?:(?:that|of|to)\s+)?(?:{_WHO}\s+)?{_WRONG}"
+# Bare numbers, whole ones above all, are often of something else.
+_OTHER_UNIT = re.compile(
+    r"\s*(?:[\u2030\u2031\u03c3\u00b0#]|(?:per|pro|percentage|promille|permill?e?|sigmas?|standard|sd|"
+    r"basis|bps?|db|bits?|nats?|seconds?|minutes?|hours?|times|x|of|in)\b)"
 )
-_WRONG_FIRST = re.compile(rf"\b{_WRONG}\s*(?::|=|is\b)?\s*(?:about\s+)?$")
-# Letters around a statement in a text that are looked at for such words.
-_LEAD = 40
-# A label, perhaps with its range in brackets, a mark, and what follows up to the end of the value.
-_LABELLED = re.compile(
-    r"\b(?:confidence|certainty|probability)(?:[ _](?:level|score|rating|estimate))?"
-    r"[\"'*_`\s]*(?:\([^)\n]{0,40}\)|\[[^\]\n]{0,40}\])?[\"'*_`\s]*(?::|=|\bis\b|\bof\b)"
-    r"[\"'*_`\s]*((?:[^\n,;}\"]|,(?=\d)){1,80})",
+_LEADS = re.compile(
+    r"(?:[^\w#%]|(?:about|around|approx\w*|roughly|circa|ca|maybe|perhaps|probably|say|i|i'd|would|is|"
+    r"am|at|of|my|final|overall|estimated?|certainty|probability|likelihood|"
+    r"confidence(?: (?:level|score|rating|estimate))?)(?!\w))*"
+)
+_TRAILS = re.compile(
+    r"\s*(?:$|(?![.)]\s*\w)[^\w\s]|(?:sure|certain\w*|confiden\w+|probab\w+|likely|chance|because|since|"
+    r"but|though|although|due|given|based|that)\b)"
+)
+# An earlier confidence, and one that is taken back.
+_EARLIER = re.compile(
+    r"\b(?:was|were|used to|initial\w*|at first|original\w*|previous\w*|prior|earlier|formerly|"
+    r"had been|old)\b"
+)
+_REVISED = re.compile(
+    r"\b(?:now|revis\w+|updat\w+|lower\w*|rais\w+|reduc\w+|drop\w*|correction|corrected|"
+    r"make (?:that|it)|rather|actually|chang\w+|instead|second thoughts?|final\w*)\b"
+    rf"[^\n]{{0,30}}?(?:{_NUMBER}{_UNIT}|0?[.,]\d)",
     re.IGNORECASE,
 )
-_SURE = re.compile(rf"({_NUMBER}{_UNIT})\s*(?:sure|confident|certain|confidence)\b", re.IGNORECASE)
+# Words before one of the table that change what it means, such as "more likely than not".
+_CHANGED = re.compile(
+    r"\b(?:less|more|most|least|how|as|equally|too|whether|if|highly|extremely|somewhat|fairly|quite|"
+    r"rather|pretty|slightly|really|moderately|overwhelmingly|incredibly|exceedingly|reasonably)\W+$"
+)
+# Letters around a statement in a text, and in a field, that are looked at for such words.
+_LEAD, _SIDE = 40, 200
+# A label, perhaps with its range in brackets, a mark, and what follows up to the end of the value.
+# A probability that merely "is" or is "of" something may be the answer itself.
+_LABELLED = re.compile(
+    r"\b(?:(?:confidence|certainty)(?:[ _](?:level|score|rating|estimate))?"
+    r"[\"'*_`\s]*(?P<scale>\([^)\n]{0,40}\)|\[[^\]\n]{0,40}\])?[\"'*_`\s]*(?::|=|\bis\b|\bof\b)|"
+    r"probability(?:[ _](?:level|score|rating|estimate))?"
+    r"[\"'*_`\s]*(?:\([^)\n]{0,40}\)|\[[^\]\n]{0,40}\])?[\"'*_`\s]*(?::|=))"
+    r"[\"'*_`\s]*(?P<value>(?:[^\n,;}\"]|,(?=\d)){1,80})",
+    re.IGNORECASE,
+)
+_OUT_OF_FEW = re.compile(r"\b(?:[2-9]|10)\b")
+_SURE = re.compile(
+    rf"(?P<value>{_NUMBER}{_UNIT})\s*(?:sure|confident|certain|confidence)\b", re.IGNORECASE
+)
 # A model states its confidence before or after its answer, not in the middle of an essay.
 _LOOKED_AT = 20_000
 
@@ -162,14 +232,18 @@ class Wording:
             return ABSENT
         if len(given) > 2 * _LOOKED_AT:
             given = f"{given[:_LOOKED_AT]}\n{given[-_LOOKED_AT:]}"
-        found = [self._phrase(match[1]) for match in _LABELLED.finditer(given)]
-        for match in _SURE.finditer(given):
-            turned = _turned(
-                given[max(0, match.start() - _LEAD) : match.start()].casefold(),
-                given[match.end() : match.end() + _LEAD].casefold(),
-            )
-            found.append(turned or self._phrase(match[1]))
+        found = [self._labelled(given, match) for match in _LABELLED.finditer(given)]
+        found += [
+            _around(given, match) or self._phrase(match["value"]) for match in _SURE.finditer(given)
+        ]
         return _agreed(found)
+
+    def _labelled(self, given: str, match: re.Match[str]) -> Statement:
+        stated = _around(given, match, after=False) or self._phrase(match["value"])
+        scale = match["scale"]
+        if stated.form is Form.NUMBER and scale is not None and _OUT_OF_FEW.search(scale):
+            return Statement(_NAN, Form.UNCLEAR)
+        return stated
 
     def _phrase(self, text: str) -> Statement:
         plain = _plain(text)
@@ -177,9 +251,11 @@ class Wording:
             return ABSENT
         if _RANGE.search(plain):
             return Statement(_NAN, Form.RANGE)
+        if _ODD.search(plain):
+            return Statement(_NAN, Form.UNCLEAR)
 
         def turned(match: re.Match[str]) -> Statement | None:
-            return _turned(plain[: match.start()], plain[match.end() :])
+            return _turned(*_sides(plain, match))
 
         marked = [
             turned(m) or _checked(_percent(m[0]), Form.PERCENT) for m in _PERCENT.finditer(plain)
@@ -187,15 +263,21 @@ class Wording:
         marked += [turned(m) or _ratio(m[1], m[2], m[3]) for m in _FRACTION.finditer(plain)]
         if marked:
             return _agreed(marked)
-        bare = [turned(m) or _checked(_number(m[0]), Form.NUMBER) for m in _BARE.finditer(plain)]
+        bare = [
+            turned(m) or _of_something_else(plain, m) or _checked(_number(m[0]), Form.NUMBER)
+            for m in _BARE.finditer(plain)
+        ]
         return _agreed(bare) if bare else self._in_words(plain)
 
     def _in_words(self, plain: str) -> Statement:
-        found = [
-            Statement(self.words[match[0]], Form.WORDS, match[0])
-            for match in self._words.finditer(plain)
-            if not _NEGATED.search(plain[: match.start()])
-        ]
+        found = []
+        for match in self._words.finditer(plain):
+            before, after = _sides(plain, match)
+            denied = _is_denied(before, after)
+            if denied or not _CHANGED.search(before):
+                word = match[0]
+                known = Statement(self.words[word], Form.WORDS, word)
+                found.append(Statement(_NAN, Form.DENIED) if denied else known)
         return _agreed(found) if found else Statement(_NAN, Form.OTHER)
 
 
@@ -223,12 +305,47 @@ def _checked(value: float, form: Form) -> Statement:
     return Statement(value, form) if 0 <= value <= most else Statement(_NAN, Form.BEYOND)
 
 
+def _sides(plain: str, match: re.Match[str]) -> tuple[str, str]:
+    """Return what stands before and after, as far as one looks."""
+    start, end = match.span()
+    return plain[max(0, start - _SIDE) : start], plain[end : end + _SIDE]
+
+
+def _is_denied(before: str, after: str) -> bool:
+    """Whether the same part of a sentence denies a confidence, or is about being wrong."""
+    first, last = _BEFORE.split(before)[-1], _AFTER.split(after, maxsplit=1)[0]
+    return bool(_DENIED_FIRST.search(first) or _DENIED_AFTER.search(last))
+
+
 def _turned(before: str, after: str) -> Statement | None:
-    """Say why a number is no confidence in being right: a bound, denied, or of being wrong."""
-    if _NOT.search(before) or _OF_WRONG.match(after) or _WRONG_FIRST.search(before):
+    """Say why a number is no confidence in being right: denied, a bound, or of something else."""
+    if _is_denied(before, after):
         return Statement(_NAN, Form.DENIED)
-    if _BOUND.search(before) and not (before.rstrip().endswith("<") and _TAG_ENDS.match(after)):
+    bound = _BOUND.search(before) and not (before.rstrip().endswith("<") and _TAG_ENDS.match(after))
+    if bound or _BOUND_AFTER.match(after):
         return Statement(_NAN, Form.RANGE)
+    return Statement(_NAN, Form.UNCLEAR) if _ELSE_AFTER.match(after) else None
+
+
+def _around(given: str, match: re.Match[str], *, after: bool = True) -> Statement | None:
+    """Say why a statement in a text does not count: what stands around it, or takes it back."""
+    before = given[max(0, match.start() - _LEAD) : match.start("value")].casefold()
+    rest = given[match.end("value") : match.end("value") + _LEAD].casefold()
+    if _EARLIER.search(_BEFORE.split(before)[-1]) or _REVISED.search(
+        given[match.start("value") : match.end("value") + _SIDE].partition("\n")[0]
+    ):
+        return Statement(_NAN, Form.UNCLEAR)
+    return _turned(before, rest if after else "")
+
+
+def _of_something_else(plain: str, match: re.Match[str]) -> Statement | None:
+    """Say that a bare number has another unit, or that a whole one may count something else."""
+    before, after = _sides(plain, match)
+    whole = match[0].isdigit()
+    if _OTHER_UNIT.match(after) or before.endswith("%"):
+        return Statement(_NAN, Form.UNCLEAR)
+    if whole and not (_LEADS.fullmatch(before) and _TRAILS.match(after)):
+        return Statement(_NAN, Form.UNCLEAR)
     return None
 
 
@@ -255,5 +372,6 @@ def _percent(text: str) -> float:
 
 def _plain(text: str) -> str:
     """Fold letters and digits of all widths and cases; minus signs are hyphens."""
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2212", "-")
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = folded.replace("\u2212", "-").replace("\u2044", "/")
     return " ".join(folded.strip(_AROUND).rstrip(f".!{_AROUND}").split())
