@@ -126,6 +126,81 @@ def test_options_of_lm_evaluation_harness():
     told(per_letter, "right or wrong by 'acc_norm,none' (8)")
 
 
+def options_log(path, metrics):
+    """Options of which the shorter is better per letter, the longer as it is."""
+    return written(
+        path,
+        [
+            {
+                "doc_id": n,
+                "filtered_resps": [["-3.0", "False"], ["-2.5", "False"]],
+                "arguments": {
+                    f"gen_args_{k}": {"arg_0": "?", "arg_1": text}
+                    for k, text in enumerate([" a long option", " b"])
+                },
+                "metrics": list(metrics),
+                **metrics,
+            }
+            for n in range(4)
+        ],
+    )
+
+
+PLAIN_WINNER = 1 / (1 + exp(-0.5))
+PER_LETTER_WINNER = 1 / (1 + exp(-2.5 + 3 / 13))
+
+
+def test_a_score_of_options_brings_the_confidence_in_the_option_it_judges(tmp_path):
+    log = options_log(tmp_path / "samples_x_2026-01-01T.jsonl", {"acc": 0.0, "acc_norm": 1.0})
+    plain, scored, asked = (
+        cal.answers.read(log),
+        cal.answers.read(log, scorer="acc_norm,none"),
+        cal.answers.read(log, origin="options_per_letter"),
+    )
+    np.testing.assert_allclose(plain.confidence, PLAIN_WINNER)
+    np.testing.assert_allclose(scored.confidence, PER_LETTER_WINNER)
+    assert scored.columns["answer"].tolist() == ["a long option"] * 4
+    assert plain.columns["answer"].tolist() == ["b"] * 4
+    assert scored.found == asked.found
+    with pytest.raises(InvalidOptionError, match="must be of the same option"):
+        cal.answers.read(log, origin="options", scorer="acc_norm,none")
+    alone = options_log(tmp_path / "samples_y_2026-01-01T.jsonl", {"acc_norm": 1.0})
+    np.testing.assert_allclose(cal.answers.read(alone).confidence, PER_LETTER_WINNER)
+    other = options_log(tmp_path / "samples_z_2026-01-01T.jsonl", {"acc": 0.0, "acc_bytes": 1.0})
+    with pytest.raises(InvalidOptionError, match="must be of the same option"):
+        cal.answers.read(other, scorer="acc_bytes,none")
+
+
+def inspected(path, *scores, **more):
+    samples = [
+        {"id": n, "epoch": 1, "output": {"completion": "x"}, "scores": dict(scores), **more}
+        for n in range(3)
+    ]
+    log = {"eval": {"model": "m", "task": "t"}, "samples": samples}
+    path.write_text(json.dumps(log, indent=1))
+    return path
+
+
+def test_the_confidence_of_the_scorer_that_judges_comes_first(tmp_path):
+    first = ("first", {"value": "C"})
+    second = ("second", {"value": "I", "metadata": {"confidence": 0.6}})
+    third = ("third", {"value": {"good": 1, "confidence": 0.7}})
+    log = inspected(tmp_path / "a.json", first, second, third)
+    answers = cal.answers.read(log)
+    assert answers.correct.tolist() == [1] * 3
+    assert answers.confidence.tolist() == [0.6] * 3
+    told(answers, "confidence from the metadata of scorer 'second', which is not the one that says")
+    own = cal.answers.read(log, scorer="third.good")
+    assert own.confidence.tolist() == [0.7] * 3
+    assert "from the metadata" not in str(own)
+    assert cal.answers.read(log, scorer="second").confidence.tolist() == [0.6] * 3
+    log = inspected(tmp_path / "b.json", first, second, metadata={"confidence": 0.8})
+    assert cal.answers.read(log).confidence.tolist() == [0.8] * 3
+    assert cal.answers.read(log, scorer="second").confidence.tolist() == [0.6] * 3
+    with pytest.raises(InvalidForecastsError):
+        cal.answers.read(inspected(tmp_path / "c.json", first), origin="field")
+
+
 def test_texts_and_samples_of_lm_evaluation_harness():
     answers = cal.answers.read(SPOKEN)
     assert answers.confidence.tolist() == [0.9] * 8

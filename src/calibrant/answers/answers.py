@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.answers.choosing import Choices, choose
+from calibrant.answers.choosing import PER_LETTER, Choices, choose
 from calibrant.answers.difficulty import as_numbers, by_the_others, stated_sentence
 from calibrant.answers.ledger import Ledger
 from calibrant.arrays import Floats, Indices
@@ -180,6 +180,9 @@ def assembled(
     chosen = choose(ledger, origin, scorer, pass_mark, scale)
     columns = _label_columns(ledger)
     columns["origin"] = chosen.origin
+    per_letter = chosen.origin == PER_LETTER
+    if per_letter.any():  # the option that is judged may be another
+        columns["answer"][per_letter] = ledger.answer_per_letter.column(ledger.size)[per_letter]
     if chosen.rows is not None:  # one row a question, of its votes
         columns = {name: values[chosen.rows] for name, values in columns.items()}
         for name, rows in chosen.pooled.items():

@@ -25,7 +25,8 @@ ORIGINS = {
     "votes": "share of sampled answers that agree",
 }
 # Scores that judge the option with the largest log-probability, as it is or per letter.
-SCORE_OF = {"options": "acc,", "options_per_letter": "acc_norm,"}
+PER_LETTER = "options_per_letter"
+SCORE_OF = {"options": "acc,", PER_LETTER: "acc_norm,"}
 
 
 @dataclass(slots=True)
@@ -52,90 +53,159 @@ def choose(
     """Choose by task: the first origin of a confidence, the first scorer."""
     if origin is not None and origin not in ORIGINS:
         raise InvalidOptionError(f"origin must be one of {', '.join(ORIGINS)}", repr(origin))
-    size = ledger.size
     task = np.frombuffer(ledger.task.codes, dtype=np.int64)
-    present = _present(ledger)
-    confidence, correct = np.full(size, np.nan), np.full(size, np.nan)
-    where = np.full(size, None, dtype=object)
-    scored = {name: numbers.column(size) for name, numbers in ledger.scores.items()}
-    used: Counter[str] = Counter()
-    judged: Counter[str] = Counter()
-    unused: dict[str, None] = {}
-    unjudged: dict[str, None] = {}
-    unasked = np.zeros(size, dtype=bool)
+    found = _Choosing(ledger, origin, scorer)
     for code in range(len(ledger.task.names)):
-        rows = task == code
-        offered = [name for name, values in present.items() if not np.isnan(values[rows]).all()]
-        taken = origin if origin is not None else next(iter(offered), "votes")
-        unused |= dict.fromkeys(name for name in offered if name != taken)
-        if taken in offered:
-            confidence[rows] = present[taken][rows]
-        where[rows] = taken
-        scorers = [name for name, values in scored.items() if not np.isnan(values[rows]).all()]
-        name = _scorer_of(scorers, scorer, SCORE_OF.get(taken))
-        if name is None:
-            used[taken] += int(rows.sum())
-            continue
-        correct[rows] = scored[name][rows]
-        judged[name] += int((~np.isnan(correct[rows])).sum())
-        unjudged |= dict.fromkeys(other for other in scorers if other != name)
-        others = [scored[other][rows] for other in scorers if other != name]
-        if others:  # lines of other filters repeat the questions
-            unasked[rows] = np.isnan(correct[rows]) & ~np.isnan(others).all(axis=0)
-        used[taken] += int((rows & ~unasked).sum())
-    if scorer is not None and not judged:
-        listed = ", ".join(map(repr, scored)) or "none"
+        found.choose(task == code)
+    if scorer is not None and not found.judged:
+        listed = ", ".join(map(repr, found.scored)) or "none"
         raise InvalidOptionError("scorer must be one of the log", repr(scorer), f"it has {listed}")
-    sentences = [_score_sentence(ledger, judged, unjudged)]
+    unasked = found.unasked
+    sentences = [_score_sentence(ledger, found.judged, found.unjudged)]
     if unasked.any():
         told = count_text(int(unasked.sum()), "row")
         sentences.append(f"{told} of other scorers alone left aside")
-    correct, marks = _right_or_wrong(correct, pass_mark, _unknown_labels(ledger, judged))
-    where[unasked] = None
-    chosen = Choices(confidence, correct, where, [*sentences, *marks])
-    _settle(ledger, chosen, used, scale)
-    listed = ", ".join(f"{ORIGINS[name]} ({count})" for name, count in used.items())
-    chosen.sentences.insert(1, f"confidence: {listed}" + _also(unused, "origin"))
+    unknown = _unknown_labels(ledger, found.judged)
+    correct, marks = _right_or_wrong(found.correct, pass_mark, unknown)
+    found.origin[unasked] = None
+    chosen = Choices(found.confidence, correct, found.origin, [*sentences, *marks])
+    _settle(ledger, chosen, found.used, scale, found.owner)
+    listed = ", ".join(f"{ORIGINS[name]} ({count})" for name, count in found.used.items())
+    chosen.sentences.insert(1, f"confidence: {listed}" + _also(found.unused, "origin"))
+    chosen.sentences += [
+        f"confidence from the metadata of scorer {by!r}, which is not the one that says what was "
+        f"right ({count})"
+        for by, count in found.owned.items()
+    ]
     if unasked.any():
         _keep(chosen, np.flatnonzero(~unasked))
-    if "votes" in used:
+    if "votes" in found.used:
         _vote(ledger, chosen, asked=origin == "votes")
     return chosen
+
+
+class _Choosing:
+    """What is chosen task by task, and what is counted on the way."""
+
+    def __init__(self, ledger: Ledger, wanted: str | None, scorer: str | None) -> None:
+        size = ledger.size
+        self._ledger, self._wanted, self._scorer = ledger, wanted, scorer
+        self._present = _present(ledger)
+        self.scored = {name: numbers.column(size) for name, numbers in ledger.scores.items()}
+        self.confidence, self.correct = np.full(size, np.nan), np.full(size, np.nan)
+        self.origin = np.full(size, None, dtype=object)
+        self.owner = np.full(size, -1)
+        self.unasked = np.zeros(size, dtype=bool)
+        self.used: Counter[str] = Counter()
+        self.judged: Counter[str] = Counter()
+        self.owned: Counter[str] = Counter()
+        self.unused: dict[str, None] = {}
+        self.unjudged: dict[str, None] = {}
+
+    def choose(self, rows: Any) -> None:
+        """Choose for the rows of a task."""
+        offered, scorers = (
+            [name for name, values in there.items() if not np.isnan(values[rows]).all()]
+            for there in (self._present, self.scored)
+        )
+        taken = self._wanted or _origin_of(offered, scorers, self._scorer)
+        name = _scorer_of(scorers, self._scorer, SCORE_OF.get(taken))
+        _refuse_another_option(taken, name)
+        self.unused |= dict.fromkeys(other for other in offered if other != taken)
+        if taken in offered:
+            self.confidence[rows] = self._present[taken][rows]
+            self._own(rows, name, taken)
+        self.origin[rows] = taken
+        if name is not None:
+            self._score(rows, name, [other for other in scorers if other != name])
+        self.used[taken] += int((rows & ~self.unasked).sum())
+
+    def _own(self, rows: Any, scorer: str | None, origin: str) -> None:
+        """Take the statements of one owner, and note one that is another scorer."""
+        if origin == "field":
+            by = _owner_of(self._ledger, rows, scorer)
+            self.owner[rows] = list(self._ledger.stated).index(by)
+            if by is not None and not _owns(by, scorer):
+                self.owned[by] += int(rows.sum())
+
+    def _score(self, rows: Any, name: str, others: list[str]) -> None:
+        self.correct[rows] = self.scored[name][rows]
+        self.judged[name] += int((~np.isnan(self.correct[rows])).sum())
+        self.unjudged |= dict.fromkeys(others)
+        if others:  # lines of other filters repeat the questions
+            beside = [self.scored[other][rows] for other in others]
+            self.unasked[rows] = np.isnan(self.correct[rows]) & ~np.isnan(beside).all(axis=0)
 
 
 def _present(ledger: Ledger) -> dict[str, Floats]:
     """Confidences by origin; those that are stated before their scale is settled."""
     size = ledger.size
-    found = {}
-    for name, rows, taken in (
-        ("field", ledger.stated_rows, ledger.stated),
-        ("text", ledger.text_rows, ledger.text),
-    ):
-        values = np.full(size, np.nan)
-        values[np.frombuffer(rows, dtype=np.int64)] = np.frombuffer(taken.values, dtype=np.float64)
-        found[name] = values
+    field = np.full(size, np.nan)
+    for said in ledger.stated.values():
+        field = np.where(np.isnan(field), said.column(size), field)
+    found = {"field": field, "text": ledger.text.column(size)}
     numbers = (ledger.options, ledger.normalised, ledger.tokens, ledger.agreeing)
     for name, column in zip(list(ORIGINS)[2:], numbers, strict=True):
         found[name] = column.column(size)
     return found
 
 
-def _settle(ledger: Ledger, chosen: Choices, used: Counter[str], scale: str | None) -> None:
+def _owner_of(ledger: Ledger, rows: Any, scorer: str | None) -> str | None:
+    """Say whose confidence counts: the scorer's own, that of the answer, or another scorer's."""
+    owners = sorted(ledger.stated, key=lambda by: (not _owns(by, scorer), by is not None))
+    there = (by for by in owners if not np.isnan(ledger.stated[by].column(ledger.size)[rows]).all())
+    return next(there, owners[0])
+
+
+def _owns(owner: str | None, scorer: str | None) -> bool:
+    """Whether a score is one of a scorer."""
+    return owner is not None and scorer is not None and f"{scorer}.".startswith(f"{owner}.")
+
+
+def _settle(
+    ledger: Ledger, chosen: Choices, used: Counter[str], scale: str | None, owner: Any
+) -> None:
     """Decide what bare numbers mean among the statements that count, and tell how they read."""
-    for name, rows, taken in (
-        ("field", ledger.stated_rows, ledger.stated),
-        ("text", ledger.text_rows, ledger.text),
-    ):
-        places = np.frombuffer(rows, dtype=np.int64)
-        if name not in used or not places.size:
+    sets = [(said, owner == place) for place, said in enumerate(ledger.stated.values())]
+    if "text" in used:
+        sets.append((ledger.text, chosen.origin == "text"))
+    chosen.confidence[owner >= 0] = np.nan  # the values of one owner alone count
+    for said, counts in sets:
+        counted = counts[said.rows] & (chosen.origin[said.rows] != None)  # noqa: E711  # of each
+        if not counted.any():
             continue
-        counted = chosen.origin[places] == name
-        stated = taken.settled(scale, counted)
-        chosen.confidence[places[counted]] = stated.values
+        stated = said.taken.settled(scale, counted)
+        chosen.confidence[said.rows[counted]] = stated.values
         chosen.sentences += stated.sentences
     if "votes" in used and ledger.sampled:
         fewest = min(ledger.sampled)
         chosen.sentences.append(small_sample_sentence(fewest))
+
+
+def _origin_of(offered: list[str], scorers: list[str], wanted: str | None) -> str:
+    """Return the first origin there is; of options, the one whose winner is scored."""
+    taken = next(iter(offered), "votes")
+    if taken not in SCORE_OF:
+        return taken
+    names = scorers if wanted is None else [wanted]
+    fitting = [
+        name
+        for name, prefix in SCORE_OF.items()
+        if name in offered and any(scorer.startswith(prefix) for scorer in names)
+    ]
+    return next(iter(fitting), taken)
+
+
+def _refuse_another_option(origin: str, scorer: str | None) -> None:
+    """Refuse the confidence in one option beside the score of another."""
+    if origin not in SCORE_OF or scorer is None or not scorer.startswith(("acc,", "acc_")):
+        return
+    if not scorer.startswith(SCORE_OF[origin]):
+        raise InvalidOptionError(
+            "confidence and score must be of the same option",
+            f"origin {origin!r} with scorer {scorer!r}",
+            "origin 'options' goes with 'acc', 'options_per_letter' with 'acc_norm'",
+        )
 
 
 def _scorer_of(present: list[str], wanted: str | None, prefix: str | None) -> str | None:
@@ -259,7 +329,8 @@ def _repeated(keys: Any) -> Any:
 
 def _no_votes(ledger: Ledger, *, named: bool, asked: bool) -> CalibrantError:
     """Say why there is no confidence: nothing states one, and nobody can vote."""
-    unread = ledger.stated.examples_text()
+    examples = (said.taken.examples_text() for said in ledger.stated.values())
+    unread = ", ".join(filter(None, examples))
     if unread and not asked:
         return InvalidForecastsError("confidences must be numbers or statements", unread)
     lacking = "one answer a question" if named else "no id of the question"

@@ -53,7 +53,7 @@ def _inspect_sample(about: Object, sample: Object) -> Answer:
     scores = part(sample, "scores")
     values: dict[str, object] = {}
     answer: object = None
-    stated: object = ...
+    stated_by: dict[str, object] = {}
     for scorer in scores:
         score = part(scores, scorer)
         value = score.get("value")
@@ -64,8 +64,9 @@ def _inspect_sample(about: Object, sample: Object) -> Answer:
             values |= {f"{scorer}.{k}": v for k, v in parts.items() if k != CONFIDENCE}
         answer = score.get("answer") if answer is None else answer
         for place in (score.get("metadata"), parts):
-            if stated is ... and isinstance(place, dict) and CONFIDENCE in place:
-                stated = place[CONFIDENCE]
+            if isinstance(place, dict) and CONFIDENCE in place:
+                stated_by.setdefault(scorer, place[CONFIDENCE])
+    stated: object = ...
     for place in (sample.get("store"), sample.get("metadata")):
         if stated is ... and isinstance(place, dict) and CONFIDENCE in place:
             stated = place[CONFIDENCE]
@@ -79,10 +80,10 @@ def _inspect_sample(about: Object, sample: Object) -> Answer:
         text if answer is None else answer,
         values,
         stated,
+        stated_by,
         text,
         options,
-        None,
-        tokens,
+        tokens=tokens,
         identity=sample.get("uuid"),
         prompt=_first_of("prompt", sample.get("metadata"), about.get("task_args")),
         difficulty=_first_of("difficulty", sample.get("metadata")),
@@ -160,6 +161,8 @@ def _set_options(row: Answer, line: Object, values: list[float]) -> None:
     if len(choices) == len(values):
         row.lengths = [len(choice) for choice in choices]
         row.answer = choices[row.answer]
+        per_letter = [value / max(n, 1) for value, n in zip(values, row.lengths, strict=True)]
+        row.answer_per_letter = choices[per_letter.index(max(per_letter))]
 
 
 def _lm_eval_model(place: Path) -> str:
@@ -258,7 +261,7 @@ def _helm_state(model: object, task: object, state: Object) -> Answer:
         mapped,
         {"matches a correct reference": score},
         ...,
-        said.get("text"),
+        text=said.get("text"),
         tokens=None if chance is None else number(chance, "logprob"),
     )
 
@@ -353,7 +356,7 @@ def _plain_answers(lines: Pieces, fields: Mapping[str, str]) -> Iterator[Answer]
             said,
             {correct: get(correct)},
             get(confidence) if confidence is not None else ...,
-            said if confidence is None else None,
+            text=said if confidence is None else None,
             prompt=get(prompt) if prompt is not None else None,
             difficulty=get(difficulty) if difficulty is not None else None,
         )

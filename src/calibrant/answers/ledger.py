@@ -39,12 +39,16 @@ class Answer:
     """By scorer."""
     stated: object = None
     """What stands in a field for the confidence; `Ellipsis` stands for no such field."""
+    stated_by: Mapping[str, object] = field(default_factory=dict)
+    """The same of scorers that keep a confidence beside their score."""
     text: object = None
     """The whole answer, in which a confidence may be stated."""
     options: Sequence[float] | None = None
     """Log-probabilities of the options; the answer is the first of the best."""
     lengths: Sequence[int] | None = None
     """Letters of the options."""
+    answer_per_letter: object = None
+    """The best option per letter."""
     tokens: float | None = None
     """Log-probability of the answer's tokens."""
     samples: Sequence[object] | None = None
@@ -124,18 +128,49 @@ class Numbers:
         return found
 
 
+class Said:
+    """Statements of some rows."""
+
+    def __init__(self, words: Mapping[str, float] | None) -> None:
+        self.taken = Statements(words)
+        self._rows = array("q")
+
+    def add_field(self, row: int, given: object) -> None:
+        """Take what stands in a field of a row."""
+        self._rows.append(row)
+        self.taken.add_field(given)
+
+    def add_text(self, row: int, given: object) -> None:
+        """Take the answer of a row."""
+        self._rows.append(row)
+        self.taken.add_text(given)
+
+    @property
+    def rows(self) -> Any:
+        """Rows that state something."""
+        return np.frombuffer(self._rows, dtype=np.int64)
+
+    def column(self, size: int) -> Floats:
+        """Values of all rows before their scale is settled, NaN where there are none."""
+        values = np.full(size, np.nan)
+        values[self.rows] = np.frombuffer(self.taken.values, dtype=np.float64)
+        return values
+
+
 class Ledger:
     """All that was read so far."""
 
     def __init__(self, words: Mapping[str, float] | None = None) -> None:
         self.size = 0
         self.question, self.model, self.task = Names(), Names(), Names()
-        self.trial, self.answer = Names(), Names()
+        self.trial, self.answer, self.answer_per_letter = Names(), Names(), Names()
         self.prompt, self.difficulty, self.file = Names(), Names(), Names()
         self.reading: str | None = None
         """Name of the file that is read, where there are several."""
-        self.stated, self.text = Statements(words), Statements(words)
-        self.stated_rows, self.text_rows = array("q"), array("q")
+        self._words = words
+        self.stated: dict[str | None, Said] = {}
+        """What stands in fields: of answers, and of scorers by their names."""
+        self.text = Said(words)
         self.options, self.normalised = Numbers(), Numbers()
         self.tokens, self.agreeing = Numbers(), Numbers()
         self.sampled: Counter[int] = Counter()
@@ -161,17 +196,26 @@ class Ledger:
             self.answer.put(place, row.answer)
         if not (row.prompt is row.difficulty is self.reading is None):
             self._add_further(place, row)
-        if row.stated is not ...:
-            self.stated_rows.append(place)
-            self.stated.add_field(row.stated)
-        if row.text is not None:
-            self.text_rows.append(place)
-            self.text.add_text(row.text)
+        self._add_statements(place, row)
         if row.options is not None or row.tokens is not None or row.samples is not None:
             self._add_probabilities(place, row)
         for scorer, given in row.scores.items():
             self.scores.setdefault(scorer, Numbers()).put(place, self._score(scorer, given))
         self.size += 1
+
+    def _add_statements(self, place: int, row: Answer) -> None:
+        """Take what is stated in fields and in the text."""
+        if row.stated is not ...:
+            self._said_by(None).add_field(place, row.stated)
+        for scorer, given in row.stated_by.items():
+            self._said_by(scorer).add_field(place, given)
+        if row.text is not None:
+            self.text.add_text(place, row.text)
+
+    def _said_by(self, owner: str | None) -> Said:
+        if owner not in self.stated:
+            self.stated[owner] = Said(self._words)
+        return self.stated[owner]
 
     def _add_further(self, place: int, row: Answer) -> None:
         """Take labels that few logs have."""
@@ -186,6 +230,8 @@ class Ledger:
         """Take what the model computed rather than stated."""
         if row.options is not None:
             self.options.put(place, largest_share(row.options))
+            if row.answer_per_letter is not None:
+                self.answer_per_letter.put(place, row.answer_per_letter)
             if row.lengths is not None:
                 per_letter = [v / max(n, 1) for v, n in zip(row.options, row.lengths, strict=True)]
                 self.normalised.put(place, largest_share(per_letter))
