@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from commands import run
 
@@ -31,6 +32,13 @@ def test_answers_tells_every_decision_and_writes_rows(tmp_path):
     assert "2 of 10 confidences could not be read and are missing" in done.stdout
     again = run("audit", str(out), "--prediction", "confidence", "--outcome", "correct", "--quiet")
     assert again.returncode == 0, again.stderr
+    held = out.read_bytes()
+    twice = run("answers", str(LOGS / "inspect_sums.eval"), "--out", str(out))
+    assert twice.returncode == 2
+    assert "--force replaces it" in twice.stderr
+    assert out.read_bytes() == held
+    forced = run("answers", str(LOGS / "inspect_sums.eval"), "--out", str(out), "--force")
+    assert forced.returncode == 0, forced.stderr
     refused = run("answers", str(LOGS / "inspect_partial.json"))
     assert refused.returncode == 2
     assert "--pass-mark" in refused.stderr
@@ -184,3 +192,39 @@ def test_a_log_that_cannot_be_read_ends_with_2(tmp_path):
     done = run("audit", str(log))
     assert done.returncode == 2, done.stderr
     assert "confidences must be numbers or statements" in done.stderr
+
+
+ALL = ("audit", "check", "repair", "compare")
+
+
+@pytest.mark.parametrize(
+    ("option", "commands"),
+    {
+        "--weight": ALL,
+        "--pos-label": ALL,
+        "--neg-label": ALL,
+        "--na-label": ALL,
+        "--na": ALL,
+        "--time": ("audit", "repair"),
+        "--count": ALL[:3],
+        "--positives": ALL[:3],
+        "--prediction-sum": ALL[:3],
+        "--classes": ALL[:3],
+    }.items(),
+)
+def test_options_of_tables_are_refused_for_logs(tmp_path, option, commands):
+    log = lines_of(tmp_path / "run.jsonl", 30)
+    for command in commands:
+        beside = ["--pos-label", "1"] if option in {"--neg-label", "--na-label"} else []
+        done = run(command, log, option, "drop" if option == "--na" else "id", *beside)
+        assert done.returncode == 2, (command, done.stdout)
+        assert "is for tables, got a log" in done.stderr, (command, done.stderr)
+
+
+@pytest.mark.parametrize("command", ALL)
+def test_fields_that_are_named_must_be_there_whatever_they_are_called(tmp_path, command):
+    log = lines_of(tmp_path / "run.jsonl", 30)
+    for name in ("outcome", "nosuch"):
+        done = run(command, log, "--outcome", name)
+        assert done.returncode == 2, done.stdout
+        assert repr(name) in done.stderr

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from calibrant.cli.apply import ForceOption
 from calibrant.cli.logs import (
     FieldOption,
     OriginOption,
@@ -40,11 +41,12 @@ def answers(
     ] = None,
     field: FieldOption = None,
     words: WordsOption = None,
+    force: ForceOption = False,  # noqa: FBT002
 ) -> None:
     """Read logs of language models, tell what was found and decided, write the rows."""
     from calibrant.answers import read
 
-    check_files({"--out": out}, [*files, words])
+    check_files({"--out": out}, [*files, words], force=force)
     if out is not None and not out.endswith(".parquet"):
         raise InvalidOptionError("--out must end in .parquet", repr(out))
     found = read(

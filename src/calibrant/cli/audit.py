@@ -19,6 +19,7 @@ from calibrant.cli.logs import (
     ScorerOption,
     WordsOption,
     source_of,
+    typed_of,
 )
 from calibrant.cli.options import (
     ByOption,
@@ -200,7 +201,7 @@ def audit(
         scale = _scale_of(context, scale, fitted)
         reader = _Reader(
             roles,
-            Reading(origin, scorer, pass_mark, scale, field, words),
+            Reading(origin, scorer, pass_mark, scale, field, words, typed_of(context)),
             Labels.of(pos_label, neg_label, na_label),
             title,
             None if fitted is None else (fitted, Path(str(map_file)).name),

@@ -16,6 +16,7 @@ from calibrant.cli.logs import (
     ScorerOption,
     WordsOption,
     tables_of,
+    typed_of,
 )
 from calibrant.cli.options import (
     ByOption,
@@ -134,7 +135,7 @@ def check(
     )
     roles = replace(plain, by=names_of(by, "--by"), find_keys=True)
     in_percent(scale)  # log-odds are refused
-    how = Reading(origin, scorer, pass_mark, scale, field, words)
+    how = Reading(origin, scorer, pass_mark, scale, field, words, typed_of(context))
     options: dict[str, Any] = {
         "labels": Labels.of(pos_label, neg_label, na_label),
         "drop_missing": na is Missing.DROP,

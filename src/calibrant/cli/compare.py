@@ -16,6 +16,7 @@ from calibrant.cli.logs import (
     ScorerOption,
     WordsOption,
     answers_of,
+    typed_of,
 )
 from calibrant.cli.options import (
     ClusterOption,
@@ -42,6 +43,7 @@ MEASURES = ("smooth_calibration_error", "brier")
 
 
 def compare(
+    context: typer.Context,
     files: Annotated[
         list[str],
         typer.Argument(
@@ -116,11 +118,11 @@ def compare(
     check_files({"--json": json_path}, [*files, words])
     if max_worse is not None:
         check_share("max_worse", max_worse)
-    how = Reading(origin, scorer, pass_mark, scale, field, words)
+    how = Reading(origin, scorer, pass_mark, scale, field, words, typed_of(context))
     with settled(files) as found_files:
         answers = answers_of(found_files, Roles(prediction, outcome), how)
     if answers is not None:
-        other = {"--key": key, "--weight": weight, "--cluster": cluster, "--pos-label": pos_label}
+        other = {"--key": key, "--cluster": cluster}
         compare_logs(
             answers,
             names_of(models, "--models"),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field as dataclass_field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibrant.cli.options import Scale
+from calibrant.cli.options import Scale, given_of
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
 if TYPE_CHECKING:
@@ -48,8 +48,26 @@ WordsOption = Annotated[
     ),
 ]
 
+# Options of tables: a log has no such columns, and its scorers say what is right.
+OF_TABLES = (
+    "classes",
+    "count",
+    "na",
+    "na_label",
+    "neg_label",
+    "pos_label",
+    "positives",
+    "prediction_sum",
+    "time",
+    "weight",
+)
 # Endings of files that are never logs.
 TABLES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
+
+
+def typed_of(context: typer.Context) -> dict[str, object]:
+    """Options of tables, and names of fields, that a command was given."""
+    return given_of(context, (*OF_TABLES, "prediction", "outcome"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +80,14 @@ class Reading:
     scale: Scale = Scale.UNIT
     field: Sequence[str] | None = None
     words: str | None = None
+    typed: Mapping[str, object] = dataclass_field(default_factory=dict)
+    """Options of tables, and names of fields, that were typed."""
+
+    def refuse_for_logs(self) -> None:
+        """Refuse, for a log, what makes sense for tables alone."""
+        for name in OF_TABLES:
+            if name in self.typed:
+                raise InvalidOptionError(f"--{name.replace('_', '-')} is for tables", "a log")
 
     def refuse_for_tables(self) -> None:
         """Refuse, for a table, what makes sense for logs alone."""
@@ -174,6 +200,7 @@ def answers_of(files: Files, roles: Roles, how: Reading) -> Answers | None:
     if not _are_logs(files, roles):
         how.refuse_for_tables()
         return None
+    how.refuse_for_logs()
     if how.logits:
         raise InvalidOptionError("--scale logit is for tables", "a log")
     from calibrant.answers import read
@@ -185,7 +212,7 @@ def answers_of(files: Files, roles: Roles, how: Reading) -> Answers | None:
         pass_mark=how.pass_mark,
         scale=None if how.scale is Scale.UNIT else how.scale.value,
         words=words_of(how.words),
-        fields=_fields(roles) | fields_of(how.field),
+        fields=_fields(how) | fields_of(how.field),
     )
 
 
@@ -228,7 +255,7 @@ def _are_logs(files: Files, roles: Roles) -> bool:
     return are_logs(files.names, roles.prediction, roles.outcome)
 
 
-def _fields(roles: Roles) -> dict[str, str]:
+def _fields(how: Reading) -> dict[str, str]:
     """Fields of plain lines that were named."""
-    named = {"confidence": (roles.prediction, "prediction"), "correct": (roles.outcome, "outcome")}
-    return {part: name for part, (name, default) in named.items() if name != default}
+    named = {"confidence": "prediction", "correct": "outcome"}
+    return {part: str(how.typed[name]) for part, name in named.items() if name in how.typed}

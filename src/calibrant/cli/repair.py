@@ -18,6 +18,7 @@ from calibrant.cli.logs import (
     ScorerOption,
     WordsOption,
     tables_of,
+    typed_of,
 )
 from calibrant.cli.options import (
     ByOption,
@@ -144,7 +145,7 @@ def repair(
         prediction_sum=prediction_sum,
     )  # fmt: skip
     _refuse_of_sums(asked, out)
-    how = Reading(origin, scorer, pass_mark, scale, field, words)
+    how = Reading(origin, scorer, pass_mark, scale, field, words, typed_of(context))
     opened = context.with_resource(tables_of(files, asked, how))
     found, roles, prediction = opened.files, opened.roles, opened.roles.prediction
     if not opened.percent and not how.logits:
