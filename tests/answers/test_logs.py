@@ -282,6 +282,13 @@ def test_plain_lines_say_which_field_means_what(tmp_path):
         cal.answers.read(SUMS, fields={"confidence": "x"})
 
 
+def test_an_index_of_trials_is_a_trial(tmp_path):
+    lines = [line | {"trial_index": n} for n in range(2) for line in plain(3)]
+    answers = cal.answers.read(written(tmp_path / "a.jsonl", lines))
+    assert answers.columns["trial"].tolist() == ["0"] * 3 + ["1"] * 3
+    assert "repeat question, model and trial" not in str(answers)
+
+
 def test_formats_may_be_mixed_in_one_file(tmp_path):
     lines = plain(5)
     for line, said in zip(lines, ["90%", 0.9, "9/10", "about 90 percent", None], strict=True):

@@ -228,3 +228,36 @@ def test_fields_that_are_named_must_be_there_whatever_they_are_called(tmp_path, 
         done = run(command, log, "--outcome", name)
         assert done.returncode == 2, done.stdout
         assert repr(name) in done.stderr
+
+
+def test_grades_are_suggested_as_what_is_right(tmp_path):
+    grades = ["CORRECT", "INCORRECT", "NOT_ATTEMPTED"]
+    rows = [{"id": n, "confidence": 0.9, "grade": grades[n % 3]} for n in range(60)]
+    log = tmp_path / "run.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for command in ("answers", "audit"):
+        assert "name it, --field correct=grade" in run(command, str(log)).stderr
+    done = run("answers", str(log), "--field", "correct=grade")
+    assert "'CORRECT' = right (20), 'INCORRECT' = wrong (20), 'NOT_ATTEMPTED' = missing (20)" in (
+        done.stdout
+    )
+    assert run("audit", str(log), "--field", "correct=grade", "--quiet").returncode == 0
+
+
+def test_options_of_logs_make_lines_without_a_prediction_a_log(tmp_path):
+    rows = [{"qid": n // 3, "answer": "ab"[n % 3 == 0], "correct": n % 2} for n in range(60)]
+    log = tmp_path / "run.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run("audit", str(log), "--origin", "votes")
+    assert done.returncode == 0, done.stderr
+    assert "20 questions with 3 answers each" in done.stdout
+
+
+def test_the_conclusion_comes_first_and_lines_are_wrapped(tmp_path):
+    done = run("audit", lines_of(tmp_path / "run.jsonl"))
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("Miscalibrated: ")
+    assert max(len(line) for line in lines if not line.startswith("calibrant ")) <= 100
+    notes = [n for n, line in enumerate(lines) if line.startswith("note: ")]
+    assert notes[0] <= 24  # an empty line stands between
+    assert "questions are clusters" in " ".join(lines[notes[0] :])

@@ -123,3 +123,14 @@ def test_conclusions_name_what_is_wrong_and_nothing_that_chance_explains(audited
     if name == "rare":
         assert "1 in " in str(audit)
         assert " 0.0000 " not in audit.to_text()
+
+
+def test_a_screen_says_that_it_does_not_list_all_groups():
+    p = np.full(4000, 0.8)
+    names = np.array([f"site {n}" for n in range(8)])[np.arange(4000) % 8]
+    y = drawn(np.random.default_rng(0), np.full(4000, 0.5))
+    for kept, many in ((4000, True), (1500, False)):
+        by = {"site": names[:kept] if many else np.where(names == "site 0", "a", "b")[:kept]}
+        text = " ".join(str(cal.audit(y[:kept], p[:kept], by=by, draws=49)).split())
+        assert ("Only the worst are listed here: --full lists all." in text) is many
+        assert "of 8 groups exceed" in text if many else "2 of 2 groups exceed" in text

@@ -281,11 +281,26 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "question": ("question_id", "qid", "sample_id", "doc_id", "id", "question", "prompt", "input"),
     "model": ("model", "model_name", "model_id"),
     "task": ("task", "benchmark", "dataset", "eval", "subset"),
-    "trial": ("trial", "epoch", "attempt", "run", "seed", "sample"),
+    "trial": (
+        "trial",
+        "trial_index",
+        "trial_id",
+        "trial_number",
+        "epoch",
+        "attempt",
+        "run",
+        "seed",
+        "sample",
+    ),
     "answer": ("answer", "response", "completion", "output", "prediction_text"),
     "prompt": ("prompt_id", "prompt_name", "prompt_variant", "prompt_template", "template"),
     "difficulty": ("difficulty", "difficulty_level", "level"),
 }
+# Names that often mean right or wrong, but also other things: they are suggested, not taken.
+MAY_BE_CORRECT = (
+    *("grade", "verdict", "judgement", "judgment", "is_right", "right", "label", "result"),
+    *("success", "match", "evaluation", "grading"),
+)
 # An answer is found in either of these; ids name a question better than its text.
 FIRST_OF = {"question", "answer"}
 

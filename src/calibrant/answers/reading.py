@@ -142,12 +142,15 @@ def _copies(names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def are_logs(names: tuple[str, ...], prediction: str, outcome: str) -> bool:
-    """Whether files are logs, rather than tables that hold a prediction and an outcome."""
-    return any(_is_log(name, prediction, outcome) for name in names)
+def are_logs(names: tuple[str, ...], prediction: str, outcome: str, *, asked: bool = False) -> bool:
+    """Whether files are logs, rather than tables that hold a prediction and an outcome.
+
+    Where options of logs are `asked` for, JSON lines without these two columns are a log.
+    """
+    return any(_is_log(name, prediction, outcome, asked=asked) for name in names)
 
 
-def _is_log(name: str, prediction: str, outcome: str) -> bool:
+def _is_log(name: str, prediction: str, outcome: str, *, asked: bool) -> bool:
     plain = name.removesuffix(".gz").removesuffix(".zst")
     if is_zip(name):
         return True
@@ -160,7 +163,7 @@ def _is_log(name: str, prediction: str, outcome: str) -> bool:
         return True
     if prediction in first and outcome in first:
         return _holds_statements(name, prediction)
-    return _looks_plain(first)
+    return asked or _looks_plain(first)
 
 
 def _is_harness_document(name: str) -> bool:
@@ -188,7 +191,7 @@ def _is_number(text: str) -> bool:
 def _looks_plain(first: Object) -> bool:
     fields = harnesses.FIELDS
     return any(name in first for name in fields["confidence"][:4]) and any(
-        name in first for name in fields["correct"][:2]
+        name in first for name in (*fields["correct"][:2], *harnesses.MAY_BE_CORRECT[:5])
     )
 
 
@@ -266,10 +269,12 @@ def _plain_fields(
     chosen = harnesses.choose_fields(present, fields)
     if "correct" not in chosen or not {"confidence", "answer"} & set(chosen):
         lacking = "correct" if "correct" not in chosen else "confidence"
+        likely = [other for other in harnesses.MAY_BE_CORRECT if other in present]
+        guess = repr(likely[0]) if lacking == "correct" and likely else "..."
         raise InvalidForecastsError(
             f"plain lines must have a field for {lacking}",
             f"{', '.join(map(repr, present))} in {Path(name).name}",
-            f"name it, fields={{{lacking!r}: ...}}",
+            f"name it, fields={{{lacking!r}: {guess}}}",
         )
     listed = ", ".join(f"{part} from {field!r}" for part, field in chosen.items())
     return chosen, [f"fields of plain lines: {listed}"]

@@ -89,8 +89,9 @@ class Reading:
             if name in self.typed:
                 raise InvalidOptionError(f"--{name.replace('_', '-')} is for tables", "a log")
 
-    def refuse_for_tables(self) -> None:
-        """Refuse, for a table, what makes sense for logs alone."""
+    @property
+    def of_logs(self) -> list[str]:
+        """Options that were given and make sense for logs alone."""
         beside = {
             "--origin": self.origin,
             "--scorer": self.scorer,
@@ -99,9 +100,12 @@ class Reading:
             "--words": self.words,
             "--scale mixed": True if self.scale is Scale.MIXED else None,
         }
-        for option, value in beside.items():
-            if value is not None:
-                raise InvalidOptionError(f"{option} is for logs of language models", "a table")
+        return [option for option, value in beside.items() if value is not None]
+
+    def refuse_for_tables(self) -> None:
+        """Refuse, for a table, what makes sense for logs alone."""
+        for option in self.of_logs:
+            raise InvalidOptionError(f"{option} is for logs of language models", "a table")
 
     @property
     def percent(self) -> bool:
@@ -197,7 +201,7 @@ def source_of(
 
 def answers_of(files: Files, roles: Roles, how: Reading) -> Answers | None:
     """Read logs; None for tables, for which options of logs are refused."""
-    if not _are_logs(files, roles):
+    if not _are_logs(files, roles, asked=bool(how.of_logs)):
         how.refuse_for_tables()
         return None
     how.refuse_for_logs()
@@ -246,13 +250,13 @@ def _comparable(answers: Answers) -> list[str]:
     return ["which of the two models is better, question by question: calibrant compare"]
 
 
-def _are_logs(files: Files, roles: Roles) -> bool:
+def _are_logs(files: Files, roles: Roles, *, asked: bool) -> bool:
     """Whether files are logs. The room that knows is not loaded for tables of other kinds."""
     if all(name.lower().endswith(TABLES) for name in files.names):
         return False
     from calibrant.answers import are_logs
 
-    return are_logs(files.names, roles.prediction, roles.outcome)
+    return are_logs(files.names, roles.prediction, roles.outcome, asked=asked)
 
 
 def _fields(how: Reading) -> dict[str, str]:

@@ -33,13 +33,14 @@ def show_screen(
     written: Mapping[str, str | None] | None = None,
     decided: Sequence[str] = (),
 ) -> None:
-    """Print an audit on one screen, below all that was decided on a log."""
-    for sentence in decided:
-        say(f"note: {sentence}")
+    """Print an audit on one screen, above all that was decided on a log."""
+    from calibrant.report import sentence_lines
+
     before = [title] if title else []
     files = {what: path for what, path in (written or {}).items() if path is not None}
+    width = shutil.get_terminal_size((COLUMNS, LINES)).columns
     lines = result.screen(
-        width=shutil.get_terminal_size((COLUMNS, LINES)).columns,
+        width=width,
         command=command,
         taken=len(before) + len(files),
         diagram=is_terminal(),
@@ -50,6 +51,11 @@ def show_screen(
     for line in lines:
         say(*_painted(line, result.summary.state))
     say_written(files)
+    if decided:
+        say("")
+    for sentence in decided:
+        for line in sentence_lines(f"note: {sentence}", min(width, COLUMNS)):
+            say(*_painted(line, result.verdict.state))
 
 
 def _painted(line: Line, state: str) -> list[tuple[str, dict[str, object]]]:

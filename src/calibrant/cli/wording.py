@@ -61,6 +61,7 @@ PHRASES = {
 
 # Fields are a mapping, which options write as meaning=name.
 _FIELD = re.compile(r"fields=\{'(\w+)': '?([^'}]*)'?\}")
+_COLUMN = re.compile(r"(, )?\b(prediction|outcome)=(?=')")
 _FIRST = re.compile(rf"^({'|'.join(WORDS)})(?= (must|needs?|is for|are for|cannot)\b)")
 _GIVEN = re.compile(rf"(?<!['\"\w])({'|'.join(NAMES | WORDS)})=(\.\.\.)?")
 # Words of others stand in quotation marks.
@@ -80,6 +81,7 @@ def _with_options(text: str) -> str:
     options = NAMES | WORDS
     for phrase, other in PHRASES.items():
         text = text.replace(phrase, other)
+    text = _COLUMN.sub(lambda found: f"{' ' if found[1] else ''}--{found[2]} ", text)
     text = _FIRST.sub(lambda found: options[found[1]], text)
     text = _GIVEN.sub(lambda found: options[found[1]] + ("" if found[2] else " "), text)
     return _NAMED.sub(lambda found: options[found[1]], text)

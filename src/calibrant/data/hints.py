@@ -12,6 +12,17 @@ from calibrant.words import agreeing
 MOST_SHOWN = 20
 # How alike two names must be, of 1, for one to be a misspelling of the other.
 ALIKE = 0.75
+# Names that columns of predictions and outcomes often have, the surest first.
+USUAL = {
+    "prediction": (
+        *("confidence", "probability", "predicted_probability", "prob", "proba", "y_proba"),
+        *("y_prob", "y_pred", "pred", "predicted", "forecast", "score", "p"),
+    ),
+    "outcome": (
+        *("is_correct", "correct", "y_true", "label", "target", "actual", "observed", "event"),
+        *("y", "class"),
+    ),
+}
 WHICH = "say which columns hold them: prediction=..., outcome=..."
 
 
@@ -26,8 +37,23 @@ def require_columns(present: Sequence[str], wanted: Sequence[str]) -> None:
     raise InvalidForecastsError(
         f"there must be {several} {' and '.join(map(repr, missing))}",
         f"columns {', '.join(present[:MOST_SHOWN])}{more}",
-        f"did you mean {' and '.join(map(repr, close))}" if close else WHICH,
+        f"did you mean {' and '.join(map(repr, close))}" if close else _which(present, missing),
     )
+
+
+def _which(present: Sequence[str], missing: Sequence[str]) -> str:
+    """Suggest columns whose names are usual, where all that is missing has one."""
+    folded = {name.strip().lower(): name for name in reversed(present)}
+    usual = {
+        role: folded[name]
+        for role in USUAL
+        if role in missing
+        for name in USUAL[role][::-1]
+        if name in folded
+    }
+    if len(usual) < len(missing):
+        return WHICH
+    return f"perhaps {', '.join(f'{role}={name!r}' for role, name in usual.items())}"
 
 
 def _close(name: str, present: Sequence[str]) -> list[str]:

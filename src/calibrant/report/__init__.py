@@ -13,6 +13,7 @@ from calibrant.report.repair_command import (
 from calibrant.report.screen import (
     Line as Line,
     next_repair as next_repair,
+    sentence_lines as sentence_lines,
 )
 from calibrant.report.sentences import verdict_sentence as verdict_sentence
 from calibrant.report.summary import Asked as Asked, Summary as Summary

@@ -259,7 +259,9 @@ def _worst(groups: Groups, room: int, width: int) -> list[Line]:
     lines: list[Line] = [*told, (Piece(head, QUIET),), *((Piece(line),) for line in rest)]
     more = len(listed) - shown
     if more:
-        lines.append((Piece(f"and {count_text(more, groups.noun)} with less evidence", QUIET),))
+        lines.append(
+            (Piece(f"and {count_text(more, groups.noun)} with less evidence (--full)", QUIET),)
+        )
     return lines
 
 
