@@ -171,6 +171,17 @@ def test_a_score_of_options_brings_the_confidence_in_the_option_it_judges(tmp_pa
         cal.answers.read(other, scorer="acc_bytes,none")
 
 
+def test_options_of_early_releases_are_listed_in_pairs(tmp_path):
+    log = options_log(tmp_path / "samples_x_2026-01-01T.jsonl", {"acc": 0.0, "acc_norm": 1.0})
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    pairs = [["?", " a long option"], ["?", " b"]]
+    early = written(
+        tmp_path / "samples_y_2026-01-01T.jsonl", [line | {"arguments": pairs} for line in lines]
+    )
+    found = cal.answers.read(early, scorer="acc_norm,none")
+    np.testing.assert_allclose(found.confidence, PER_LETTER_WINNER)
+
+
 def inspected(path, *scores, **more):
     samples = [
         {"id": n, "epoch": 1, "output": {"completion": "x"}, "scores": dict(scores), **more}
@@ -287,6 +298,19 @@ def test_an_index_of_trials_is_a_trial(tmp_path):
     answers = cal.answers.read(written(tmp_path / "a.jsonl", lines))
     assert answers.columns["trial"].tolist() == ["0"] * 3 + ["1"] * 3
     assert "repeat question, model and trial" not in str(answers)
+
+
+def test_ids_are_one_question_as_numbers_and_as_text(tmp_path):
+    lines = [line | {"id": name} for line, name in zip(plain(4), [1, "1", 1.0, 1.5], strict=True)]
+    answers = cal.answers.read(written(tmp_path / "a.jsonl", lines))
+    assert answers.columns["question"].tolist() == ["1", "1", "1", "1.5"]
+
+
+def test_an_answer_without_an_id_shares_no_question(tmp_path):
+    lines = [line | {"id": name} for line, name in zip(plain(3), ["row 2", None, ""], strict=True)]
+    answers = cal.answers.read(written(tmp_path / "a.jsonl", lines))
+    assert len(set(answers.columns["question"])) == 3
+    assert answers.clusters is None
 
 
 def test_formats_may_be_mixed_in_one_file(tmp_path):

@@ -265,7 +265,10 @@ def _label_columns(ledger: Ledger) -> dict[str, Any]:
         columns["question"] = _within_tasks(ledger)
     unnamed = columns["question"] == None  # noqa: E711  # of each element
     if unnamed.any():
-        names = [f"row {row + 1}" for row in np.flatnonzero(unnamed)]
+        mark = "row"
+        while any(str(name).startswith(mark) for name in set(columns["question"][~unnamed])):
+            mark = f"_{mark}"
+        names = [f"{mark} {row + 1}" for row in np.flatnonzero(unnamed)]
         columns["question"][unnamed] = names
     return columns
 

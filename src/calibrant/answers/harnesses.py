@@ -149,11 +149,7 @@ def _are_likelihoods(filtered: list[Any]) -> bool:
 
 def _set_options(row: Answer, line: Object, values: list[float]) -> None:
     """Take log-probabilities of options, and how many letters each of them has."""
-    choices = [
-        str(request.get("arg_1", "")).strip()
-        for request in part(line, "arguments").values()
-        if isinstance(request, dict)
-    ]
+    choices = _choices(line)
     # Metrics that compare with the options alone ask for each of them twice.
     if len(choices) == len(values) and len(set(choices)) * 2 == len(choices):
         values, choices = values[: len(values) // 2], choices[: len(choices) // 2]
@@ -163,6 +159,16 @@ def _set_options(row: Answer, line: Object, values: list[float]) -> None:
         row.answer = choices[row.answer]
         per_letter = [value / max(n, 1) for value, n in zip(values, row.lengths, strict=True)]
         row.answer_per_letter = choices[per_letter.index(max(per_letter))]
+
+
+def _choices(line: Object) -> list[str]:
+    """Texts of the options, which early releases list in pairs with their context."""
+    asked = line.get("arguments")
+    if isinstance(asked, list):
+        pairs = [pair for pair in asked if isinstance(pair, list) and len(pair) == 2]
+        return [str(option).strip() for _, option in pairs]
+    requests = part(line, "arguments").values()
+    return [str(one.get("arg_1", "")).strip() for one in requests if isinstance(one, dict)]
 
 
 def _lm_eval_model(place: Path) -> str:

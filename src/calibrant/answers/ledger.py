@@ -286,6 +286,9 @@ def normalised(answer: object) -> str:
 
 
 def _label(given: object) -> str:
+    """Name a value; 1.0, which a frame writes for a number beside missing ones, is 1."""
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
     # Halves of characters, which JSON may hold, are nothing that can be printed or stored.
     text = str(given).encode("utf-8", "backslashreplace").decode()
     if len(text) <= LONGEST_LABEL:
