@@ -132,5 +132,5 @@ def test_a_screen_says_that_it_does_not_list_all_groups():
     for kept, many in ((4000, True), (1500, False)):
         by = {"site": names[:kept] if many else np.where(names == "site 0", "a", "b")[:kept]}
         text = " ".join(str(cal.audit(y[:kept], p[:kept], by=by, draws=49)).split())
-        assert ("Only the worst are listed here: --full lists all." in text) is many
+        assert ("with less evidence (--full)" in text) is many
         assert "of 8 groups exceed" in text if many else "2 of 2 groups exceed" in text
