@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, Unpack
 
 import narwhals.stable.v2 as nw
 
-from calibrant.data.frames import Frame, fetched, fetched_value
+from calibrant.data.frames import Frame, fetched, fetched_value, plainly_named
 from calibrant.data.hints import number_hint
 from calibrant.data.labels import MOST_LABELS, Labels, Told
 from calibrant.data.tables import Part
@@ -82,6 +82,11 @@ class Columns:
         parts = ("prediction", "prediction_sum", "outcome", "weight", "count", "positives")
         return {part: getattr(self, part) for part in parts if getattr(self, part) is not None}
 
+    def renamed(self, names: Mapping[str, str]) -> Columns:
+        """Take other names where there are any."""
+        own: dict[str, Any] = {part: names.get(name, name) for part, name in self.names().items()}
+        return replace(self, **own)
+
     @property
     def labels(self) -> Labels:
         """What labels of outcomes mean."""
@@ -112,13 +117,19 @@ def is_text(dtype: nw.dtypes.DType) -> bool:
 
 def known_outcomes(frame: Frame, name: str, labels: Labels) -> tuple[Frame, Told]:
     """Replace labels by 1, 0 and null; tell what became of each."""
+    with plainly_named(frame) as (plain, names):
+        known, told = _known_outcomes(plain, names.get(name, name), labels, f"column {name!r}")
+    return known.rename({new: old for old, new in names.items()}), told
+
+
+def _known_outcomes(frame: Frame, name: str, labels: Labels, what: str) -> tuple[Frame, Told]:
     label = nw.col(name)
     if is_text(frame.collect_schema()[name]):
         label = label.cast(nw.String)
     counted = frame.select(label=label).group_by("label").agg(nw.len().alias("rows"))
     table = fetched(counted.head(MOST_LABELS), labels=["label"])
     counts = dict(zip(table["label"], map(int, table["rows"]), strict=True))
-    told = labels.told(counts, f"column {name!r}", strict=False)
+    told = labels.told(counts, what, strict=False)
     unknown = label.is_null()
     if told.missing:
         unknown = unknown | label.is_in(list(told.missing))

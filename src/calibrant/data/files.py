@@ -207,6 +207,10 @@ def _explained(what: str) -> Iterator[None]:
     except duckdb.IOException as error:
         # Files are looked for before: what fails now is the disk, the network or somebody else.
         raise ReadingError(what, _first_line(error)) from error
+    except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as error:
+        if what == READABLE:
+            raise  # queries of files are written here: the file is not to blame
+        raise InvalidForecastsError(what, _first_line(error)) from error
     except duckdb.Error as error:
         text = str(error)
         if "not utf-8" in text:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from calibrant.data.input import is_missing
-from calibrant.errors import InvalidForecastsError
+from calibrant.data.tables import quoted
+from calibrant.errors import CalibrantError, InvalidForecastsError
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -70,6 +72,37 @@ def _with_text_names(native: Any) -> Any:
             "columns of a frame must have different names", f"names like {names[0]!r} and its text"
         )
     return native.set_axis(texts, axis=1)
+
+
+@contextmanager
+def plainly_named(frame: Frame) -> Iterator[tuple[Frame, Mapping[str, str]]]:
+    """Rename columns of DuckDB whose names narwhals would take for something else.
+
+    DuckDB before 2.0 parses the names that narwhals hands it, so that a dot divides them and a
+    quotation mark begins a quoted name.
+
+    Yields
+    ------
+    tuple of frame and mapping of str to str
+        The frame, and the new names by the old ones. Errors tell the old names.
+    """
+    names = frame.collect_schema().names() if frame.implementation.is_duckdb() else []
+    plain = {
+        name: f"calibrant_column_{place}"
+        for place, name in enumerate(names)
+        if not name.isidentifier()
+    }
+    if plain:
+        selected = ", ".join(f"{quoted(name)} as {quoted(plain.get(name, name))}" for name in names)
+        frame = as_frame(frame.to_native().project(selected))
+    try:
+        yield frame, plain
+    except CalibrantError as error:
+        told = list(error.args)
+        for name, new in plain.items():
+            told = [text.replace(repr(new), repr(name)) for text in told]
+        error.args = error.what, error.got, error.hint = tuple(told)
+        raise
 
 
 def table_columns(values: object) -> dict[str, Any] | None:
@@ -145,10 +178,10 @@ def column_has_zone(native: object, name: str) -> bool:
 
 def masked_columns(native: object, names: Sequence[str]) -> dict[str, Any]:
     """Fetch columns of any frame; missing values are masked. DuckDB needs no pyarrow for it."""
-    frame = as_frame(native).select(*names)
+    frame = as_frame(native)
     if frame.implementation.is_duckdb():
-        return dict(frame.to_native().fetchnumpy())
-    eager = _collected(frame)
+        return dict(frame.to_native().project(", ".join(map(quoted, names))).fetchnumpy())
+    eager = _collected(frame.select(*names))
     return {name: _with_mask(eager[name]) for name in names}
 
 

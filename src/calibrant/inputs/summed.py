@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from operator import add
+from typing import cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from calibrant.data.columns import ColumnNames, Columns
-from calibrant.data.frames import Frame, as_frame, fetched, fetched_value
+from calibrant.data.frames import Frame, as_frame, fetched, fetched_value, plainly_named
 from calibrant.data.groupings import (
     AND,
     MISSING,
@@ -65,8 +66,35 @@ def sum_up(
     most_levels: int = MOST_LEVELS,
 ) -> Summed:
     """Sum the rows of a frame on its engine, all of them and by the groups of each column."""
-    frame, roles = as_frame(native), Columns.of(**columns)
-    require_columns(frame.collect_schema().names(), [*roles.names().values(), *by])
+    given, roles = as_frame(native), Columns.of(**columns)
+    require_columns(given.collect_schema().names(), [*roles.names().values(), *by])
+    with plainly_named(given) as (frame, names):
+        return _sum_up(
+            frame,
+            roles.renamed(names),
+            {name: names.get(name, name) for name in by},
+            pairs=pairs,
+            percent=percent,
+            logits=logits,
+            drop_missing=drop_missing,
+            parts=parts,
+            most_levels=most_levels,
+        )
+
+
+def _sum_up(
+    frame: Frame,
+    roles: Columns,
+    by: Mapping[str, str],
+    *,
+    pairs: bool,
+    percent: bool,
+    logits: bool,
+    drop_missing: bool,
+    parts: int,
+    most_levels: int,
+) -> Summed:
+    """Sum rows by columns, which have the names of the frame by those that readers see."""
     dropped = 0
     if drop_missing:
         frame, dropped = _without_missing(frame, list(roles.names().values()))
@@ -75,10 +103,12 @@ def sum_up(
     resolution: Resolution = None if count_rows(frame.to_native()) <= MOST_ROWS_READ else "auto"
     joint = Joint.of_columns(frame.to_native(), roles, resolution)
     groups: dict[tuple[str, str], Joint] = {}
-    for name in by:
-        frame = _with_numbers_cut(frame, name, parts)
+    for column in by.values():
+        frame = _with_numbers_cut(frame, column, parts)
     for names in [*((name,) for name in by), *(combinations(by, 2) if pairs else ())]:
-        found = joints_by(frame.to_native(), by=names, resolution=resolution, **columns)
+        columns = [by[name] for name in names]
+        parts_played = cast("ColumnNames", roles.names())
+        found = joints_by(frame.to_native(), by=columns, resolution=resolution, **parts_played)
         groups |= _named(AND.join(names), found, most_levels)
     return Summed(joint, groups, dropped)
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.data.columns import Columns, check_types, known_outcomes
-from calibrant.data.frames import Frame, as_floats, as_frame, fetched
+from calibrant.data.frames import Frame, as_floats, as_frame, fetched, plainly_named
 from calibrant.data.hints import require_columns
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.engine.refusals import refuse_counted, refuse_unlikely
@@ -31,8 +31,16 @@ def tally_frame(
     native: object, columns: Columns, resolution: Resolution, by: Sequence[str] = ()
 ) -> tuple[Tally, Names]:
     """Sum the rows of a frame by group and cell, on its engine; name the groups."""
-    frame = as_frame(native)
-    require_columns(frame.collect_schema().names(), [*columns.names().values(), *by])
+    given = as_frame(native)
+    require_columns(given.collect_schema().names(), [*columns.names().values(), *by])
+    with plainly_named(given) as (frame, names):
+        plain = [names.get(name, name) for name in by]
+        return _tally(frame, columns.renamed(names), resolution, plain)
+
+
+def _tally(
+    frame: Frame, columns: Columns, resolution: Resolution, by: Sequence[str]
+) -> tuple[Tally, Names]:
     if columns.outcome is not None and columns.pos_label is not None:
         frame, _ = known_outcomes(frame, columns.outcome, columns.labels)
         columns = columns.with_known_outcomes()
