@@ -34,7 +34,7 @@ from calibrant.joint.classes import ClassForecasts
 from calibrant.multiclass import judge_classes
 from calibrant.options import Tolerance, check_share, share_from, tolerance_from
 from calibrant.stages import Tell, silent
-from calibrant.words import capital, count_text, escaped, markdown_table
+from calibrant.words import capital, count_text, escaped, markdown_table, page
 
 PASSED, FAILED = "passed", "failed"
 EXIT_CODES = {
@@ -86,7 +86,7 @@ class Gate:
         lines = [f"{self.state}: {self.title}, {count_text(self.rows, 'row')}"]
         lines += [f"{check.state:<12} {check.name}: {check.sentence}" for check in self.checks]
         lines += [f"note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        return page(lines)
 
     def to_markdown(self) -> str:
         """Write the checks as a table for the summary of a build."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -405,6 +405,18 @@ def visible(text: str, *, lines: bool = False) -> str:
     return (_ACTIVE_IN_LINES if lines else _ACTIVE).sub(_escape, text)
 
 
+def page(lines: Iterable[str]) -> str:
+    r"""Join lines of text; a line break inside of one came with the data and becomes an escape.
+
+    Examples
+    --------
+    >>> print(page(["group a\nNo alarm.", "group b"]))
+    group a\nNo alarm.
+    group b
+    """
+    return "\n".join(map(visible, lines))
+
+
 def _escape(found: re.Match[str]) -> str:
     return found.group().encode("unicode_escape").decode("ascii")
 
@@ -519,7 +531,8 @@ def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Itera
 
 def escaped(text: str) -> str:
     """Let words of others stay words in Markdown."""
-    text = visible(" ".join(text.split("\n")))
+    text = visible(" ".join(text.split("\n"))).strip()
     for mark in "\\`*_[]<>|#":
         text = text.replace(mark, f"\\{mark}")
-    return text
+    # A line that begins with two colons is a command to the runner of a build that prints it.
+    return f"\\{text}" if text.startswith("::") else text

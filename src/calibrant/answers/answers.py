@@ -18,7 +18,7 @@ from calibrant.data.tables import literal
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inputs import Roles, Source, read as read_source
 from calibrant.notebook import card
-from calibrant.words import agreeing, count_text, forecast_and_rate, thousands_text
+from calibrant.words import agreeing, count_text, forecast_and_rate, page, thousands_text
 from calibrant.writing import drafted
 
 GROUPS = ("model", "task", "prompt", "difficulty", "origin")
@@ -49,7 +49,7 @@ class Answers:
         return len(self.columns["confidence"])
 
     def __str__(self) -> str:
-        return "\n".join(self.found)
+        return page(self.found)
 
     def __repr__(self) -> str:
         return f"<Answers: {count_text(len(self), 'row')}, {', '.join(self.names('model'))}>"

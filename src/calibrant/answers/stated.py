@@ -13,7 +13,7 @@ import numpy as np
 from calibrant.answers.wording import WORDS, Form, Statement, Wording
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.words import count_text, visible
+from calibrant.words import count_text, page, visible
 
 SCALES = (None, "unit", "percent", "mixed")
 # Texts are read once each as long as there are not more different ones than this.
@@ -43,7 +43,7 @@ class StatedConfidences:
         return int(np.isnan(self.values).sum())
 
     def __str__(self) -> str:
-        return "\n".join(self.sentences)
+        return page(self.sentences)
 
 
 class Statements:

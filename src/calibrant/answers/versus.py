@@ -15,7 +15,7 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference import ERROR_RATE, AnyMeasure, Comparison, compare_on_units
 from calibrant.notebook import brief, card
 from calibrant.options import as_generator
-from calibrant.words import agreeing, count_text, percent_text, visible
+from calibrant.words import agreeing, count_text, page, percent_text, visible
 
 # What is compared unless other measures are named: right or wrong, then calibration, then both.
 COMPARED = (ERROR_RATE, "smooth_calibration_error", "brier")
@@ -39,7 +39,7 @@ class ModelComparison:
         return brief(self)
 
     def __str__(self) -> str:
-        return "\n".join((*self.sentences, *(f"note: {note}" for note in self.notes)))
+        return page((*self.sentences, *(f"note: {note}" for note in self.notes)))
 
     def _repr_html_(self) -> str:
         return card(" ".join(self.sentences))

@@ -27,7 +27,8 @@ def show_versions() -> None:
 
     found = versions()
     width = max(map(len, found))
-    say("\n".join(f"{name:<{width}}  {version}" for name, version in found.items()))
+    for name, version in found.items():
+        say(f"{name:<{width}}  {version}")
 
 
 def completion(

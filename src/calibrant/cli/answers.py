@@ -17,7 +17,7 @@ from calibrant.cli.logs import (
     words_of,
 )
 from calibrant.cli.options import Scale
-from calibrant.cli.write import check_files, say
+from calibrant.cli.write import check_files, say, say_page
 from calibrant.errors import InvalidOptionError
 
 
@@ -58,7 +58,7 @@ def answers(
         words=words_of(words),
         fields=fields_of(field),
     )
-    say(str(found))
+    say_page(str(found))
     if out is not None:
         found.to_parquet(out)
         say(f"rows: {out}")

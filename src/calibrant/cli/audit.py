@@ -61,7 +61,7 @@ from calibrant.cli.real import (
     assumed_mean,
 )
 from calibrant.cli.show import next_command, repair_command, show_screen
-from calibrant.cli.write import check_files, say, say_written, write_text
+from calibrant.cli.write import check_files, say, say_page, say_written, write_text
 from calibrant.options import share_from
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def audit(
     if quiet:
         say(result.line)
     elif full:
-        say(f"{result.to_text()}\n" if any(written.values()) else result.to_text())
+        say_page(f"{result.to_text()}\n" if any(written.values()) else result.to_text())
         say_written(written)
     else:
         show_screen(result, next_command(context, result), written=written, decided=decided)

@@ -46,7 +46,7 @@ from calibrant.cli.options import (
     refuse_both,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import check_files, say, say_written, write_text
+from calibrant.cli.write import check_files, say_page, say_written, write_text
 from calibrant.errors import InvalidOptionError
 
 
@@ -162,7 +162,7 @@ def check(
     if markdown is not None:
         write_text(gate.to_markdown(), markdown)
     if not quiet and "-" not in {json_path, markdown}:
-        say(str(gate))
+        say_page(str(gate))
         say_written({"JSON": json_path, "Markdown": markdown})
     if gate.exit_code:
         raise typer.Exit(gate.exit_code)

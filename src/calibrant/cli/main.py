@@ -31,7 +31,7 @@ from calibrant.cli.repair import repair
 from calibrant.cli.start import start_quickly
 from calibrant.cli.watch import watch
 from calibrant.cli.wording import on_the_command_line
-from calibrant.cli.write import complain
+from calibrant.cli.write import complain, harmless
 from calibrant.errors import CalibrantError, CalibrantWarning, InvalidOptionError
 from calibrant.exit_codes import ExitCode
 from calibrant.writing import discard_drafts
@@ -189,10 +189,11 @@ def explained(error: BaseException, *, debug: bool) -> int:
         return _after_output(error)
     with suppress(OSError, ValueError):
         if debug:
-            traceback.print_exception(error)
+            _say_trace(error)
         if isinstance(error, UsageError):
             from typer.rich_utils import rich_format_error
 
+            error.message = harmless(str(error.message))  # type: ignore[attr-defined]
             rich_format_error(error)  # type: ignore[arg-type]
         elif not isinstance(error, BrokenPipeError):
             complain(_sentence(error))
@@ -200,6 +201,15 @@ def explained(error: BaseException, *, debug: bool) -> int:
         with suppress(OSError, ValueError):
             flush(stream)
     return int(_code(error))
+
+
+def _say_trace(error: BaseException) -> None:
+    """Print where an error was raised; messages may hold words of the data, and stay one line."""
+    for part in traceback.format_exception(error):
+        if part.startswith("  File "):
+            typer.echo(part, err=True, nl=False)
+        elif part.strip():
+            complain(part.strip())
 
 
 def _after_output(end: typer.Exit | SystemExit) -> int:

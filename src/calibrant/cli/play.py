@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calibrant.cli.progress import counted
-from calibrant.cli.write import check_files, say
+from calibrant.cli.write import check_files, say, say_page
 from calibrant.errors import InvalidOptionError
 
 if TYPE_CHECKING:
@@ -49,12 +49,13 @@ def play(
         raise InvalidOptionError("--rounds must be at least 1", str(length))
     with counted(length, "rounds") as advance:
         game = play_game(make(length), opponent, length, seed, progress=advance)
-    say(f"{game}\n")
+    say_page(f"{game}\n")
     Console().print(_table(game))
-    say(f"\n{_unavoidable(length)}")
+    say_page(f"\n{_unavoidable(length)}")
     if picture is not None and kind is not None:
         _draw(game, picture, kind)
-        say(f"\nThe errors over time are drawn in {picture}")
+        say("")
+        say(f"The errors over time are drawn in {picture}")
 
 
 def _opponent(nature: str, outcome: str, rounds: int | None) -> tuple[Nature, int]:

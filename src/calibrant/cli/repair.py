@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -44,7 +44,7 @@ from calibrant.cli.options import (
     refuse_both,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import check_files, say, say_written, write_text
+from calibrant.cli.write import check_files, say, say_page, say_written, write_text
 from calibrant.errors import InvalidOptionError
 
 if TYPE_CHECKING:
@@ -187,7 +187,6 @@ def repair(
         fitted = choice.map
     notes = (*reading_notes(found, told, dropped), *_taught(choice, out))
     sentence = fitted.sentence if choice is None else choice_text(choice)
-    said = [sentence, *(f"note: {note}" for note in notes)]
     # All texts come first: a map that cannot be written must not leave some files behind.
     fitted = fitted.with_scale(scale.value)
 
@@ -200,11 +199,14 @@ def repair(
     written_texts = [(text(), path) for path, text in texts if path is not None]
     if out is not None:
         _write_rows(fitted, found, out, prediction, column)
-    _write_and_say(written_texts, written, said)
+    _write_and_say(written_texts, written, sentence, notes)
 
 
 def _write_and_say(
-    texts: list[tuple[str, str]], written: Mapping[str, str | None], said: list[str]
+    texts: list[tuple[str, str]],
+    written: Mapping[str, str | None],
+    said: str,
+    notes: Sequence[str],
 ) -> None:
     """Write the texts, then speak, because a reader may stop listening.
 
@@ -213,8 +215,9 @@ def _write_and_say(
     for text, path in texts:
         write_text(text, path)
     if "-" not in written.values():
-        for line in said:
-            say(line)
+        say_page(said)
+        for note in notes:
+            say(f"note: {note}")
         say_written(dict(zip(WRITTEN, written.values(), strict=True)))
 
 

@@ -29,7 +29,7 @@ from calibrant.cli.options import (
     names_of,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.write import check_files, say, say_written, write_text
+from calibrant.cli.write import check_files, say, say_page, say_written, write_text
 from calibrant.data.groupings import AND
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.exit_codes import ExitCode
@@ -157,7 +157,7 @@ def watch(
         if state is not None:
             write_text(after.to_json(), state)
     if json_path != "-":
-        say(log_text(result, full=full))
+        say_page(log_text(result, full=full))
         for note in notes:
             say(f"note: {note}")
         say_written({"report": html, "JSON": json_path, "state": state})

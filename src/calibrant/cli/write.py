@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from glob import glob
@@ -14,6 +15,8 @@ import typer
 from calibrant.errors import InvalidOptionError
 
 STANDARD = "-"
+# What runners of builds (GitHub, Azure) take for a command when it is printed.
+_COMMAND = re.compile(r"^\s*:(?=:)|#(?=#(?:\[|vso\[))")
 
 
 def check_files(
@@ -71,19 +74,25 @@ def say_written(files: Mapping[str, str | None]) -> None:
 
 
 def say(*pieces: str | tuple[str, Mapping[str, Any]]) -> None:
-    """Print words on standard output; what came with the data cannot act on the terminal.
+    """Print one line on standard output; what came with the data cannot act on the terminal.
 
     Pieces of a line may have a look, as `typer.style` takes it. A terminal gets thin spaces.
     """
-    from calibrant.words import typeset, visible
+    from calibrant.words import typeset
 
     written = []
     for piece in pieces:
         text, look = (piece, {}) if isinstance(piece, str) else piece
-        shown = visible(text, lines=True)
+        shown = harmless(text)
         shown = typeset(shown) if is_terminal() else shown
         written.append(typer.style(shown, **look) if look and shown.strip() else shown)
     typer.echo("".join(written))
+
+
+def say_page(text: str) -> None:
+    """Print text of several lines, none of which the data may have begun (`words.page`)."""
+    for line in text.split("\n"):
+        say(line)
 
 
 def is_terminal() -> bool:
@@ -94,9 +103,18 @@ def is_terminal() -> bool:
 
 def complain(text: str) -> None:
     """Print one line on standard error."""
+    typer.echo(f"calibrant: {harmless(text)}", err=True)
+
+
+def harmless(line: str) -> str:
+    """Show line breaks, control characters and the marks of a runner's commands as escapes."""
     from calibrant.words import visible
 
-    typer.echo(f"calibrant: {visible(text)}", err=True)
+    return _COMMAND.sub(_escaped_mark, visible(line))
+
+
+def _escaped_mark(found: re.Match[str]) -> str:
+    return found.group().translate({ord(":"): "\\x3a", ord("#"): "\\x23"})
 
 
 def _files_of(inputs: Iterable[str]) -> Iterator[str | Path]:

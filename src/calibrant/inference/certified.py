@@ -17,7 +17,7 @@ from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measurement import read_source
 from calibrant.notebook import brief, card
 from calibrant.options import as_generator, check_share, shown
-from calibrant.words import count_text, percent_text, rounded_up, visible
+from calibrant.words import count_text, page, percent_text, rounded_up, visible
 
 # Groups that a brief statement names.
 MOST_NAMED = 6
@@ -65,8 +65,8 @@ class CertifiedThreshold:
     @property
     def sentence(self) -> str:
         """Say what to answer, how sure that is, and how much is answered; then by group."""
-        by_group = [f"{visible(name)}: {one.line}" for name, one in self.groups.items()]
-        return "\n".join([self.line, *by_group])
+        by_group = [f"{name}: {one.line}" for name, one in self.groups.items()]
+        return page([self.line, *by_group])
 
     @property
     def brief(self) -> str:

@@ -13,8 +13,10 @@ from calibrant.words import (
     count_text,
     distinct_texts,
     factor_text,
+    page,
     shortened,
     thousands_text,
+    visible,
 )
 
 # Windows of a group, groups whose windows are shown, and letters of the name of a group.
@@ -30,10 +32,10 @@ def log_text(watch: Watch, *, full: bool = False) -> str:
     blocks = []
     if len(groups) > 1:
         most = None if full else MOST_GROUPS
-        blocks.append("\n".join([watch.sentence, "", *group_lines(watch, most)]))
+        blocks.append(page([watch.sentence, "", *group_lines(watch, most)]))
         if not full:
             groups = watch.alarming[:GROUPS_IN_TEXT]
-    blocks += ["\n".join(_lines(group)) for group in groups]
+    blocks += [page(_lines(group)) for group in groups]
     hidden = len(watch.groups) - len(groups)
     if hidden:
         blocks.append(f"(windows of {count_text(hidden, 'group')} not shown; --full shows all)")
@@ -54,7 +56,7 @@ def group_table(watch: Watch) -> list[tuple[str, ...]]:
         ratio = NOTHING if said <= 0 else factor_text(happened / said)
         lines.append(
             (
-                shortened(str(group.group), LABEL),
+                shortened(visible(str(group.group)), LABEL),
                 thousands_text(group.rows),
                 *distinct_texts(said, happened),
                 ratio,

@@ -28,7 +28,7 @@ from calibrant.online.natures import (
 )
 from calibrant.online.own import OwnForecaster, as_forecaster
 from calibrant.options import MOST_POINTS, as_generator, whole
-from calibrant.words import count_text
+from calibrant.words import count_text, page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -208,7 +208,7 @@ class Game:
     def __str__(self) -> str:
         title = f"{self.forecaster!r} against {self.nature}, {count_text(self.rounds, 'round')}"
         promise = self.forecaster.guarantee
-        return title if promise is None else f"{title}\nPromise: {promise.statement}"
+        return page([title] if promise is None else [title, f"Promise: {promise.statement}"])
 
     def _checked(self, rounds: int | None) -> int:
         count = self.rounds if rounds is None else whole("rounds", rounds)

@@ -21,7 +21,7 @@ from calibrant.notebook import card
 from calibrant.options import check_positive
 from calibrant.real.forecasts import check_weights, finite_numbers
 from calibrant.real.kaplan_meier import RiskTable
-from calibrant.words import count_text, number_text, percent_text, thousands_text
+from calibrant.words import count_text, number_text, page, percent_text, thousands_text
 
 # Weights of rows beyond this many times one rest on so few others that readers are told.
 HEAVY = 10.0
@@ -131,7 +131,7 @@ class SurvivalForecasts:
         return self.duration.size
 
     def __str__(self) -> str:
-        return "\n".join(self.notes)
+        return page(self.notes)
 
     def __repr__(self) -> str:
         return (

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.decisions import score_title
 from calibrant.repair.choice_rule import LOSSES
 from calibrant.repair.judgement import Judgement
-from calibrant.words import count_text
+from calibrant.words import count_text, page, visible
 
 COLUMNS = 100
 # What a map does to a loss that is infinite before it, or after it alone.
@@ -55,8 +55,8 @@ def choice_text(choice: Chosen) -> str:
     """Write a choice for a terminal."""
     before, after = _lines(choice.before), _lines(choice.after)
     width = max(map(len, before.values())) + 2
-    said = textwrap.fill(choice.sentence, COLUMNS)
-    lines = [said, "", f"{'held-out data':20}{'before':{width}}after"]
+    said = textwrap.wrap(choice.sentence, COLUMNS)
+    lines = [*said, "", f"{'held-out data':20}{'before':{width}}after"]
     lines += [f"{name:20}{value:{width}}{after[name]}" for name, value in before.items()]
     head = "".join(f"{f'gain in {loss}':34}" for loss in LOSSES.values())
     lines += ["", f"{'each as if tried alone':24}{score_title(choice.score):>12}  {head}".rstrip()]
@@ -68,7 +68,7 @@ def choice_text(choice: Chosen) -> str:
         lines.append(f"{name:24}{_score(table['score'][i]):>12}  {gain}{mark}".rstrip())
     if choice.untried:
         lines.append(f"not tried, because the rows are too few: {', '.join(choice.untried)}")
-    return "\n".join(lines)
+    return page(lines)
 
 
 def _lines(judged: Judgement) -> dict[str, str]:
@@ -88,10 +88,8 @@ def _lines(judged: Judgement) -> dict[str, str]:
         lines["loss of your task"] = f"{judged.task_loss:.5f}"
     if judged.worst_group is not None:
         group = judged.worst_group
-        error = group.interval
-        lines["worst group"] = (
-            f"{group.column} {group.name}: {error.value:.4f} ({error.low:.4f} to {error.high:.4f})"
-        )
+        error, name = group.interval, visible(f"{group.column} {group.name}")
+        lines["worst group"] = f"{name}: {error.value:.4f} ({error.low:.4f} to {error.high:.4f})"
     return lines
 
 

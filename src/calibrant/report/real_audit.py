@@ -28,7 +28,7 @@ from calibrant.report.screen import (
 from calibrant.report.sentences import SEGMENTS
 from calibrant.report.tables import GAP_BETWEEN
 from calibrant.report.traps import find_real_traps
-from calibrant.words import capital, count_text, escaped, percent_text
+from calibrant.words import capital, count_text, escaped, page, percent_text
 
 SCHEMA = 3
 # Groups that Markdown and the terminal list.
@@ -63,7 +63,7 @@ class RealAudit(Audit):
         return f"<RealAudit of {self.summary.title!r}: {self.summary.state}>"
 
     def _text(self) -> str:
-        return "\n".join(_text(self.summary))
+        return page(_text(self.summary))
 
     def _html(self) -> str:
         from calibrant.report.real_page import render_real_page

@@ -35,6 +35,7 @@ from calibrant.words import (
     comparable_texts,
     count_text,
     number_text,
+    page,
     percent_text,
     pvalue_text,
 )
@@ -59,7 +60,7 @@ def render_text(summary: Summary) -> str:
         _advice,
         _notes,
     ]
-    written = ["\n".join(section(summary)) for section in sections]
+    written = [page(section(summary)) for section in sections]
     return "\n\n".join(section for section in written if section)
 
 
@@ -74,7 +75,7 @@ def _headline(summary: Summary) -> Iterator[str]:
     yield from ratio_sentences(summary)
     yield cost_sentence(summary)
     if summary.certified is not None:
-        yield summary.certified.sentence
+        yield from summary.certified.sentence.split("\n")
     if summary.groups is not None:
         yield summary.groups.sentence
         if summary.ratios is not None:
