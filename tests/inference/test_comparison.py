@@ -48,7 +48,7 @@ def test_one_forecaster_twice_differs_by_exactly_nothing(measure):
         assert (same.low, same.difference, same.high) == (0, 0, 0)
         assert same.equivalent
         assert same.not_worse
-        assert "differ by less than 0.001" in same.sentence
+        assert same.sentence == "The two forecasts are identical."
 
 
 def test_forecasters_a_thousandth_apart_are_equivalent():
@@ -240,3 +240,16 @@ def test_plans_say_that_they_are_for_the_smooth_error_only():
     assert "smooth" not in str(other)
     for function in (rows_needed, verdict_chances):
         assert "smooth error only" in function.__doc__.partition("\n")[0]
+
+
+@pytest.mark.parametrize("measure", ["smooth_calibration_error", "brier", "log"])
+def test_the_same_forecasts_are_called_identical(measure):
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = rng.random(300) < p
+    same = cal.compare(y, p, p.copy(), measure=measure, rng=0)
+    assert (same.identical, same.sentence) == (True, "The two forecasts are identical.")
+    moved = np.where(np.arange(300) == 7, p / 2, p)
+    other = cal.compare(y, p, moved, measure=measure, rng=0)
+    assert not other.identical
+    assert "identical" not in other.sentence

@@ -50,6 +50,8 @@ class ModelComparison:
         return tuple(self._sentence(found) for found in self.comparisons)
 
     def _sentence(self, found: Comparison) -> str:
+        if found.identical:
+            return found.sentence
         first, second = visible(self.first), visible(self.second)
         name = found.measure.replace("_", " ").replace("brier", "Brier")
         better = {ERROR_RATE: "is right more often", SMOOTH: "is better calibrated"}.get(

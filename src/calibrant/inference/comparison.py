@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +30,13 @@ class Difference:
     """A number of a second forecaster less that of a first, smaller being better."""
 
     __slots__ = ()
+    SAME: ClassVar[str] = "The two forecasts are identical."
     first: float
     second: float
     low: float
     high: float
     margin: float | None
+    identical: bool
 
     @property
     def difference(self) -> float:
@@ -91,10 +93,14 @@ class Comparison(Difference):
     confidence: float
     margin: float | None = None
     """Difference that does not matter."""
+    identical: bool = False
+    """Whether both forecasters say the same of every row."""
 
     @property
     def sentence(self) -> str:
         """Say the comparison in plain words."""
+        if self.identical:
+            return self.SAME
         first, second = comparable_texts(self.first, self.second)
         texts = interval_texts(self.difference, self.low, self.high)
         numbers = (self.difference, self.low, self.high)
@@ -204,13 +210,15 @@ def compare(
     if weight is not None and not weight.all():
         pair = [rows.where(weight > 0) for rows in pair]
         labels = None if labels is None else labels[weight > 0]
+    same = np.array_equal(pair[0].prediction, pair[1].prediction)
     score = score_of(measure)
     if score is not None:
-        return _scores(pair, labels, score, confidence, margin)
+        return replace(_scores(pair, labels, score, confidence, margin), identical=same)
     statistic = Statistic.of(measure)  # type: ignore[arg-type]  # scores are done
     statistic.refuse_without_reach()
     reaches = find_reaches(pair, labels, statistic, confidence, draws, as_generator(rng))
-    return compare_errors(joints, statistic, reaches, confidence, margin)
+    found = compare_errors(joints, statistic, reaches, confidence, margin)
+    return replace(found, identical=same)
 
 
 def compare_errors(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,13 +63,22 @@ def compare_on_units(
         joint, rows = Joint.checked(Given.read(y, p, weight))
         joints.append(joint)
         pair.append(rows)
+    one, other = map(_sorted, pair, codes)
+    same = np.array_equal(one, other)
     score = score_of(measure)
     if score is not None or measure == ERROR_RATE:
-        return _means(pair, codes, score, confidence, margin)
+        return replace(_means(pair, codes, score, confidence, margin), identical=same)
     statistic = Statistic.of(measure)
     statistic.refuse_without_reach()
     reaches = find_reaches_of_units(pair, codes, statistic, confidence, draws, as_generator(rng))
-    return compare_errors(joints, statistic, reaches, confidence, margin)
+    found = compare_errors(joints, statistic, reaches, confidence, margin)
+    return replace(found, identical=same)
+
+
+def _sorted(rows: Rows, code: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+    """Rows as a table, in an order of their own."""
+    table = np.column_stack([code, rows.prediction, np.asarray(rows.outcome, dtype=np.float64)])
+    return table[np.lexsort(table.T[::-1])]
 
 
 def _codes(units: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> list[npt.NDArray[np.intp]]:

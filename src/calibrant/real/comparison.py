@@ -38,10 +38,14 @@ class RealComparison(Difference):
     """Smooth calibration errors of both, in the units of the outcome, or of probability."""
     margin: float | None = None
     """Difference that does not matter."""
+    identical: bool = False
+    """Whether both forecasters say the same of every row."""
 
     @property
     def sentence(self) -> str:
         """Say the comparison in plain words."""
+        if self.identical:
+            return self.SAME
         first, second = comparable_texts(self.first, self.second)
         low, high = comparable_texts(self.low, self.high)
         errors = " and ".join(comparable_texts(*self.errors))
@@ -144,6 +148,12 @@ def compare(
         confidence,
         (one, other),
         margin,
+        all(
+            np.array_equal(*sides)
+            for sides in zip(
+                *((forecasts.forecast, forecasts.upper) for forecasts in pair), strict=True
+            )
+        ),
     )
 
 
