@@ -103,7 +103,7 @@ def test_two_models_are_compared_question_by_question(tmp_path):
     unnamed = run("compare", log, "--max-worse", "0.2")
     assert "--models OLD,NEW" in unnamed.stderr
     keyed = run("compare", log, "--key", "id")
-    assert "questions pair the rows" in keyed.stderr
+    assert "--key is for tables" in keyed.stderr
     told = run("audit", log).stdout
     assert "note: which of the two models is better, question by question" in told
 

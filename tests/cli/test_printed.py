@@ -64,8 +64,8 @@ def hostile(tmp_path_factory):
 
 
 GOOD = [
-    ["audit", "rows.csv", "--by", "group", "--title", FORGED],
-    ["audit", "rows.csv", "--by", NAMED, "--full", "--title", FORGED, "--risk", "30%"],
+    ["audit", "rows.csv", "--by", "group", "--title", FORGED, "--html", "page.html"],
+    ["audit", "rows.csv", "--by", NAMED, "--full", "--risk", "30%"],
     ["audit", "rows.csv", "--by", f"group,{NAMED}", "--pairs", "--find-segments", "--full"],
     ["audit", "rows.csv", "--outcome", "word", "--pos-label", FORGED, "--cluster", "group"],
     ["audit", "rows.csv", "--by", "group", "--markdown", "-"],

@@ -67,8 +67,8 @@ def test_without_a_kind_a_mean_is_assumed_and_said(delays):
         (["--kind", "mean", "--range", "5"], "two numbers"),
         (["--kind", "mean", "--range", "0,1"], "within the range"),
         (["--kind", "mean", "--pos-label", "1"], "--pos-label is for predicted"),
-        (["--level", "0.9"], "--level is for real outcomes"),
-        (["--kind", "average"], "--kind must be one of"),
+        (["--level", "0.9"], "--level needs --kind interval"),
+        (["--kind", "average"], "--kind must be mean, median, quantile=LEVEL"),
     ],
 )
 def test_bad_questions_get_a_clear_answer(delays, options, told):
@@ -123,8 +123,8 @@ def test_risks_by_a_horizon_are_audited(trial, tmp_path):
             "prediction as well",
         ),
         (["--kind", "interval=prediction,died", "--level", "0.9"], "the prediction as well"),
-        (["--horizon", "365"], "--horizon is for real outcomes"),
-        (["--kind", "mean", "--horizon", "365"], "--horizon is not for --kind mean"),
+        (["--horizon", "365"], "--horizon needs --kind survival"),
+        (["--kind", "mean", "--horizon", "365"], "--horizon needs --kind survival"),
     ],
 )
 def test_bad_questions_about_survival_get_a_clear_answer(trial, options, told):

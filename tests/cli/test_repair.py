@@ -160,7 +160,7 @@ def test_a_broken_map_is_refused(file, tmp_path):
 
 
 def test_repair_by_group_says_when_a_plain_map_is_enough(file, tmp_path):
-    done = run("repair", str(file), "--by", "site", "--pairs", "--map", str(tmp_path / "map.json"))
+    done = run("repair", str(file), "--by", "site", "--map", str(tmp_path / "map.json"))
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert "patches for groups do not improve the log loss by more than noise" in said
@@ -323,9 +323,12 @@ def test_counts_of_rows_shift_to_a_base_rate(frame, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--by", "percent"], "--by is for rows"),
-        (["--cluster", "percent"], "rows are needed for clusters"),
-        (["--prediction-sum", "total", "--out", "never.csv"], "--out is for lines"),
+        (["--by", "percent"], "--by cannot be used with --count"),
+        (["--cluster", "percent"], "--cluster cannot be used with --count"),
+        (
+            ["--prediction-sum", "total", "--out", "never.csv"],
+            "--out cannot be used with --prediction-sum",
+        ),
         (["--prediction-sum", "total", "--scale", "logit"], "must be a sum of probabilities"),
     ],
 )

@@ -177,7 +177,7 @@ def test_aggregates_hold_sums_of_predictions(rows, tmp_path):
         (["--prediction-sum", "total"], "--prediction-sum needs --count and --positives"),
         (["--prediction-sum", "total", "--count", "n", "--positives", "k"], "in [0, 1]"),
         (["--prediction-sum", "total", "--prediction", "p", "--count", "n", "--positives", "k"],
-         "--prediction-sum and --prediction exclude each other"),
+         "--prediction cannot be used with --prediction-sum"),
     ],
 )  # fmt: skip
 def test_sums_that_say_nothing_are_refused(tmp_path, options, message):

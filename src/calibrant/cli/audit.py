@@ -48,7 +48,6 @@ from calibrant.cli.options import (
     given,
     given_of,
     names_of,
-    refuse_both,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.real import (
@@ -159,8 +158,6 @@ def audit(
     ] = False,
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
-    refuse_both(context, "full", "quiet")
-    refuse_both(context, "prediction_sum", "prediction")
     check_files(
         {"--html": html, "--json": json, "--markdown": markdown}, [*files, task, words, map_file]
     )

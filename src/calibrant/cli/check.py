@@ -43,11 +43,9 @@ from calibrant.cli.options import (
     WeightOption,
     in_percent,
     names_of,
-    refuse_both,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say_page, say_written, write_text
-from calibrant.errors import InvalidOptionError
 
 
 def check(
@@ -110,19 +108,8 @@ def check(
     from calibrant.inference import Settings
     from calibrant.inputs import Roles, join_pairs, read
 
-    refuse_both(context, "prediction_sum", "prediction")
     check_files({"--json": json_path, "--markdown": markdown}, [*files, baseline, words])
-    if key is not None and baseline is None:
-        raise InvalidOptionError("--key needs --baseline", repr(key))
-    if only_difference and (baseline is None or by is not None or measure or oe_tolerance):
-        raise InvalidOptionError(
-            "--only-difference needs --baseline, without --by, --measure and --oe-tolerance"
-        )
     named = names_of(classes, "--classes")
-    if key is not None and named is not None:
-        raise InvalidOptionError(
-            "--key joins forecasts of two outcomes", "--classes", "leave --key out"
-        )
     plain = Roles(
         prediction,
         outcome,
@@ -143,7 +130,7 @@ def check(
     wanted = {"groups": by, "baseline": baseline, "classes": classes}
     stages = ["reading", *(stage for stage, option in wanted.items() if option is not None)]
     stages += [] if only_difference else ["measures"]
-    with progress(stages) as tell, tables_of(files, roles, how, baseline=baseline) as found:
+    with progress(stages) as tell, tables_of(files, roles, how) as found:
         tell("reading")
         options["percent"] = found.percent
         source = read(found.files, None, found.roles, **options)

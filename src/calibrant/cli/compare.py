@@ -118,16 +118,14 @@ def compare(
     check_files({"--json": json_path}, [*files, words])
     if max_worse is not None:
         check_share("max_worse", max_worse)
-    how = Reading(origin, scorer, pass_mark, scale, field, words, typed_of(context))
+    how = Reading(origin, scorer, pass_mark, scale, field, words, typed_of(context, "cluster"))
     with settled(files) as found_files:
         answers = answers_of(found_files, Roles(prediction, outcome), how)
     if answers is not None:
-        other = {"--key": key, "--cluster": cluster}
         compare_logs(
             answers,
             names_of(models, "--models"),
             between,
-            refused=other,
             measures=measure,
             max_worse=max_worse,
             confidence=confidence,
@@ -188,7 +186,7 @@ def compare(
     if json_path != "-":
         verdict = "" if state is None else f"{state}: "
         say(f"{verdict}{first.sentence}")
-        beside = [comparison.sentence for comparison in found[1:]]
+        beside = [] if first.identical else [comparison.sentence for comparison in found[1:]]
         beside += [f"first: {names[0]}; second: {names[1]}", f"{pairs.sentence}."]
         for line in () if quiet else (*beside, *(f"note: {note}" for note in pairs.notes)):
             say(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -25,7 +25,6 @@ def compare_logs(
     models: Sequence[str] | None,
     between: str | None,
     *,
-    refused: Mapping[str, object],
     measures: Sequence[str] | None,
     max_worse: float | None,
     confidence: float,
@@ -37,9 +36,6 @@ def compare_logs(
     from calibrant.answers import COMPARED, compare_models
     from calibrant.gate import EXIT_CODES, state_of_difference
 
-    for option, value in refused.items():
-        if value is not None:
-            raise InvalidOptionError(f"{option} is for tables", "a log", "questions pair the rows")
     if models is not None and len(models) != 2:
         raise InvalidOptionError("--models must name two", ", ".join(models))
     if max_worse is not None and models is None:
@@ -80,7 +76,8 @@ def compare_logs(
         write_text(json.dumps(result, allow_nan=False), json_path)
     if json_path != "-":
         verdict = "" if state is None else f"{state}: "
-        said = found.sentences[:1] if quiet else found.sentences
+        # Of two that say the same, all measures say the same.
+        said = tuple(dict.fromkeys(found.sentences[:1] if quiet else found.sentences))
         say(f"{verdict}{said[0]}")
         notes = [f"note: {note}" for note in (*answers.found, *found.notes)]
         for line in (*said[1:], *(() if quiet else notes)):

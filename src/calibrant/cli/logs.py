@@ -5,12 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field as dataclass_field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrant.cli.combinations import FOR_TABLES
 from calibrant.cli.options import Scale, given_of
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
@@ -48,26 +49,15 @@ WordsOption = Annotated[
     ),
 ]
 
-# Options of tables: a log has no such columns, and its scorers say what is right.
-OF_TABLES = (
-    "classes",
-    "count",
-    "na",
-    "na_label",
-    "neg_label",
-    "pos_label",
-    "positives",
-    "prediction_sum",
-    "time",
-    "weight",
-)
+# Options that name fields of a log as well.
+FIELDS = ("prediction", "outcome")
 # Endings of files that are never logs.
 TABLES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 
 
-def typed_of(context: typer.Context) -> dict[str, object]:
+def typed_of(context: typer.Context, *also: str) -> dict[str, object]:
     """Options of tables, and names of fields, that a command was given."""
-    return given_of(context, (*OF_TABLES, "prediction", "outcome"))
+    return given_of(context, (*FOR_TABLES, *also, *FIELDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +68,22 @@ class Reading:
     scorer: str | None = None
     pass_mark: float | None = None
     scale: Scale = Scale.UNIT
-    field: Sequence[str] | None = None
+    fields: Sequence[str] | None = None
     words: str | None = None
-    typed: Mapping[str, object] = dataclass_field(default_factory=dict)
+    typed: Mapping[str, object] = field(default_factory=dict)
     """Options of tables, and names of fields, that were typed."""
 
     def refuse_for_logs(self) -> None:
         """Refuse, for a log, what makes sense for tables alone."""
-        for name in OF_TABLES:
-            if name in self.typed:
-                raise InvalidOptionError(f"--{name.replace('_', '-')} is for tables", "a log")
+        for name in self.typed:
+            if name not in FIELDS:
+                raise InvalidOptionError(
+                    f"--{name.rstrip('_').replace('_', '-')} is for tables",
+                    "a log of language models",
+                    "leave it out, or write a table first: calibrant answers LOG --out FILE",
+                )
+        if self.logits:
+            raise InvalidOptionError("--scale logit is for tables", "a log of language models")
 
     @property
     def of_logs(self) -> list[str]:
@@ -96,7 +92,7 @@ class Reading:
             "--origin": self.origin,
             "--scorer": self.scorer,
             "--pass-mark": self.pass_mark,
-            "--field": self.field or None,
+            "--field": self.fields or None,
             "--words": self.words,
             "--scale mixed": True if self.scale is Scale.MIXED else None,
         }
@@ -130,9 +126,7 @@ class Opened:
 
 
 @contextmanager
-def tables_of(
-    files: Sequence[str] | Files, roles: Roles, how: Reading, *, baseline: str | None = None
-) -> Iterator[Opened]:
+def tables_of(files: Sequence[str] | Files, roles: Roles, how: Reading) -> Iterator[Opened]:
     """Find files; logs become one table of answers, with questions as clusters.
 
     Models, tasks and origins of confidences divide the rows unless other columns are named.
@@ -144,10 +138,6 @@ def tables_of(
         if answers is None:
             yield Opened(found, roles, how.percent)
             return
-        if baseline is not None:
-            raise InvalidOptionError(
-                "--baseline is for tables", "a log", "calibrant answers LOG --out writes a table"
-            )
         answers = answers.divided(None if roles.by is None else roles.columns_by())
         with tempfile.TemporaryDirectory() as folder:
             table = str(Path(folder) / "answers.parquet")
@@ -205,8 +195,6 @@ def answers_of(files: Files, roles: Roles, how: Reading) -> Answers | None:
         how.refuse_for_tables()
         return None
     how.refuse_for_logs()
-    if how.logits:
-        raise InvalidOptionError("--scale logit is for tables", "a log")
     from calibrant.answers import read
 
     return read(
@@ -216,7 +204,7 @@ def answers_of(files: Files, roles: Roles, how: Reading) -> Answers | None:
         pass_mark=how.pass_mark,
         scale=None if how.scale is Scale.UNIT else how.scale.value,
         words=words_of(how.words),
-        fields=_fields(how) | fields_of(how.field),
+        fields=_fields(how) | fields_of(how.fields),
     )
 
 

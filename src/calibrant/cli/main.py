@@ -19,6 +19,7 @@ from calibrant.cli.answers import answers
 from calibrant.cli.apply import apply
 from calibrant.cli.audit import audit
 from calibrant.cli.check import check
+from calibrant.cli.combinations import refuse_useless
 from calibrant.cli.compare import compare
 from calibrant.cli.config import COMMANDS, Config, find_config
 from calibrant.cli.demo import demo
@@ -51,7 +52,7 @@ class ToldCommand(typer.core.TyperCommand):
     """A command that says which of its options came from the project."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Tell, then run."""
+        """Tell, refuse options that would do nothing, then run."""
         config, used = ctx.find_root().obj, {}
         for name, value in ctx.params.items():
             found = ctx.get_parameter_source(name)
@@ -59,6 +60,7 @@ class ToldCommand(typer.core.TyperCommand):
                 used[name] = value
         if used and isinstance(config, Config):
             complain(config.note(used))
+        refuse_useless(ctx)
         return super().invoke(ctx)
 
 

@@ -118,13 +118,6 @@ ConfidenceOption = Annotated[float, typer.Option(help="Confidence of the verdict
 SeedOption = Annotated[int, typer.Option(help="Seed of the simulations.")]
 
 
-def refuse_both(context: typer.Context, *names: str) -> None:
-    """Refuse options that exclude each other, where more than one was given."""
-    both = [f"--{name.replace('_', '-')}" for name in names if given(context, name)]
-    if len(both) > 1:
-        raise InvalidOptionError(f"{' and '.join(both)} exclude each other", "both", "choose one")
-
-
 def in_percent(scale: Scale) -> bool:
     """Whether predictions are in per cent, for commands that read no log-odds."""
     if scale is Scale.LOGIT:

@@ -39,6 +39,7 @@ DurationOption = Annotated[
         "the column of outcomes then says what ended them: 0 censored, 1 the event, 2 others."
     ),
 ]
+KINDS = ("mean", "median", "quantile", "expectile", "interval")
 # So many different outcomes are numbers rather than labels.
 MANY_OUTCOMES = 10
 
@@ -62,21 +63,23 @@ def ask_from(
     duration: str | None,
 ) -> Ask | Survival | None:
     """Read what the forecasts are forecasts of; None for probabilities."""
-    of_survival = {"horizon": horizon, "duration": duration}
-    given: dict[str, object] = {"range": range_, "level": level, **of_survival}
-    if kind is None and all(value is None for value in given.values()):
-        return None  # the room of real outcomes is not loaded for probabilities
-    from calibrant.real import Ask, Survival, refuse_real_options
-
     if kind is None:
-        refuse_real_options(given)
-        return None
+        return None  # the room of real outcomes is not loaded for probabilities
+    from calibrant.real import Ask, Survival
+
+    of_survival = {"horizon": horizon, "duration": duration}
     if kind == "survival":
         refuse_beside("survival", {"range": range_, "level": level})
         for name, value in of_survival.items():
             if value is None:
                 raise InvalidOptionError(f"--kind survival needs --{name}", "none")
         return Survival(float(horizon or 0), str(duration))
+    if kind.strip().partition("=")[0] not in KINDS:
+        raise InvalidOptionError(
+            "--kind must be mean, median, quantile=LEVEL, expectile=LEVEL, interval=LOW,HIGH or "
+            "survival",
+            repr(kind),
+        )
     refuse_beside(kind, of_survival)
     return Ask(kind, range_from(range_), level)
 

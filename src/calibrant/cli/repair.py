@@ -41,11 +41,9 @@ from calibrant.cli.options import (
     SeedOption,
     WeightOption,
     names_of,
-    refuse_both,
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, say_page, say_written, write_text
-from calibrant.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from calibrant.data.labels import Labels, Told
@@ -106,7 +104,8 @@ def repair(
     base_rate: Annotated[
         float | None,
         typer.Option(
-            help="Base rate where the map will be used: shifts all odds, chooses nothing."
+            help="Base rate where the map will be used: shifts all odds from the base rate of "
+            "these rows, or their mean prediction where there is no column of outcomes."
         ),
     ] = None,
     column: ColumnOption = "recalibrated",
@@ -135,7 +134,6 @@ def repair(
 
     written = {"--out": out, "--map": map_file, "--sql": sql, "--python": python,
                "--json": json_path}  # fmt: skip
-    refuse_both(context, "prediction_sum", "prediction")
     check_files(written, [*files, task, words], force=force)
     dialect_of(dialect)
     _ = out is None or check_output(out)
@@ -144,7 +142,6 @@ def repair(
         prediction, outcome, weight, cluster, groups, time, count, positives,
         prediction_sum=prediction_sum,
     )  # fmt: skip
-    _refuse_of_sums(asked, out)
     how = Reading(origin, scorer, pass_mark, scale, field, words, typed_of(context))
     opened = context.with_resource(tables_of(files, asked, how))
     found, roles, prediction = opened.files, opened.roles, opened.roles.prediction
@@ -164,16 +161,11 @@ def repair(
     }
     named = names_of(classes, "--classes")
     choice: Choice | GroupRepair | None = None
+    assumed: list[str] = []
     if base_rate is not None:
-        beside = {"--classes": classes, "--by": by, "--maps": maps, "--task": task,
-                  "--time": time, "--cluster": cluster, "--json": json_path}  # fmt: skip
-        _refuse(beside, "choosing a map", "--base-rate")
         labels = Labels.of(pos_label, neg_label, na_label)
-        fitted, told, dropped = _shifted(found, roles, labels, reading, base_rate)
+        fitted, told, dropped, assumed = _shifted(found, roles, labels, reading, base_rate)
     elif named is not None:
-        given = {"--by": groups, "--task": task, "--pos-label": pos_label,
-                 "--neg-label": neg_label, "--na-label": na_label}  # fmt: skip
-        _refuse(given, "forecasts of two outcomes", "--classes")
         roles = replace(roles, by=None, classes=named)
         with progress(STAGES) as tell:
             choice, told, dropped = _of_classes(found, roles, reading, options, tell)
@@ -185,7 +177,7 @@ def repair(
             choice, told, dropped = _of_two(found, roles, labels, reading, options, tell)
     if choice is not None:
         fitted = choice.map
-    notes = (*reading_notes(found, told, dropped), *_taught(choice, out))
+    notes = (*reading_notes(found, told, dropped), *assumed, *_taught(choice, out))
     sentence = fitted.sentence if choice is None else choice_text(choice)
     # All texts come first: a map that cannot be written must not leave some files behind.
     fitted = fitted.with_scale(scale.value)
@@ -233,14 +225,6 @@ def _write_rows(
         apply_to_files(fitted, files, draft, prediction=prediction, column=column)
 
 
-def _refuse_of_sums(roles: Roles, out: str | None) -> None:
-    """Refuse what needs rows, where each line stands for several."""
-    if _are_sums(roles) or roles.prediction_sum is not None:
-        _refuse({"--by": roles.by}, "rows", "--count")
-    if roles.prediction_sum is not None:
-        _refuse({"--out": out}, "lines with a prediction of their own", "--prediction-sum")
-
-
 def _judged(
     choice: Choice | GroupRepair | None, fitted: RecalibrationMap, dropped: int, notes: object
 ) -> str:
@@ -257,29 +241,35 @@ def _taught(choice: Choice | GroupRepair | None, out: str | None) -> list[str]:
     return [f"the rows of {out} taught the map: an audit of them flatters it"]
 
 
-def _refuse(given: Mapping[str, object], what: str, beside: str) -> None:
-    """Refuse options that mean nothing beside another one."""
-    for option, value in given.items():
-        if value:
-            raise InvalidOptionError(f"{option} is for {what}", beside, "leave one out")
-
-
 def _shifted(
     files: Files, roles: Roles, labels: Labels, reading: dict[str, Any], base_rate: float
-) -> tuple[RecalibrationMap, Told | None, int]:
-    """Shift odds from the base rate of the rows to another one; nothing is judged."""
-    from calibrant.data.files import read_columns
+) -> tuple[RecalibrationMap, Told | None, int, list[str]]:
+    """Shift odds from the base rate of the rows to another one; nothing is judged.
+
+    Where there is no column of outcomes, the mean prediction stands for their base rate.
+    """
+    from calibrant.data.files import opened_table, read_columns
+    from calibrant.data.tables import Part
     from calibrant.inputs import prepare, read
     from calibrant.repair import PriorShift
 
     shift = PriorShift(base_rate=base_rate)
     if _are_sums(roles):
         source = read(files, None, roles, labels=labels, **reading)
-        return shift.fit(source.joint), None, source.dropped
-    columns, told = read_columns(files, roles.parts(), labels)
-    rows = prepare(columns, roles.prediction, roles.outcome, may_miss=[], **reading)
+        return shift.fit(source.joint), None, source.dropped, []
+    with opened_table(files, progress=False) as table:
+        unknown = roles.outcome == "outcome" and roles.outcome not in table.names
+    parts = roles.parts()
+    if unknown:
+        parts = {name: Part.NUMBER for name in parts if name != roles.outcome}
+    columns, told = read_columns(files, parts, labels)
+    outcome = roles.prediction if unknown else roles.outcome
+    rows = prepare(columns, roles.prediction, outcome, may_miss=[], **reading)
     weight = None if roles.weight is None else rows.columns[str(roles.weight)]
-    return shift.fit(rows.prediction, rows.outcome, weight), told, rows.dropped
+    happened = rows.prediction if unknown else rows.outcome
+    notes = ["no column 'outcome': the mean prediction is taken for the base rate of these rows"]
+    fitted = shift.fit(rows.prediction, happened, weight)
+    return fitted, told, rows.dropped, notes if unknown else []
 
 
 def _are_sums(roles: Roles) -> bool:

@@ -97,8 +97,6 @@ def watch(
     check_files({"--json": json_path, "--html": html, "--state": state}, files)
     if state is not None:
         _refuse_with_state(state, cluster)
-    if cluster_forecast is not None and cluster is None:
-        raise InvalidOptionError("--cluster-forecast needs --cluster", cluster_forecast.value)
     groups = names_of(by, "--by") or []
     named = names_of(classes, "--classes")
     roles = Roles(

@@ -38,12 +38,15 @@ WORDS = {
     "fields": "--field",
     "horizon": "--horizon",
     "key": "--key",
+    "prediction": "--prediction",
     "kind": "--kind",
     "level": "--level",
     "maps": "--maps",
     "origin": "--origin",
     "positives": "--positives",
     "range": "--range",
+    "rng": "--seed",
+    "measure": "--measure",
     "risk": "--risk",
     "scale": "--scale",
     "score": "--score",
@@ -55,6 +58,12 @@ WORDS = {
     "window": "--window",
 }
 PHRASES = {
+    "drop those rows, or fill in their values": "--na drop leaves them out",
+    "are the two arguments swapped? The truth comes first": "--prediction and --outcome look "
+    "swapped",
+    "are the two arguments swapped": "--prediction and --outcome look swapped",
+    "are the two columns swapped": "--prediction and --outcome look swapped",
+    ", or a Generator of numpy": "",
     "these look like percentages: divide by 100": "for percentages use --scale percent",
     "prediction=..., outcome=...": "--prediction NAME --outcome NAME",
 }
@@ -62,7 +71,9 @@ PHRASES = {
 # Fields are a mapping, which options write as meaning=name.
 _FIELD = re.compile(r"fields=\{'(\w+)': '?([^'}]*)'?\}")
 _COLUMN = re.compile(r"(, )?\b(prediction|outcome)=(?=')")
-_FIRST = re.compile(rf"^({'|'.join(WORDS)})(?= (must|needs?|is for|are for|cannot)\b)")
+_FIRST = re.compile(
+    rf"^({'|'.join(WORDS)})(?= (must|needs?|has no effect|is for|are for|cannot)\b)"
+)
 _GIVEN = re.compile(rf"(?<!['\"\w])({'|'.join(NAMES | WORDS)})=(\.\.\.)?")
 # Words of others stand in quotation marks.
 _NAMED = re.compile(rf"(?<!['\"\w-])({'|'.join(NAMES)})(?!['\"\w])")

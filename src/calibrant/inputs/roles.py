@@ -109,6 +109,12 @@ class Roles:
             raise InvalidOptionError("classes must name more than two classes", shown(classes))
         names = list(map(str, classes))
         lists = self.prediction in present and not any(name in present for name in names)
+        if self.prediction != "prediction" and not lists and all(name in present for name in names):
+            raise InvalidOptionError(
+                "prediction has no effect beside columns of classes",
+                repr(self.prediction),
+                "leave it out",
+            )
         numbers = {self.prediction: Part.NUMBERS} if lists else dict.fromkeys(names, Part.NUMBER)
         return {self.outcome: Part.VALUE, **numbers}
 

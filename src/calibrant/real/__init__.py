@@ -19,7 +19,6 @@ from calibrant.real.reading import (
     Survival as Survival,
     read_real as read_real,
     read_survival as read_survival,
-    refuse_real_options as refuse_real_options,
     refuse_two_outcome_options as refuse_two_outcome_options,
 )
 from calibrant.real.regions import RealRegion, promised_and_observed as promised_and_observed

@@ -321,12 +321,3 @@ def refuse_two_outcome_options(given: Mapping[str, object], kind: str) -> None:
         raise InvalidOptionError(
             f"{beside[0]} is for predicted probabilities", f"kind={kind!r}", "leave it out"
         )
-
-
-def refuse_real_options(given: Mapping[str, object]) -> None:
-    """Refuse options that make sense for real outcomes only."""
-    beside = [name for name, value in given.items() if value is not None]
-    if beside:
-        raise InvalidOptionError(
-            f"{beside[0]} is for real outcomes", "none", "name their kind, such as kind='mean'"
-        )

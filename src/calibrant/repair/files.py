@@ -192,6 +192,10 @@ def _parts(
     columns = input_columns(fitted, None if fitted.classes_ is not None else prediction)
     if fitted.classes_ is not None and prediction in present and not {*columns} <= {*present}:
         return {prediction: Part.NUMBERS}, True
+    if fitted.classes_ is not None and prediction != "prediction" and {*columns} <= {*present}:
+        raise InvalidOptionError(
+            "prediction has no effect beside columns of classes", repr(prediction), "leave it out"
+        )
     parts = dict.fromkeys(patches.columns, Part.VALUE)
     parts |= dict.fromkeys(patches.text_columns, Part.TEXT)
     parts |= dict.fromkeys(patches.time_columns, Part.MOMENT) | dict.fromkeys(columns, Part.NUMBER)
@@ -230,6 +234,15 @@ class _Rows:
 
 def _written(table: Table, suffix: str) -> dict[str, str]:
     """Write every column for a kind of file: its own letters where that kind has no types."""
+    if table.typed and suffix in {".jsonl", ".ndjson"}:
+        # JSON has no NaN and no infinity.
+        floats = {name for name, kind in table.types.items() if kind in {"FLOAT", "DOUBLE"}}
+        return {
+            name: f"case when isfinite({quoted(name)}) then {quoted(name)} end"
+            if name in floats
+            else quoted(name)
+            for name in table.columns
+        }
     if table.typed:
         return {name: quoted(name) for name in table.columns}
     if suffix in {".csv", ".tsv"}:
