@@ -173,9 +173,18 @@ def test_demo_and_measures_too(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check", "{rows}", "--seed", "-1"], "rng must be"),
-        (["repair", "{rows}", "--seed", "-1"], "rng must be"),
-        (["play", "--rounds", "9", "--seed", "-1"], "rng must be"),
+        (
+            ["check", "{rows}", "--seed", "-1"],
+            "--seed must be a seed, a whole number of at least 0, got -1",
+        ),
+        (
+            ["repair", "{rows}", "--seed", "-1"],
+            "--seed must be a seed, a whole number of at least 0, got -1",
+        ),
+        (
+            ["play", "--rounds", "9", "--seed", "-1"],
+            "--seed must be a seed, a whole number of at least 0, got -1",
+        ),
         (["play", "--rounds", "99999999999999999999"], "at most"),
         (["audit", "{rows}", "--classes", ""], "classes must name"),
         (["audit", "{structs}"], "must hold numbers"),

@@ -176,6 +176,8 @@ def load_text(source: str | Path, what: str) -> str:
     except (OSError, TypeError) as error:
         if isinstance(error, OSError) and reading_failed(error):
             raise ReadingError(f"{what} must be readable", str(error)) from error
+        if isinstance(error, FileNotFoundError):
+            raise InvalidStateError(f"{source}: no such file") from error
         raise InvalidStateError(f"{what} must be readable", str(error)) from error
     except UnicodeDecodeError as error:
         raise InvalidStateError(f"{what} must be JSON", "a file that is no text") from error

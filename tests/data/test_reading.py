@@ -132,7 +132,7 @@ def test_no_row_is_taken_for_a_line_before_the_header(tmp_path):
     rows = [(0.5, i % 2, "a") for i in range(60)]
     further = csv("prediction,outcome,g,h", [(0.1, 0, "a", "b")] * 7)
     path = written(tmp_path / "rows.csv", csv("prediction,outcome,g", rows) + further)
-    with pytest.raises(InvalidForecastsError, match=r"got line 62 with 4 columns instead of 3"):
+    with pytest.raises(InvalidForecastsError, match=r"rows.csv, line 62: 4 columns, expected 3"):
         cal.Joint.from_files(path)
     with pytest.raises(InvalidForecastsError, match="there must be a column 'h'"):
         cal.joints_by(path, by="h")

@@ -18,6 +18,13 @@ JOINT_MEASURES: dict[str, Measure] = {
     if measure.domain == "joint" and not measure.requires
 }
 """Measures that need a Joint and nothing else: what `measure=` takes by name."""
+# Names by which others know some of them.
+ALSO_CALLED = {
+    "ece": "binned_calibration_error",
+    "expectedcalibrationerror": "expected_calibration_error",
+    "smece": "kernel_smoothed_calibration_error",
+    "smce": "smooth_calibration_error",
+}
 
 
 def find_measure(name: str) -> Measure:
@@ -29,7 +36,16 @@ def find_measure(name: str) -> Measure:
     0.03
     """
     if name not in JOINT_MEASURES:
+        from difflib import get_close_matches
+
+        known = ALSO_CALLED.get(name.lower().replace("-", "").replace("_", ""))
+        close = (
+            [known] if known else get_close_matches(name.lower(), JOINT_MEASURES, n=1, cutoff=0.8)
+        )
+        alias = f" ({name.upper()})" if known else ""
         raise InvalidOptionError(
-            "measure must be in the catalogue", repr(name), f"one of {', '.join(JOINT_MEASURES)}"
+            "measure must be in the catalogue",
+            repr(name),
+            f"did you mean {close[0]}{alias}" if close else f"one of {', '.join(JOINT_MEASURES)}",
         )
     return JOINT_MEASURES[name]

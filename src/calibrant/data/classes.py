@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data.input import (
+    DROP,
     are_numbered,
     as_array,
     as_floats,
@@ -174,7 +175,7 @@ def _refuse_missing_rows(table: Floats) -> None:
             raise InvalidForecastsError(
                 "y_proba must not hold missing values (NaN)",
                 f"{rows.size} of {table.shape[0]} rows, first rows {_first(rows)}",
-                "drop those rows, or find their values",
+                DROP,
             )
 
 

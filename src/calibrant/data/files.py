@@ -29,6 +29,7 @@ NO_LABELS = Labels()
 RAGGED = re.compile(
     r"CSV Error on Line: (\d+)\b.*?Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL
 )
+FILE = re.compile(r"^\s*file\s*=\s*(.+?)\s*$", re.MULTILINE)
 OPEN_QUOTE = re.compile(r"CSV Error on Line: (\d+)\b.*?\nValue with unterminated quote", re.DOTALL)
 
 
@@ -222,8 +223,10 @@ def _explained(what: str) -> Iterator[None]:
         ragged = RAGGED.search(text)
         if ragged is not None:
             line, expected, found = ragged.groups()
+            file = FILE.search(text)
+            place = f"{Path(file[1]).name}, line {line}" if file else f"line {line}"
             raise InvalidForecastsError(
-                what, f"line {line} with {count_text(int(found), 'column')} instead of {expected}"
+                f"{place}: {count_text(int(found), 'column')}, expected {expected}"
             ) from error
         if "state machine" in text:
             raise InvalidForecastsError(

@@ -52,7 +52,7 @@ def _which(present: Sequence[str], missing: Sequence[str]) -> str:
         if name in folded
     }
     if len(usual) < len(missing):
-        return WHICH
+        return WHICH if {*missing} & {*USUAL} else ""
     return f"perhaps {', '.join(f'{role}={name!r}' for role, name in usual.items())}"
 
 

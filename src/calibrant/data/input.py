@@ -14,6 +14,9 @@ from calibrant.arrays import Floats
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidTypeError
 from calibrant.options import shown
 
+# What to do with rows that lack a value; the command line has an option for it.
+DROP = "drop those rows, or fill in their values"
+
 
 def as_array(values: object, name: str) -> npt.NDArray[Any]:
     """Any list, array, series, column or tensor as a numpy array; missing values become NaN."""
@@ -300,7 +303,7 @@ def is_missing(value: object) -> bool:
 def refuse_missing(
     values: npt.NDArray[Any],
     name: str,
-    hint: str = "drop those rows, or find their values; an unresolved outcome is not a 0",
+    hint: str = "",
 ) -> None:
     """Refuse missing values, with their number and the first of them."""
     if values.dtype.kind == "O":
@@ -313,8 +316,13 @@ def refuse_missing(
         raise InvalidForecastsError(
             f"{name} must not hold missing values (NaN)",
             f"{missing.sum()} of {missing.size}, first rows {first_rows(missing)}",
-            hint,
+            hint or missing_hint(name == "y_true"),
         )
+
+
+def missing_hint(of_outcomes: bool) -> str:  # noqa: FBT001
+    """Say what to do with rows that lack a value."""
+    return f"{DROP}; an unresolved outcome is not a 0" if of_outcomes else DROP
 
 
 def first_rows(bad: npt.NDArray[np.bool_]) -> str:

@@ -279,6 +279,12 @@ def _header(
         return len({*wanted} & {*header}), whole, len(header)
 
     mark = max(DELIMITERS, key=fit)
+    if re.fullmatch(r"sep=.?", text.partition("\n")[0].strip(), re.IGNORECASE):
+        raise InvalidForecastsError(
+            f"{Path(name).name}, line 1: a line for Excel ({text.partition(chr(10))[0].strip()}), "
+            "not the names of the columns",
+            hint="remove that line",
+        )
     if not parsed[mark]:
         raise InvalidForecastsError(READABLE, f"{Path(name).name}: no header")
     return mark, parsed[mark]

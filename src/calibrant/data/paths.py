@@ -18,6 +18,17 @@ from calibrant.data.compressed import READABLE, check_whole
 from calibrant.errors import CalibrantError, InvalidForecastsError, ReadingError, reading_failed
 
 STANDARD_INPUT = "-"
+# Kinds of files that are often tried, and what to do about them.
+_EXCEL = ("Excel files", "save the sheet as CSV")
+_ARROW = ("Arrow files", "write Parquet or CSV")
+_PACKED = ("files packed in this way", "unpack them, or pack them as .gz or .zst")
+_OTHERS = ("files of other programs", "write CSV or Parquet")
+UNREAD = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), _EXCEL),
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), _ARROW),
+    **dict.fromkeys((".bz2", ".xz", ".lz4", ".7z"), _PACKED),
+    **dict.fromkeys((".rds", ".rdata", ".sav", ".dta", ".sas7bdat", ".pkl", ".h5"), _OTHERS),
+}
 REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
@@ -85,6 +96,9 @@ def _meant(path: str, stack: ExitStack) -> list[str]:
     if not path.strip():
         raise InvalidForecastsError("a file must have a name", repr(path))
     place = Path(path)
+    kind = UNREAD.get(place.suffix.lower())
+    if kind is not None:
+        raise InvalidForecastsError(f"{path}: {kind[0]} are not read", hint=kind[1])
     if place.is_dir():
         return _globbed(f"{escape(path)}/**/*.parquet", path)
     if not place.exists():
@@ -99,7 +113,7 @@ def _globbed(pattern: str, path: str) -> list[str]:
     files = [name for name in found if Path(name).is_file()]
     if not files:
         missing = "no Parquet files in it" if pattern != path else "no such file"
-        raise InvalidForecastsError(READABLE, f"{path!r}: {missing}")
+        raise InvalidForecastsError(f"{path}: {missing}")
     return files
 
 

@@ -323,7 +323,7 @@ def _refuse_range(prediction: Floats, outside: npt.NDArray[np.bool_], outcome: O
     low, high = float(prediction.min()), float(prediction.max())
     between = outcome[(outcome > 0) & (outcome < 1)]
     if between.size and np.array_equal(prediction, np.round(prediction)):
-        hint = "y_true holds probabilities and y_proba labels: are the two arguments swapped"
+        hint = "are the two arguments swapped? The truth comes first"
     else:
         hint = _sentinel_hint(prediction, outside) or range_hint(low, high)
     raise InvalidForecastsError(
@@ -368,5 +368,5 @@ def refuse_swap(rows: Given | Rows) -> None:
 
 def _swap_hint(prediction: Floats) -> str:
     if np.isin(prediction, (0.0, 1.0)).all():
-        return "y_proba holds only 0 and 1: are the two arguments swapped"
+        return "are the two arguments swapped? The truth comes first"
     return ""

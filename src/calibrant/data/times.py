@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.data.input import as_array, is_missing
+from calibrant.data.input import DROP, as_array, is_missing
 from calibrant.errors import InvalidForecastsError
 
 Times = npt.NDArray[Any]
@@ -33,7 +33,7 @@ def checked_times(time: object, count: int) -> Times:
     missing = ~np.isfinite(moments)
     if missing.any():
         raise InvalidForecastsError(
-            "time must not hold missing values", f"{missing.sum()} of {missing.size}"
+            "time must not hold missing values", f"{missing.sum()} of {missing.size}", DROP
         )
     return moments
 

@@ -30,7 +30,7 @@ from calibrant.data.rows import Given, Rows, chances
 from calibrant.data.splits import canonical_order
 from calibrant.data.tables import Part
 from calibrant.data.times import Times, checked_times, have_zone, read_dates
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
 from calibrant.inputs.classes import read_class_columns, without_words
 from calibrant.inputs.roles import Roles
 from calibrant.inputs.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
@@ -251,16 +251,8 @@ def _columns_of(files: Files) -> list[str]:
 def _columns_named(roles: Roles) -> Iterator[None]:
     """Say of columns what the library says of the arrays that they were read into."""
     names = {"y_true": roles.outcome, "y_proba": roles.prediction, "sample_weight": roles.weight}
-
-    def named(text: str) -> str:
-        for argument, name in names.items():
-            text = text.replace(argument, f"column {name!r}")
-        return text
-
-    try:
+    with arguments_named(**{name: f"column {column!r}" for name, column in names.items()}):
         yield
-    except InvalidForecastsError as error:
-        raise type(error)(named(error.what), error.got, named(error.hint)) from error
 
 
 def _read_frame(

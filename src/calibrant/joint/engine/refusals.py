@@ -9,12 +9,12 @@ import numpy as np
 
 from calibrant.data.columns import Columns
 from calibrant.data.frames import Frame, fetched_value
+from calibrant.data.input import missing_hint
 from calibrant.data.rows import range_hint
 from calibrant.errors import InvalidForecastsError
 from calibrant.joint.engine.tally import REFUSED, Apart, Tally
 
 MISSING = {Apart.NO_OUTCOME, Apart.NO_PREDICTION, Apart.NO_WEIGHT}
-MISSING_HINT = "drop those rows, or find their values; an unresolved outcome is not a 0"
 # Mean outcomes beside predictions that are all 0 or 1 look like a swap from this many values on.
 MANY_OUTCOMES = 4
 
@@ -31,7 +31,9 @@ def _refuse(frame: Frame, columns: Columns, tally: Tally, key: Apart, share: str
     name = _column_of(key, columns)
     if key in MISSING:
         raise InvalidForecastsError(
-            f"column {name!r} must not hold missing values", share, MISSING_HINT
+            f"column {name!r} must not hold missing values",
+            share,
+            missing_hint(key == Apart.NO_OUTCOME),
         )
     if key == Apart.OUTSIDE:
         ends = tally.ends()
