@@ -95,3 +95,8 @@ def test_numbers_far_from_one_keep_their_digits():
     assert words.interval_texts(2.5e20, 1.5e20, 3e20) == ("2.5e+20", "1.5e+20", "3e+20")
     # Next to others a rounding error is nothing.
     assert words.comparable_texts(0.3, -1e-17) == ("0.300", "0")
+
+
+def test_a_rounding_error_does_not_lengthen_the_numbers_beside_it():
+    assert words.comparable_texts(2e-17, 0.007269360269) == ("0", "0.00727")
+    assert words.comparable_texts(0.0001, 0.5) == ("0.000100", "0.500000")

@@ -19,6 +19,8 @@ LEAST_WRITTEN, MOST_WRITTEN = 1e-9, 0.99999
 MOST_DECIMALS = 12
 # Digits of one number that a reader takes in.
 MOST_DIGITS = 5
+# Numbers below this share of others beside them are rounding errors.
+ROUNDING = 1e-12
 # Numbers smaller or larger than these are written as powers of ten, to keep their digits.
 LEAST_WRITTEN_OUT, MOST_WRITTEN_OUT = 1e-10, 1e15
 # Two numbers that differ by a larger factor are only said to.
@@ -234,7 +236,10 @@ def comparable_texts(first: float, *others: float) -> tuple[str, ...]:
     values = (first, *others)
     if _far_from_one(*values):
         return tuple(_number(value, None) for value in values)
-    shown = next((abs(v) for v in values if np.isfinite(v) and v != 0), 1.0)
+    sizes = [abs(value) for value in values if np.isfinite(value)]
+    # Beside the others, what is smaller than this is a rounding error.
+    smallest = ROUNDING * max(sizes, default=0.0)
+    shown = next((size for size in sizes if size > smallest), 1.0)
     least = min(_decimals(shown, 3), MOST_DECIMALS)
     for decimals in range(least, least + 4):
         # Numbers have few digits, unless it takes more to tell them apart.
