@@ -108,7 +108,7 @@ def make_files(folder: Path) -> None:
 # A process begins with the memory of the one that starts it, peak and all: so a small one does.
 LAUNCHER = """
 import json, os, subprocess, sys
-program = [sys.executable, "-c", "from calibrant.cli import main; main()", *sys.argv[1:]]
+program = [sys.executable, "-m", "calibrant", *sys.argv[1:]]
 with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
     printed = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -20,7 +21,7 @@ from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-CALIBRANT = ("-c", "from calibrant.cli import main; main()")
+CALIBRANT = ("-m", "calibrant")
 
 
 def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -104,7 +105,7 @@ def ended(process: BaseProcess, folder: str) -> Ended:
 
 
 def _command(arguments, environment, folder, fault):
-    from calibrant.cli import main
+    from calibrant.__main__ import main
 
     os.environ.clear()
     os.environ.update(environment)
@@ -265,6 +266,52 @@ def broken_code() -> None:
         raise KeyError("a bug")
 
     duckdb.connect = connect
+
+
+def exiting_reader(code: int) -> None:
+    """A library ends the process while rows are read."""
+    _before("duckdb", "connect", partial(sys.exit, code))
+
+
+def parser_crashes() -> None:
+    """The command-line library fails when it makes the options."""
+    _before("typer.main", "get_command", _raise_type_error)
+
+
+def parser_ends(error: BaseException) -> None:
+    """The command-line library ends the process before the command does."""
+
+    def end():
+        raise error
+
+    _before("typer.main", "get_command", end)
+
+
+def parser_runs(other: str | None) -> None:
+    """The command-line library runs nothing, or another command than the one asked for."""
+    import typer
+
+    from calibrant.cli.main import app
+
+    class Parser:
+        def make_context(self, *_arguments, **_options):
+            return contextlib.nullcontext(types.SimpleNamespace(params={}))
+
+        def invoke(self, _context):
+            if other is not None:
+                commands[other].callback()
+
+    commands = typer.main.get_command(app).commands
+    typer.main.get_command = lambda _app: Parser()
+
+
+def messages_crash() -> None:
+    """The command-line library fails when it prints its own error."""
+    _before("typer.rich_utils", "rich_format_error", _raise_type_error)
+
+
+def _raise_type_error():
+    raise TypeError("made for another version")
 
 
 def _signal_in_use(module, name, number):

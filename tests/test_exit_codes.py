@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import subprocess
 import sys
 import textwrap
 from functools import partial
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import commands
 from calibrant.exit_codes import ExitCode
@@ -272,6 +275,80 @@ def test_a_fault_of_ours_asks_to_be_reported_and_shows_where_on_request(sources)
     shown = run_forked("--debug", *asked, fault=commands.broken_code)
     assert shown.code == 70
     assert "Traceback" in shown.stderr
+
+
+BROKEN_PARSERS = {
+    "crashes": commands.parser_crashes,
+    "exits with 0": partial(commands.parser_ends, SystemExit(0)),
+    "exits with 1": partial(commands.parser_ends, SystemExit(1)),
+    "ends early": partial(commands.parser_ends, typer.Exit()),
+    "ends early with 1": partial(commands.parser_ends, typer.Exit(1)),
+    "runs nothing": partial(commands.parser_runs, None),
+    "runs another command": partial(commands.parser_runs, "measures"),
+}
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "compare", "answers", "demo", "show-versions"])
+@pytest.mark.parametrize("broken", BROKEN_PARSERS)
+def test_a_command_that_did_not_run_to_its_end_is_70(name, broken, sources, tmp_path):
+    arguments = filled(name, sources, tmp_path / "out") if name in COMMANDS else [name]
+    ended = run_forked(*arguments, fault=BROKEN_PARSERS[broken])
+    assert ended.code == 70, ended
+    assert ended.stderr.startswith("calibrant: a fault of calibrant"), ended
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_an_error_message_that_cannot_be_printed_is_70(sources):
+    ended = run_forked("check", sources["rows"], "--nope", fault=commands.messages_crash)
+    assert ended.code == 70, ended
+    assert "TypeError: made for another version" in ended.stderr
+    assert "pip check" in ended.stderr
+
+
+def test_a_library_that_exits_while_rows_are_read_is_70(sources):
+    for code in (0, 1, 3):
+        ended = run_forked("check", sources["rows"], fault=partial(commands.exiting_reader, code))
+        assert ended.code == 70, ended
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["import sys; sys.exit(0)", "import sys; sys.exit(1)", "raise ImportError('no such name')"],
+)
+@pytest.mark.parametrize("package", ["typer", "numpy"])
+@pytest.mark.parametrize("name", ["check", "watch", "measures"])
+def test_a_package_that_fails_when_it_is_imported_is_70(name, package, program, sources, tmp_path):
+    (tmp_path / f"{package}.py").write_text(program)
+    places = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    arguments = filled(name, sources, tmp_path / "out") if name in COMMANDS else [name]
+    done = subprocess.run(
+        [sys.executable, *CALIBRANT, *arguments],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 70, done
+    assert done.stdout == ""
+    assert done.stderr.startswith("calibrant: the command line could not run: "), done
+    assert "Traceback" not in done.stderr
+
+
+def test_a_shell_that_asks_for_words_passes_no_command(sources):
+    for asked in ("complete_bash", "nonsense"):
+        environment = os.environ | {"_CALIBRANT_COMPLETE": asked, "COMP_WORDS": "calibrant "}
+        done = subprocess.run(
+            [sys.executable, *CALIBRANT, "check", sources["garbage"]],
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 2, done
+
+
+def test_the_installed_program_decides_the_exit_code_in_the_same_place():
+    (program,) = entry_points(group="console_scripts", name="calibrant")
+    assert program.value == "calibrant.__main__:main"
 
 
 def test_help_and_docs_name_every_code():

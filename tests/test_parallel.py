@@ -15,7 +15,7 @@ from calibrant.errors import InvalidOptionError
 from calibrant.groups import audit_groups
 from calibrant.parallel import in_threads, thread_count
 
-PROGRAM = "from calibrant.cli import main; main()"
+PROGRAM = "from calibrant.__main__ import main; main()"
 
 
 @pytest.fixture(scope="module")

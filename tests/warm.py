@@ -5,8 +5,6 @@ It must start no thread, so DuckDB is left out.
 
 from __future__ import annotations
 
-import sys
-
 import jinja2
 import matplotlib.backends.backend_agg
 import matplotlib.backends.backend_svg
@@ -18,6 +16,7 @@ import scipy.optimize
 import scipy.special
 import typer.rich_utils
 
+import calibrant.cli.main
 import calibrant.datasets
 import calibrant.gate
 import calibrant.groups
@@ -27,11 +26,9 @@ import calibrant.real
 import calibrant.repair.files
 import calibrant.report.audit
 import calibrant.report.html
-from calibrant.cli import main as command_line
 
 __all__ = [
     "calibrant",
-    "command_line",
     "jinja2",
     "matplotlib",
     "narwhals",
@@ -42,5 +39,5 @@ __all__ = [
 ]
 
 # Reads the options of all commands, and imports what checks the values that are given to them.
-commands = typer.main.get_command(sys.modules["calibrant.cli.main"].app).commands
+commands = typer.main.get_command(calibrant.cli.main.app).commands
 commands["check"].make_context("check", ["forecasts.csv"])

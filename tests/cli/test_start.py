@@ -25,7 +25,7 @@ assert callable(numpy.f2py.get_include)
 AUDIT = """
 import sys
 sys.argv = ["calibrant", "audit", sys.argv[1]]
-from calibrant.cli import main
+from calibrant.__main__ import main
 try:
     main()
 finally:

@@ -20,7 +20,7 @@ for name in {names!r}:
     sys.modules[name] = None
 sys.argv = ["calibrant", *sys.argv[1:]]
 """
-COMMAND = WITHOUT + "from calibrant.cli import main; main()"
+COMMAND = WITHOUT + "from calibrant.__main__ import main; main()"
 NOTEBOOK = (
     WITHOUT
     + """

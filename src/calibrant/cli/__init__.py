@@ -3,7 +3,3 @@
 from calibrant.cli.start import multiply_in_one_thread
 
 multiply_in_one_thread()  # before numpy is imported
-
-from calibrant.cli.main import main  # noqa: E402
-
-__all__ = ["main"]

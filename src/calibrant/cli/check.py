@@ -46,6 +46,7 @@ from calibrant.cli.options import (
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say_page, say_written, write_text
+from calibrant.exit_codes import ExitCode
 
 
 def check(
@@ -101,7 +102,7 @@ def check(
     quiet: Annotated[  # noqa: FBT002
         bool, typer.Option("--quiet", help="Print nothing; exit code only.")
     ] = False,
-) -> None:
+) -> ExitCode:
     """Exit with 0 if forecasts are calibrated, 1 if they are not, 3 if undecided."""
     from calibrant.data.labels import Labels
     from calibrant.gate import Baseline, read_limits, run_gate
@@ -151,5 +152,4 @@ def check(
     if not quiet and "-" not in {json_path, markdown}:
         say_page(str(gate))
         say_written({"JSON": json_path, "Markdown": markdown})
-    if gate.exit_code:
-        raise typer.Exit(gate.exit_code)
+    return ExitCode(gate.exit_code)

@@ -37,6 +37,7 @@ from calibrant.cli.options import (
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
 from calibrant.errors import InvalidOptionError
+from calibrant.exit_codes import ExitCode
 
 # Calibration first, then a score that also asks how well forecasts tell outcomes apart.
 MEASURES = ("smooth_calibration_error", "brier")
@@ -102,7 +103,7 @@ def compare(
     quiet: Annotated[  # noqa: FBT002
         bool, typer.Option("--quiet", help="Print the first sentence alone.")
     ] = False,
-) -> None:
+) -> ExitCode:
     """Compare two forecasters on the same rows, and say whether the difference is real.
 
     Of logs of language models, two models are compared on the questions that both answered.
@@ -122,7 +123,7 @@ def compare(
     with settled(files) as found_files:
         answers = answers_of(found_files, Roles(prediction, outcome), how)
     if answers is not None:
-        compare_logs(
+        return compare_logs(
             answers,
             names_of(models, "--models"),
             between,
@@ -133,7 +134,6 @@ def compare(
             json_path=json_path,
             quiet=quiet,
         )
-        return
     _refuse_for_tables({"--models": models, "--between": between})
     columns = _columns(files, names_of(prediction, "--prediction") or [], key)
     options: dict[str, Any] = {
@@ -190,8 +190,7 @@ def compare(
         beside += [f"first: {names[0]}; second: {names[1]}", f"{pairs.sentence}."]
         for line in () if quiet else (*beside, *(f"note: {note}" for note in pairs.notes)):
             say(line)
-    if state is not None and EXIT_CODES[state]:
-        raise typer.Exit(EXIT_CODES[state])
+    return ExitCode.PASSED if state is None else EXIT_CODES[state]
 
 
 def _refuse_for_tables(given: dict[str, str | None]) -> None:

@@ -7,11 +7,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from calibrant.cli.progress import progress
 from calibrant.cli.write import say, write_text
 from calibrant.errors import InvalidOptionError
+from calibrant.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from calibrant.answers import Answers
@@ -31,7 +30,7 @@ def compare_logs(
     seed: int,
     json_path: str | None,
     quiet: bool,
-) -> None:
+) -> ExitCode:
     """Compare two models, print it and write it; the first measure decides the exit code."""
     from calibrant.answers import COMPARED, compare_models
     from calibrant.gate import EXIT_CODES, state_of_difference
@@ -82,8 +81,7 @@ def compare_logs(
         notes = [f"note: {note}" for note in (*answers.found, *found.notes)]
         for line in (*said[1:], *(() if quiet else notes)):
             say(line)
-    if state is not None and EXIT_CODES[state]:
-        raise typer.Exit(EXIT_CODES[state])
+    return ExitCode.PASSED if state is None else EXIT_CODES[state]
 
 
 def _told_apart_by(answers: Answers) -> str:

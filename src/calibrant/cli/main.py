@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
+from functools import wraps
 from typing import Annotated, Any
 
 import typer
@@ -44,6 +45,10 @@ EXIT_CODES = f"Exit codes:\n\n{CODES}"
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 DEFAULT_WARNING = warnings.showwarning
+# The exit code of each command that ran to its end in this process.
+ENDED: dict[str, ExitCode] = {}
+# Options that print something and run no command.
+INFORMATION = {"--help", "--version"}
 # Words for no in the environment.
 NO = {"", "0", "false", "no", "off"}
 
@@ -64,6 +69,22 @@ class ToldCommand(typer.core.TyperCommand):
         return super().invoke(ctx)
 
 
+def _recorded(command: Callable[..., ExitCode | None]) -> Callable[..., None]:
+    """Record the exit code of a command itself, whatever the library around it returns."""
+
+    @wraps(command)
+    def run_command(*arguments: Any, **options: Any) -> None:
+        code = command(*arguments, **options)
+        ENDED[_called(command)] = ExitCode.PASSED if code is None else code
+
+    return run_command
+
+
+def _called(command: Callable[..., object]) -> str:
+    """Name a command as typer does."""
+    return command.__name__.replace("_", "-")
+
+
 app = typer.Typer(
     name="calibrant",
     help="How far can predicted probabilities be trusted?",
@@ -79,7 +100,7 @@ for command in (
 ):  # fmt: skip
     judging = command in {check, compare, watch}
     epilogue = examples_of(command.__name__) + (f"\n\n{EXIT_CODES}" if judging else "")
-    app.command(cls=ToldCommand, epilog=epilogue)(command)
+    app.command(cls=ToldCommand, epilog=epilogue)(_recorded(command))
 
 
 def _tell_version(asked: bool) -> None:  # noqa: FBT001  # typer gives it by position
@@ -126,11 +147,6 @@ def app_for(arguments: list[str]) -> typer.Typer:
     return alone
 
 
-def _called(command: Callable[..., object]) -> str:
-    """Name a command as typer does."""
-    return command.__name__.replace("_", "-")
-
-
 def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
     """Print our warnings like our errors; those of others as Python does."""
     if issubclass(category, CalibrantWarning):
@@ -139,38 +155,57 @@ def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: 
         DEFAULT_WARNING(message, category, *where, **more)
 
 
-def main() -> None:
-    """Run the command line; whatever happens ends with an exit code of its own."""
-    start_quickly()
+def run() -> int:
+    """Run the command line and return its exit code: that of the command, if it ran to its end."""
     warnings.showwarning = _warn
-    if COMPLETE in os.environ:
-        complete(app)
-    command = typer.main.get_command(app_for(sys.argv[1:]))
+    arguments = sys.argv[1:]
     chosen: dict[str, object] = {}
     with listening() as signals:
         try:
+            start_quickly()
             open_streams()
-            refuse_unreadable(sys.argv[1:])
-            config = _config(sys.argv[1:])
+            if COMPLETE in os.environ and not arguments:
+                complete(app)
+            refuse_unreadable(arguments)
+            config = _config(arguments)
+            command = typer.main.get_command(app_for(arguments))
             with command.make_context(
-                "calibrant", sys.argv[1:], default_map=config.default_map()
+                "calibrant", arguments, default_map=config.default_map()
             ) as context:
                 chosen = context.params
                 context.obj = config
                 command.invoke(context)
-            flush(sys.stdout)
-            code = int(ExitCode.PASSED)
+            code = int(_end_of_command(arguments))
         except BaseException as error:  # noqa: BLE001  # a crash must not read as a verdict
             code = explained(error, debug=bool(chosen.get("debug"))) if not signals.got else 0
         discard_drafts()
         # Libraries turn what a signal raises into errors of their own, or lose it.
-        code = signals.exit_code or code
-    sys.exit(code)
+        return signals.exit_code or code
+
+
+def _end_of_command(arguments: list[str]) -> ExitCode:
+    """Return the exit code of the command that was asked for, which must have run to its end."""
+    asked = _first_word(arguments)
+    if asked not in ENDED:
+        raise RuntimeError(f"the command line ended before {asked or 'a command'} did")
+    flush(sys.stdout)
+    return ENDED[asked]
+
+
+def _first_word(arguments: list[str]) -> str:
+    """Return the word that names the command; no option before it takes a value."""
+    return next((word for word in arguments if not word.startswith("-")), "")
+
+
+def _asks_for_information(arguments: list[str]) -> bool:
+    """Whether help, the version or words for a shell are asked for, and no command is to run."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return not arguments or bool(INFORMATION & set(options))
 
 
 def _config(arguments: list[str]) -> Config:
     """Read the defaults of the project, unless a word before the command says not to."""
-    first = next((word for word in arguments if not word.startswith("-")), "")
+    first = _first_word(arguments)
     before = arguments[: arguments.index(first)] if first else arguments
     ignored = "--no-config" in before or os.environ.get("CALIBRANT_NO_CONFIG", "") not in NO
     return Config() if ignored or first not in COMMANDS else find_config()
@@ -188,7 +223,7 @@ def refuse_unreadable(arguments: list[str]) -> None:
 def explained(error: BaseException, *, debug: bool) -> int:
     """Say on stderr what happened, and return the exit code that says it to programs."""
     if isinstance(error, typer.Exit | SystemExit):
-        return _after_output(error)
+        return _after_information(error, debug=debug)
     with suppress(OSError, ValueError):
         if debug:
             _say_trace(error)
@@ -214,14 +249,19 @@ def _say_trace(error: BaseException) -> None:
             complain(part.strip())
 
 
-def _after_output(end: typer.Exit | SystemExit) -> int:
-    """Return the code that a command ends with, unless what it printed is lost."""
+def _after_information(end: typer.Exit | SystemExit, *, debug: bool) -> int:
+    """Return 0 after help or the version, unless what was printed is lost; never for a command."""
+    code = end.exit_code if isinstance(end, typer.Exit) else end.code
+    if code or not _asks_for_information(sys.argv[1:]):
+        asked = _first_word(sys.argv[1:]) or "a command"
+        early = RuntimeError(f"the command line ended with {code!r} before {asked} did")
+        early.__cause__ = end
+        return explained(early, debug=debug)
     try:
         flush(sys.stdout)
     except OSError as error:
-        return explained(error, debug=False)
-    code = end.exit_code if isinstance(end, typer.Exit) else end.code
-    return code if isinstance(code, int) else int(ExitCode.FAULT)
+        return explained(error, debug=debug)
+    return int(ExitCode.PASSED)
 
 
 def _code(error: BaseException) -> ExitCode:

@@ -85,7 +85,7 @@ def watch(
     full: Annotated[  # noqa: FBT002
         bool, typer.Option("--full", help="Print the windows of all groups.")
     ] = False,
-) -> None:
+) -> ExitCode:
     """Watch a log of forecasts: exit code 0 for no alarm, 1 for an alarm.
 
     Of classes, the confidence in the most likely one is watched, and whether it was right.
@@ -159,8 +159,7 @@ def watch(
         for note in notes:
             say(f"note: {note}")
         say_written({"report": html, "JSON": json_path, "state": state})
-    if result.alarm:
-        raise typer.Exit(ExitCode.FAILED)
+    return ExitCode.FAILED if result.alarm else ExitCode.PASSED
 
 
 def _refuse_with_state(state: str, cluster: str | None) -> None:
