@@ -15,9 +15,13 @@ MAKEFLAGS += --jobs=2
 # Benchmarks write their pages with BENCH=--write.
 BENCH ?=
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
+# Tests that need extensions of DuckDB; these hold DuckDB back, so they run with one of their own.
+DATABASES := tests/data/test_databases.py
+# What the lowest and the newest dependencies are tried on.
+VERSIONED := tests/data tests/inputs tests/joint tests/cli tests/answers tests/test_exit_codes.py
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
-.PHONY: help demo test tests programs lint style types slow bench bench-scale bench-repair bench-groups bench-classes bench-peers newest soak sanitize mutants docs picture flights clean
+.PHONY: help demo test tests programs lint style types slow bench bench-scale bench-repair bench-groups bench-classes bench-peers newest oldest soak sanitize mutants docs picture flights clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -28,8 +32,9 @@ demo: $(VENV)/installed ## Install into .venv and audit the forecasts that ship
 test: types tests ## Every test, lint, type check and doctest, against the installed wheel
 
 # Types are checked while the tests are collected.
-tests: style programs
-	$(BIN)/python -m pytest $(WORKERS) $(LEAVE_OUT)
+tests: style programs build/databases/made
+	$(BIN)/python -m pytest $(WORKERS) $(LEAVE_OUT) --ignore $(DATABASES)
+	PYTHONPATH=build/databases $(BIN)/python -m pytest $(LEAVE_OUT) $(DATABASES)
 	$(BIN)/python -m pytest $(WORKERS) --doctest-modules --doctest-glob='*.md' --pyargs calibrant docs README.md
 
 programs: $(VENV)/bin/python
@@ -47,8 +52,8 @@ types: $(VENV)/developing
 	$(BIN)/mypy
 
 slow: $(VENV)/developing ## Size of tests by simulation, and laws on many more examples
-	EXAMPLES=400 $(BIN)/python -m pytest -n 2 -m slow
-	EXAMPLES=400 $(BIN)/python -m pytest $(WORKERS)
+	EXAMPLES=400 $(BIN)/python -m pytest -n 2 -m slow --ignore $(DATABASES)
+	EXAMPLES=400 $(BIN)/python -m pytest $(WORKERS) --ignore $(DATABASES)
 
 bench: $(VENV)/developing ## Speed and memory beside a sort, answers asserted
 	$(BIN)/python benchmarks/run.py $(BENCH)
@@ -70,11 +75,21 @@ bench-classes: $(VENV)/developing ## Measures of many classes beside other libra
 bench-peers: $(VENV)/developing ## The same beside other libraries, each in an environment of its own
 	$(BIN)/python benchmarks/peers.py --write $(PEERS)
 
-newest: $(VENV)/developing ## Reading and commands with the newest DuckDB, which the extensions of dev hold back
+newest: build/wheel/made ## Reading and commands with the newest dependencies, in an environment made anew
 	rm -rf build/newest && $(PYTHON) -m venv build/newest
-	build/newest/bin/python -m pip install --quiet --disable-pip-version-check . --group dev
-	build/newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade duckdb
-	build/newest/bin/python -m pytest $(WORKERS) tests/data tests/inputs tests/joint tests/cli tests/answers --ignore tests/data/test_databases.py
+	build/newest/bin/python -m pip install --quiet --upgrade pip
+	build/newest/bin/python -m pip install --quiet build/wheel/*.whl --group test
+	build/newest/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager build/wheel/*.whl
+	build/newest/bin/calibrant demo
+	build/newest/bin/python -m pytest $(WORKERS) $(VERSIONED) --ignore $(DATABASES)
+
+oldest: build/wheel/made ## The same with the lowest versions that pyproject.toml allows
+	rm -rf build/oldest && $(PYTHON) -m venv build/oldest
+	build/oldest/bin/python -m pip install --quiet --upgrade pip
+	$(PYTHON) tools/oldest.py > build/oldest/constraints.txt
+	build/oldest/bin/python -m pip install --quiet build/wheel/*.whl --group test --constraint build/oldest/constraints.txt
+	build/oldest/bin/calibrant demo
+	build/oldest/bin/python -m pytest $(WORKERS) $(VERSIONED) --ignore $(DATABASES)
 
 soak: $(VENV)/developing ## Random commands, files, kills and full disks for SOAK_MINUTES (20); nothing may be lost
 	$(BIN)/python tools/soak.py
@@ -122,6 +137,11 @@ build/wheel/made: $(VENV)/bin/python $(SOURCES)
 # Of these packages a small part is ever imported: Python compiles that part when it first is.
 $(VENV)/packages: $(VENV)/bin/python pyproject.toml
 	$(PIP) --no-compile --group dev
+	@touch $@
+
+build/databases/made: $(VENV)/bin/python pyproject.toml
+	rm -rf build/databases
+	$(PIP) --target build/databases --group databases
 	@touch $@
 
 $(VENV)/developing: build/wheel/made $(VENV)/packages

@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import util
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,19 @@ def test_what_only_pictures_need_is_an_extra():
         "nanobind-backend", "numpy", "scipy", "narwhals", "duckdb", "typer", "rich", "jinja2",
     }  # fmt: skip
     assert "plots" in PROJECT["project"]["optional-dependencies"]
+
+
+def test_every_dependency_has_a_lowest_version_that_make_oldest_installs():
+    spec = util.spec_from_file_location("oldest", ROOT / "tools" / "oldest.py")
+    oldest = util.module_from_spec(spec)
+    spec.loader.exec_module(oldest)
+    lowest = oldest.lowest()
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    for line in [*PROJECT["project"]["dependencies"], *chain(*extras)]:
+        name = re.match(r"[\w-]+", line)[0]
+        assert f">={lowest[name]}" in line
+    held_back = PROJECT["dependency-groups"]["databases"]
+    assert not set(held_back) & set(PROJECT["dependency-groups"]["test"])
 
 
 def test_classifiers_and_wheels_agree():

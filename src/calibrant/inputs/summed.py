@@ -184,7 +184,7 @@ def _rescaled(frame: Frame, roles: Columns, *, logits: bool) -> Frame:
         return frame
     value = nw.col(roles.predicted).cast(nw.Float64)
     if logits:
-        chance = 1 / (1 + (-value.clip(-MOST_LOGIT, MOST_LOGIT)).exp())
+        chance = 1 / (1 + (value.clip(-MOST_LOGIT, MOST_LOGIT) * -1).exp())
         # What is not finite stays what it is, no probability.
         moved = nw.when(value.is_finite()).then(chance).otherwise(value)
     else:

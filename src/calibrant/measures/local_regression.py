@@ -171,7 +171,9 @@ def _parabola_at(points: _Points, at: float, window: int) -> tuple[float, float]
     x = np.clip(x, -1.0, 1.0)
     root = np.sqrt(points.rows[near] * (1 - np.abs(x) ** 3) ** 3)
     design = np.stack([np.ones_like(x), x, x * x], axis=1)
-    found, *_ = np.linalg.lstsq(design * root[:, np.newaxis], points.outcome[near] * root)
+    found, *_ = np.linalg.lstsq(
+        design * root[:, np.newaxis], points.outcome[near] * root, rcond=None
+    )
     return float(found[0]), float(found[1]) / reach
 
 
