@@ -199,10 +199,31 @@ def test_ranks_that_are_on_no_board_are_an_error():
             kernels.cheapest_runs(P, np.zeros(4), np.array(rank), 0.5)
 
 
-def test_memory_that_nobody_has_is_an_error():
-    for count in (2**61, 2**64 - 1):
-        with pytest.raises(MemoryError):
-            kernels.power_moments(P, W, W, count)
+def test_sizes_that_nobody_needs_are_an_error():
+    for count in (0, 2**26 + 1, 2**31, 2**61, 2**64 - 1):
+        for moments in (kernels.power_moments, kernels.chebyshev_moments):
+            with pytest.raises(ValueError, match=r"one to 2\^26 moments"):
+                moments(P, W, W, count)
+        with pytest.raises(ValueError, match=r"one to 2\^26 steps"):
+            kernels.share_out(W, P, count)
+
+
+@pytest.mark.parametrize(
+    ("uniform", "count", "chance", "message"),
+    [
+        (2.0, 2, 0.5, "uniform"),
+        (1.0, 2, 0.5, "uniform"),
+        (-0.1, 2, 0.5, "uniform"),
+        (np.nan, 2, 0.5, "uniform"),
+        (0.5, -1, 0.5, "counts"),
+        (0.5, 2**46, 0.5, "counts"),
+        (0.5, 2, 1.5, "chances"),
+        (0.5, 2, np.nan, "chances"),
+    ],
+)
+def test_binomials_from_outside_their_tables_are_an_error(uniform, count, chance, message):
+    with pytest.raises(ValueError, match=message):
+        kernels.binomials(np.array([[uniform]]), np.array([count]), np.array([chance]))
 
 
 @pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)

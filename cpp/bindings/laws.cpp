@@ -1,3 +1,4 @@
+#include "calibrant/bins.hpp"
 #include "calibrant/cutoff.hpp"
 #include "calibrant/intervals.hpp"
 #include "calibrant/isotonic.hpp"
@@ -106,6 +107,7 @@ Output two_bin_errors(Input<double> prediction, Input<double> weight, Table posi
 template <Basis basis>
 Output moments(Input<double> prediction, Input<double> weight, Input<double> positives,
                std::size_t count) {
+    if (count == 0 || count > max_cells) throw std::invalid_argument("one to 2^26 moments");
     const Law law = law_of(prediction, weight, positives);
     Buffer<double> result = allocate<double>(count);
     {
@@ -197,7 +199,8 @@ OutputTable isotonic_curves(Input<double> prediction, Input<double> weight, Tabl
 // Charge of the nodes 0 .. nodes.
 Output share_out(Input<double> mass, Input<double> place, std::size_t nodes) {
     same_length(mass.size(), place.size());
-    if (nodes == 0) throw std::invalid_argument("at least one step between nodes");
+    if (nodes == 0 || nodes > max_cells)
+        throw std::invalid_argument("one to 2^26 steps between nodes");
     Buffer<double> charge = allocate<double>(nodes + 1);
     std::fill_n(charge.get(), nodes + 1, 0.0);
     {

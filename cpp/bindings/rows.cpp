@@ -99,6 +99,17 @@ OutputTable binomials(Table uniform, Input<std::int64_t> count, Input<double> ch
     same_length(size, chance.size());
     same_length(size, uniform.shape(0));
     const std::size_t draws = uniform.shape(1);
+    // A table has some 18 entries for each standard deviation.
+    constexpr double most_variance = 0x1p43;
+    for (std::size_t i = 0; i < size; ++i) {
+        const double p = chance.data()[i];
+        if (count.data()[i] < 0 || !(p >= 0.0 && p <= 1.0) ||
+            !(static_cast<double>(count.data()[i]) * p * (1.0 - p) <= most_variance))
+            throw std::invalid_argument("counts must not be negative, chances in [0, 1], variances at most 2^43");
+    }
+    for (std::size_t i = 0; i < size * draws; ++i)
+        if (!(uniform.data()[i] >= 0.0 && uniform.data()[i] < 1.0))
+            throw std::invalid_argument("uniform numbers must be in [0, 1)");
     Buffer<double> drawn = allocate<double>(size * draws);
     {
         const nb::gil_scoped_release unlocked;
