@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import calibrant as cal
-from calibrant.errors import InvalidOptionError
-from calibrant.writing import DRAFT, check_outputs, drafted, write_whole
+from calibrant.errors import InvalidOptionError, ReadingError
+from calibrant.writing import DRAFT, check_outputs, drafted, locked, write_whole
 from commands import run_forked
 
 JOINT = cal.Joint.from_samples([0, 1, 1], [0.2, 0.6, 0.7])
@@ -180,3 +180,16 @@ def test_a_killed_writer_leaves_the_old_file(tmp_path):
     writer.stdout.close()
     time.sleep(0.1)
     assert path.read_text() == "old report"
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_lock_follows_no_link(tmp_path, there):
+    victim = tmp_path / "elsewhere"
+    if there:
+        victim.write_text("kept")
+    link = tmp_path / ".state.json.lock"
+    link.symlink_to(victim)
+    with pytest.raises(ReadingError, match="must not be a link"), locked(tmp_path / "state.json"):
+        pass
+    assert victim.exists() == there
+    assert link.is_symlink()

@@ -115,11 +115,11 @@ def locked(path: str | Path, name: str = "path") -> Iterator[None]:
 def _lock(beside: Path) -> int:
     """Open and lock a file that still has its name when it is locked."""
     while True:
-        handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = _open_lock(beside)
         try:
             _take(handle)
             with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(handle), beside.stat()):
+                if os.path.samestat(os.fstat(handle), beside.lstat()):
                     return handle
         except BlockingIOError as error:
             os.close(handle)
@@ -132,6 +132,20 @@ def _lock(beside: Path) -> int:
             os.close(handle)
             raise
         os.close(handle)
+
+
+def _open_lock(beside: Path) -> int:
+    """Open the file of a lock; a link would create or lock a file somewhere else."""
+    try:
+        return os.open(beside, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise ReadingError(
+            "the lock beside a file of state must not be a link",
+            repr(str(beside)),
+            "remove the link",
+        ) from error
 
 
 def _take(handle: int) -> None:
