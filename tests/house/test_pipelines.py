@@ -95,6 +95,19 @@ def test_the_action_ends_with_the_code_of_the_gate(folder, name, code, ends):
     assert strict[0] == code
 
 
+def test_a_file_name_is_no_option_of_the_action(folder, tmp_path):
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    step = action["runs"]["steps"][1]
+    odd = tmp_path / "odd"
+    odd.mkdir()
+    (odd / "--json=notes.csv").write_bytes((folder / "bad.csv").read_bytes())
+    (odd / "good.csv").write_bytes((folder / "good.csv").read_bytes())
+    given = {"FILES": "--json=notes.csv", "OPTIONS": "--tolerance 0.05", "UNDECIDED": "warn"}
+    found, printed, *_ = stepped(odd, step["run"], step["shell"], **given)
+    assert found == 1, printed
+    assert not (odd / "notes.csv").exists()
+
+
 def test_the_action_refuses_what_it_does_not_know(folder):
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     step = action["runs"]["steps"][1]
@@ -113,6 +126,9 @@ def test_the_hook_judges_the_files_of_a_commit(folder, name, code, monkeypatch):
     assert re.search(hook["files"], f"forecasts/{name}.csv")
     assert not re.search(hook["files"], "README.md")
     assert run(*arguments, "--tolerance", "0.05", f"{name}.csv").returncode == code
+    page = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
+    example = yaml.safe_load(re.search("```yaml\n(- repo: .*?)```", page, re.DOTALL)[1])
+    assert hook["args"][-1] == example[0]["hooks"][0]["args"][-1] == "--"
 
 
 def cells_of(frame, **options):
