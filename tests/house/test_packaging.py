@@ -104,6 +104,18 @@ def test_every_dependency_has_a_lowest_version_that_make_oldest_installs():
     assert not set(held_back) & set(PROJECT["dependency-groups"]["test"])
 
 
+def test_the_page_about_installing_names_every_dependency_and_extra():
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    installed, optional = page.split("| extra |")
+    for line in PROJECT["project"]["dependencies"]:
+        assert re.match(r"[\w-]+", line)[0] in installed.lower()
+    extras = set(re.findall(r"`calibrant\[(\w+)\]`", optional))
+    assert extras == set(PROJECT["project"]["optional-dependencies"])
+    assert "matplotlib" not in installed
+    for system in ("Linux", "macOS", "Windows"):
+        assert system in page
+
+
 def test_classifiers_and_wheels_agree():
     classifiers = PROJECT["project"]["classifiers"]
     wheels = yaml.safe_load((ROOT / ".github/workflows/wheels.yml").read_text(encoding="utf-8"))
