@@ -12,6 +12,9 @@ from pathlib import Path
 
 import programs
 
+# Seconds that a server may take to start, to answer or to stop.
+PATIENCE = 120
+
 
 @dataclass(frozen=True)
 class Postgres:
@@ -33,10 +36,17 @@ class Postgres:
             capture_output=True,
             text=True,
             check=False,
+            timeout=PATIENCE,
+            env=plain_environment(),
         )
         if done.returncode:
             raise RuntimeError(done.stderr)
         return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def plain_environment() -> dict[str, str]:
+    """Return the environment without libraries that are loaded first: a sanitizer stops servers."""
+    return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 
 
 @contextmanager
@@ -55,13 +65,18 @@ def postgres(folder: Path) -> Iterator[Postgres]:
         [*user, programs.find("initdb"), "-D", str(data), "-A", "trust", "-U", "postgres", "-N"],
         check=True,
         capture_output=True,
+        timeout=PATIENCE,
+        env=plain_environment(),
     )
     subprocess.run(
         [*control, "-o", settings, "-l", str(folder / "log"), "start"],
         check=True,
         stdout=subprocess.DEVNULL,
+        timeout=PATIENCE,
+        env=plain_environment(),
     )
     try:
         yield Postgres(folder)
     finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], check=True)
+        stop = [*control, "-m", "immediate", "stop"]
+        subprocess.run(stop, check=True, timeout=PATIENCE, env=plain_environment())

@@ -3,6 +3,7 @@
 # that feed them random, adversarial and hostile input.
 set -eu
 python=.venv/bin/python
+seconds=900 # for one test; one that takes longer ends the run with the stacks of all threads
 place=build/sanitized
 rm -rf "$place"
 $python -m pip install --quiet --disable-pip-version-check --no-deps --target "$place" \
@@ -13,6 +14,7 @@ LD_PRELOAD="$(c++ -print-file-name=libasan.so) $(c++ -print-file-name=libstdc++.
     ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
     PYTHONPATH="$place" PYTHONMALLOC=malloc \
     $python -m pytest -q -p no:cacheprovider --capture=sys -k "not spark" \
+    -o faulthandler_timeout=$seconds -o faulthandler_exit_on_timeout=true \
     tests/test_kernels.py tests/test_families.py tests/laws tests/data/test_input.py \
     tests/joint tests/measures tests/pooling tests/decisions tests/multiclass tests/repair \
     tests/groups tests/monitoring tests/online
