@@ -11,6 +11,7 @@ from calibrant.errors import InvalidForecastsError
 from calibrant.repair import MAPS, Histogram, Isotonic, Smooth, VennAbers
 from calibrant.repair.files import apply_to_files
 from calibrant.repair.forms import Lines, Steps
+from commands import run
 
 RNG = np.random.default_rng(41)
 P = np.concatenate([RNG.beta(0.3, 3, 3000), RNG.random(300).round(2), [0, 1, 1e-12, 1 - 1e-12]])
@@ -88,3 +89,23 @@ def test_a_file_without_rows_stays_without_rows(tmp_path):
     out = tmp_path / "out.parquet"
     assert apply_to_files(FITTED["VennAbers"], [tmp_path / "rows.parquet"], out).rows == 0
     assert list(pd.read_parquet(out)) == ["prediction", "recalibrated"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("name", ["Platt", "VennAbers"])
+def test_a_header_alone_becomes_a_table_without_rows(name, kind, tmp_path):
+    """A batch may be empty: nothing is measured, so there is nothing to refuse."""
+    fitted, rows, out = tmp_path / "map.json", tmp_path / "rows.csv", tmp_path / f"out.{kind}"
+    fitted.write_text(FITTED[name].to_json())
+    rows.write_text("prediction,id\n")
+    done = run("apply", str(fitted), str(rows), "--out", str(out))
+    assert (done.returncode, done.stdout) == (0, f"0 rows with recalibrated: {out}\n"), done.stderr
+    if kind == "jsonl":
+        assert out.read_bytes() == b""
+    else:
+        read = {"csv": pd.read_csv, "parquet": pd.read_parquet}[kind](out)
+        assert (list(read), len(read)) == (["prediction", "id", "recalibrated"], 0)
+    refused = run(
+        "apply", str(fitted), str(rows), "--prediction", "p", "--out", str(out), "--force"
+    )
+    assert refused.returncode == 2
