@@ -14,11 +14,11 @@ unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --jobs=2
 # Benchmarks write their pages with BENCH=--write.
 BENCH ?=
-# CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 # Tests that need extensions of DuckDB; these hold DuckDB back, so they run with one of their own.
 DATABASES := tests/data/test_databases.py
 # What the lowest and the newest dependencies are tried on.
 VERSIONED := tests/data tests/inputs tests/joint tests/cli tests/answers tests/test_exit_codes.py
+# CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
 .PHONY: help demo test tests programs lint style types slow bench bench-scale bench-repair bench-groups bench-classes bench-peers newest oldest soak sanitize mutants docs picture flights clean
