@@ -7,11 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 import calibrant as cal
 from calibrant import multiclass
 from oracles.class_definitions import random_forecasts, residuals
+from oracles.menus_and_partings import draw_levels, menu_program, worst_parting
 
 
 def levels(label, table):
@@ -28,41 +28,71 @@ def quietly(function, *arguments, **options):
         return function(*arguments, **options)
 
 
-def separable(stated, side):
-    """Whether a hyperplane parts two sets of levels."""
-    sign = np.where(side, 1.0, -1.0)[:, np.newaxis]
-    found = linprog(
-        np.zeros(stated.shape[1]),
-        A_ub=-sign * stated,
-        b_ub=-np.ones(len(stated)),
-        bounds=(None, None),
-        method="highs",
-    )
-    return found.status == 0
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_two_actions_are_the_best_of_all_partings(seed):
+def parting_is_the_worst(kind, seed):
+    """Compare two actions for three classes, or for two levels of more, with all hyperplanes."""
     rng = np.random.default_rng(seed)
-    label, table = random_forecasts(rng, 60, 3, ties=True)
-    keep = np.unique(table, axis=0)[rng.permutation(len(np.unique(table, axis=0)))[:7]]
-    chosen = np.array([any((row == one).all() for one in keep) for row in table])
-    label, table = label[chosen], table[chosen]
-    stated, sums = levels(label, table)
-    bias = sums - sums.sum(axis=1, keepdims=True) * stated
-    best = 0.0
-    for side in itertools.product([False, True], repeat=len(stated)):
-        if separable(stated, np.array(side)):
-            parts = bias[np.array(side)].sum(axis=0), bias[~np.array(side)].sum(axis=0)
-            best = max(best, sum(np.linalg.norm(part) for part in parts))
-    found = multiclass.worst_decision_calibration_error(label, table)
-    assert found == pytest.approx(best, abs=1e-9)
+    classes = 3 if seed % 3 else int(rng.integers(3, 7))
+    count = int(rng.integers(1, 7)) if classes == 3 else 2
+    stated = draw_levels(rng, kind, count, classes)
+    level = np.concatenate([np.arange(len(stated)), rng.integers(len(stated), size=8)])
+    label, table = rng.integers(classes, size=level.size), stated[level]
+    bias = np.zeros_like(stated)
+    np.add.at(bias, level, residuals(label, table) / label.size)
+    found = multiclass.worst_decision_calibration_error(label, table, rng=seed)
+    assert found == pytest.approx(worst_parting(stated, bias), abs=1e-9)
     assert found.bounds == (found, found)
+    assert found.settings["exact"]
     again = multiclass.decision_calibration_error(label, table, task=found.witness.task)
     assert again == pytest.approx(found, abs=1e-12)
     assert found.witness.advantage(multiclass.ClassForecasts.read(label, table)) == pytest.approx(
-        found, abs=1e-12
+        found, abs=1e-9
     )
+
+
+KINDS = ["random", "close", "line", "grid"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_actions_are_the_best_of_all_partings(kind, seed):
+    parting_is_the_worst(kind, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_actions_are_the_best_of_all_partings_in_many_cases(kind):
+    for seed in range(100, 600):
+        parting_is_the_worst(kind, seed)
+
+
+def test_two_levels_far_less_than_a_random_task_can_part():
+    table = np.array([[0.2501, 0.2501, 0.2499, 0.2499], [0.2502, 0.2499, 0.25, 0.2499]])
+    for seed in range(3):
+        found = multiclass.worst_decision_calibration_error(
+            [0, 1, 2, 3], table[[0, 0, 1, 1]], rng=seed
+        )
+        assert found == pytest.approx(0.49995, abs=1e-6)
+
+
+def test_levels_that_floats_cannot_part_are_bracketed():
+    near = np.array([[0.25, 0.25, 0.25, 0.25], [0.25 + 1e-15, 0.25 - 1e-15, 0.25, 0.25]])
+    found = multiclass.worst_decision_calibration_error([0, 1, 2, 3], near[[0, 0, 1, 1]])
+    low, high = found.bounds
+    assert low == found < high == pytest.approx(0.5)
+    assert not found.settings["exact"]
+
+
+def test_as_many_actions_as_levels_take_each_for_itself():
+    rng = np.random.default_rng(0)
+    for scale in (1.0, 1e-3, 1e-6):
+        stated = np.full(5, 0.2) + scale * (rng.dirichlet(np.ones(5), 4) - 0.2)
+        label = rng.integers(5, size=40)
+        level = rng.integers(4, size=40)
+        bias = np.zeros_like(stated)
+        np.add.at(bias, level, residuals(label, stated[level]) / label.size)
+        found = multiclass.worst_decision_calibration_error(label, stated[level], actions=4)
+        assert found == pytest.approx(float(np.linalg.norm(bias, axis=1).sum()))
+        assert found.settings["exact"]
 
 
 @pytest.mark.parametrize("actions", [2, 3, 4])
@@ -91,26 +121,11 @@ def test_many_classes_are_bracketed():
     assert found >= multiclass.decision_calibration_error(label, table, task=guess) - 1e-12
 
 
-def menu_programme(stated, sums):
-    """The whole linear programme, with every preference."""
-    count, classes = stated.shape
-    rows = []
-    for level in range(count):
-        for action in range(2 * count):
-            row = np.zeros((2 * count, classes))
-            row[action] += stated[level]
-            row[level] -= stated[level]
-            rows.append(row.ravel())
-    cost = np.concatenate([sums.ravel(), -sums.ravel()])
-    found = linprog(cost, A_ub=np.array(rows), b_ub=np.zeros(len(rows)), bounds=(0, 1))
-    return -found.fun
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_loss_over_menus_is_the_whole_programme(seed):
     label, table = random_forecasts(np.random.default_rng(seed), 12, 3, ties=True)
     found = quietly(multiclass.calibration_decision_loss, label, table)
-    assert found == pytest.approx(menu_programme(*levels(label, table)), abs=1e-7)
+    assert found == pytest.approx(menu_program(*levels(label, table)), abs=1e-7)
     assert found.settings["exact"]
     lost = quietly(
         multiclass.fixed_decision_loss,
