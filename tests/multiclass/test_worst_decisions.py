@@ -10,6 +10,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import multiclass
+from calibrant.multiclass.menus import _lost, _quadratic
 from oracles.class_definitions import random_forecasts, residuals
 from oracles.menus_and_partings import draw_levels, menu_program, worst_parting
 
@@ -121,12 +122,46 @@ def test_many_classes_are_bracketed():
     assert found >= multiclass.decision_calibration_error(label, table, task=guess) - 1e-12
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_loss_over_menus_is_the_whole_programme(seed):
-    label, table = random_forecasts(np.random.default_rng(seed), 12, 3, ties=True)
-    found = quietly(multiclass.calibration_decision_loss, label, table)
-    assert found == pytest.approx(menu_program(*levels(label, table)), abs=1e-7)
-    assert found.settings["exact"]
+def named_losses(label, table):
+    """Losses of guessing, of the quadratic score and of the worst task about each class."""
+    stated, sums = levels(label, table)
+    mass = sums.sum(axis=1, keepdims=True)
+    classes = list(range(table.shape[1]))
+    yield float((mass * (sums / mass - stated) ** 2).sum()) / 2
+    guess = multiclass.MulticlassDecisionTask.guess(classes)
+    for ties in ("worst", "first"):
+        yield quietly(
+            multiclass.fixed_decision_loss,
+            label,
+            table,
+            task=guess,
+            ties=ties,
+            recalibration="canonical",
+            classes=classes,
+        )
+    for index in classes:
+        yield quietly(cal.calibration_decision_loss, label == index, table[:, index])
+
+
+def loss_is_that_of_the_program(kind, seed):
+    """Compare the loss with the whole program, with tasks and with what its witness loses."""
+    rng = np.random.default_rng(seed)
+    classes = int(rng.integers(3, 6))
+    stated = draw_levels(rng, kind, int(rng.integers(1, 6)), classes)
+    level = np.concatenate([np.arange(len(stated)), rng.integers(len(stated), size=8)])
+    label, table = rng.integers(classes, size=level.size), stated[level]
+    sums = np.zeros_like(stated)
+    np.add.at(sums, (level, label), 1 / label.size)
+    found = quietly(
+        multiclass.calibration_decision_loss, label, table, classes=list(range(classes))
+    )
+    true = menu_program(stated, sums)
+    low, high = found.bounds
+    assert low - 1e-7 <= true <= high + 1e-7
+    # Payoffs in floats cannot follow preferences of levels that are very close.
+    assert found == pytest.approx(true, abs=1e-6 if kind in {"random", "grid"} else 1e-3)
+    if found.settings["exact"]:
+        assert found == pytest.approx(true, abs=2e-6)
     lost = quietly(
         multiclass.fixed_decision_loss,
         label,
@@ -134,22 +169,59 @@ def test_loss_over_menus_is_the_whole_programme(seed):
         task=found.witness.task,
         recalibration="canonical",
     )
-    assert lost == pytest.approx(found, abs=1e-6)
-    some = multiclass.MulticlassDecisionTask(np.random.default_rng(seed).random((4, 3)))
-    below = quietly(
-        multiclass.fixed_decision_loss, label, table, task=some, recalibration="canonical"
-    )
-    assert below <= found + 1e-6
+    assert lost >= low - 1e-9
+    assert lost <= true + 1e-6
+    assert all(one <= found + 1e-9 for one in named_losses(label, table))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("kind", KINDS)
+def test_loss_over_menus_is_the_whole_program(kind, seed):
+    loss_is_that_of_the_program(kind, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_loss_over_menus_is_the_whole_program_in_many_cases(kind):
+    for seed in range(100, 600):
+        loss_is_that_of_the_program(kind, seed)
+
+
+@pytest.mark.parametrize(("size", "classes"), [(300, 200), (400, 10), (200, 5), (1500, 3)])
+def test_loss_over_menus_is_never_below_tasks_that_have_a_name(size, classes):
+    for ties in (False, True):
+        label, table = random_forecasts(np.random.default_rng(size), size, classes, ties=ties)
+        found = quietly(
+            multiclass.calibration_decision_loss, label, table, classes=list(range(classes))
+        )
+        assert all(one <= found + 1e-12 for one in named_losses(label, table))
+
+
+def test_menu_of_the_quadratic_score_loses_half_of_the_squared_distance():
+    stated, sums = levels(*random_forecasts(np.random.default_rng(0), 200, 4, ties=True))
+    menu, loss = _quadratic(stated, sums)
+    assert _lost(menu, stated, sums) == pytest.approx(loss, abs=1e-12)
+    assert menu.min() >= 0
+    assert menu.max() <= 1
 
 
 def test_loss_over_menus_of_two_classes_is_the_binary_one():
     rng = np.random.default_rng(7)
-    for size in (10, 50):
-        label, table = random_forecasts(rng, size, 2, ties=True)
+    for size, ties in ((10, True), (50, True), (200, False), (1000, False)):
+        label, table = random_forecasts(rng, size, 2, ties=ties)
         found = quietly(multiclass.calibration_decision_loss, label, table)
-        assert found == pytest.approx(
-            float(quietly(cal.calibration_decision_loss, label, table[:, 1])), abs=1e-6
+        binary = quietly(cal.calibration_decision_loss, label, table[:, 1])
+        assert found == pytest.approx(float(binary), abs=1e-12)
+        assert found.bounds == (found, found)
+        assert found.settings["exact"]
+        lost = quietly(
+            multiclass.fixed_decision_loss,
+            label,
+            table,
+            task=found.witness.task,
+            recalibration="canonical",
         )
+        assert lost == pytest.approx(float(found), abs=1e-9)
 
 
 def test_many_levels_are_bracketed():

@@ -22,11 +22,15 @@ from calibrant.words import percent_text
 # A menu of more levels times classes than this is looked for at the heaviest levels only.
 MOST_PAYOFFS = 150
 MOST_ROUNDS = 40
-# Preferences that a menu breaks by less than this are kept, to the accuracy of the programme.
-BROKEN = 1e-9
-# So much of a strictly proper score is mixed into a menu.
-MIXED = 1e-7
-DECIMALS = 12
+# Preferences that a menu breaks by less than this are kept, to the accuracy of the program.
+BROKEN = 1e-11
+# The finest that the solver takes.
+ACCURACY = 1e-10
+# So much of a strictly proper score is mixed into a menu, whichever loses most: little costs
+# little, and much is needed where levels are close together.
+MIXED = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+# Levels whose menu of all their actions is kept as the witness of the quadratic score.
+MOST_KEPT = 1000
 
 
 def calibration_decision_loss(
@@ -71,11 +75,14 @@ def calibration_decision_loss(
     :math:`x_i, z_i \in [0,1]^K`, where nobody who believes :math:`v_i` prefers any of the payoffs
     to :math:`x_i`. A linear programme; preferences are added as they are broken, so every round
     has an upper bound, and the menu it suggests, with what it really loses, a lower one. Beyond
-    150 levels times classes the menu is looked for at the heaviest levels alone: it still shows a
-    loss, and so does the worst task about one class, while the bound from above goes level by
-    level and is wide. Known flaw: where rows hardly ever
+    150 levels times classes the menu is looked for at the heaviest levels alone, and the bound
+    from above goes level by level and is wide. The value is never below the loss of guessing the
+    class, of the quadratic score :math:`1 - |a - y|^2/2`, which is
+    :math:`\sum_i m_i |r_i - v_i|^2 / 2`, and of the worst task about one class. Two classes are
+    left to the function for two outcomes, which is exact. Known flaw: where rows hardly ever
     repeat, recalibrating them knows the labels, and the number says nothing about calibration.
-    The upper bound holds to the accuracy of the solver, 1e-7.
+    The upper bound holds to the accuracy of the solver, 1e-7. Of more than 1000 levels the
+    witness of the quadratic score holds the actions of the heaviest alone.
 
     References
     ----------
@@ -104,13 +111,17 @@ def calibration_decision_loss(
     stated = forecasts.probability[first]
     sums = np.zeros_like(stated)
     np.add.at(sums, (level, forecasts.label), forecasts.mass)
-    menu, low, high = _searched(stated, sums, tolerance)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CalibrantWarning)  # said above
         losses = [loss_of_two(joint) for _, joint in forecasts.class_wise()]
     about = int(np.argmax(losses))
-    if losses[about] > low:
-        menu, low = _about_one(losses[about], about, len(losses)), float(losses[about])
+    menus = [(_about_one(losses[about], about, len(losses)), float(losses[about]))]
+    if len(losses) == 2:
+        high = float(losses[about])
+    else:
+        found, high = _searched(stated, sums, tolerance)
+        menus += [found, _quadratic(stated, sums), _guessing(stated, sums)]
+    menu, low = max(menus, key=lambda pair: pair[1])
     high = max(low, high)
     exact = high - low <= tolerance
     return Measurement(
@@ -122,8 +133,8 @@ def calibration_decision_loss(
     )
 
 
-def _searched(stated: Floats, sums: Floats, tolerance: float) -> tuple[Floats, float, float]:
-    """Find a menu, what it loses, and a bound of what any menu loses.
+def _searched(stated: Floats, sums: Floats, tolerance: float) -> tuple[tuple[Floats, float], float]:
+    """Find a menu with what it loses, and a bound of what any menu loses.
 
     `sums` holds the mass of each class at each level. Where there are too many levels the menu is
     looked for at the heaviest, and all levels say what it loses.
@@ -131,17 +142,36 @@ def _searched(stated: Floats, sums: Floats, tolerance: float) -> tuple[Floats, f
     high = _one_by_one(stated, sums)
     most = max(1, MOST_PAYOFFS // stated.shape[1])
     heaviest = np.sort(np.argsort(-sums.sum(axis=1), kind="stable")[:most])
-    menu, low = np.zeros((1, stated.shape[1])), 0.0
+    best = np.zeros((1, stated.shape[1])), 0.0
     for actions, bound, done in _rounds(stated[heaviest], sums[heaviest]):
         if heaviest.size == len(stated):
             high = min(high, bound)
-        strict = _strictly(actions, stated[heaviest])
-        loss = _lost(stated @ strict.T, sums @ strict.T)
-        if loss > low:
-            menu, low = strict, loss
-        if done or high - low <= tolerance:
+        for share in MIXED:
+            strict = _strictly(actions, stated[heaviest], share)
+            loss = _lost(strict, stated, sums)
+            if loss > best[1]:
+                best = strict, loss
+        if done or high - best[1] <= tolerance:
             break
-    return menu, low, high
+    return best, high
+
+
+def _quadratic(stated: Floats, sums: Floats) -> tuple[Floats, float]:
+    """Return the menu of the quadratic score, each level's action and the right one; its loss."""
+    mass = sums.sum(axis=1)
+    right = sums / mass[:, np.newaxis]
+    loss = float(mass @ ((right - stated) ** 2).sum(axis=1)) / 2
+    kept = np.argsort(-mass, kind="stable")[:MOST_KEPT]
+    reported = np.concatenate([stated[kept], right[kept]])
+    square = (reported**2).sum(axis=1, keepdims=True)
+    return np.clip(reported - square / 2 + 1 / 2, 0.0, 1.0), loss
+
+
+def _guessing(stated: Floats, sums: Floats) -> tuple[Floats, float]:
+    """Return the menu of guesses of the class, and what it loses; ties go wrong."""
+    top = stated >= stated.max(axis=1, keepdims=True)
+    received = np.where(top, sums, np.inf).min(axis=1)
+    return np.eye(stated.shape[1]), float((sums.max(axis=1) - received).sum())
 
 
 def _rounds(stated: Floats, sums: Floats) -> Iterator[tuple[Floats, float, bool]]:
@@ -186,26 +216,37 @@ def _programme(stated: Floats, sums: Floats, pairs: list[tuple[int, int]]) -> tu
         b_ub=np.zeros(level.size),
         bounds=(0, 1),
         method="highs",
+        options={"primal_feasibility_tolerance": ACCURACY, "dual_feasibility_tolerance": ACCURACY},
     )
     if found.x is None:
         raise ConvergenceError("the menu programme must be solved", str(found.message))
     return np.clip(found.x, 0, 1).reshape(2 * count, classes), float(-found.fun)
 
 
-def _strictly(actions: Floats, stated: Floats) -> Floats:
-    """Mix a little of the quadratic score into the actions that are taken.
+def _strictly(actions: Floats, stated: Floats, share: float) -> Floats:
+    """Mix some of a strictly proper score into the actions that are taken.
 
     It breaks ties, and what the solver left open, in their favour: no tie decides about the loss.
+    The score is the quadratic one of levels divided by their spread: of close levels as they are,
+    it would differ by the square of their distance.
     """
-    score = (2 * stated - (stated**2).sum(axis=1, keepdims=True) + 1) / 3
-    mixed = (1 - MIXED) * actions
-    mixed[: len(stated)] += MIXED * score
+    centre = stated.mean(axis=0)
+    spread = max(float(np.abs(stated - centre).max()), np.finfo(np.float64).tiny)
+    place = (stated - centre) / spread
+    constant = 2 * (place @ centre) + spread * (place**2).sum(axis=1)
+    score = 2 * place - constant[:, np.newaxis]
+    score = (score - score.min()) / max(float(np.ptp(score)), np.finfo(np.float64).tiny)
+    # Everywhere above zero, what those who would have been right gain from it.
+    score = (1 + score) / 2
+    mixed = (1 - share) * actions
+    mixed[: len(stated)] += share * score
     return mixed
 
 
-def _lost(worth: Floats, paid: Floats) -> float:
-    """Loss of who trusts the levels, given what actions seem worth and what they paid."""
-    received = paid[np.arange(len(worth)), worth.argmax(axis=1)]
+def _lost(menu: Floats, stated: Floats, sums: Floats) -> float:
+    """Loss of who trusts the levels, given the payoffs of a menu."""
+    paid = sums @ menu.T
+    received = paid[np.arange(len(paid)), (stated @ menu.T).argmax(axis=1)]
     return float((paid.max(axis=1) - received).sum())
 
 
@@ -235,7 +276,7 @@ def _about_one(loss: Measurement, index: int, classes: int) -> Floats:
 
 
 def _witness(forecasts: ClassForecasts, menu: Floats) -> ActionWitness:
-    used = np.unique(menu.round(DECIMALS), axis=0)
+    used = np.unique(menu, axis=0)
     actions = [f"action {number}" for number in range(1, len(used) + 1)]
     if len(used) == 1:
         used, actions = np.repeat(used, 2, axis=0), ["action 1", "action 2"]
