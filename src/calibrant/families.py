@@ -23,7 +23,7 @@ from calibrant.measures.cutoff import cutoff_calibration_error
 from calibrant.measures.expected import mean_distance, norm_witness
 from calibrant.measures.kernel import KernelFunction, kernel_calibration_error
 from calibrant.measures.low_degree import low_degree_calibration_error
-from calibrant.measures.weighted import Family, Lipschitz
+from calibrant.measures.weighted import Family, Lipschitz, MeasuredFamily
 from calibrant.options import as_generator, check_draws
 from calibrant.regions import region_sentence
 from calibrant.witness import FunctionWitness, LearnedWitness, StepWitness, Witness
@@ -46,10 +46,6 @@ __all__ = [
 MOST_LEVELS = 4096
 
 
-def _measured(value: Measurement) -> tuple[float, Witness]:
-    return float(value), value.witness
-
-
 @dataclass(frozen=True, slots=True)
 class Bounded:
     """All tests with values in [-1, 1]: the expected calibration error."""
@@ -60,40 +56,40 @@ class Bounded:
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(MeasuredFamily):
     """Indicators of predictions below or above a cut."""
 
     interval: ClassVar[bool] = True
 
-    def best_test(self, joint: Joint) -> tuple[float, Witness]:
+    def measured(self, joint: Joint) -> Measurement:
         """Take the largest cumulative residual."""
-        return _measured(cutoff_calibration_error(joint, sets="thresholds"))
+        return cutoff_calibration_error(joint, sets="thresholds")
 
 
 @dataclass(frozen=True, slots=True)
-class Monotone:
+class Monotone(MeasuredFamily):
     """Monotone functions between -1 and 1: what proper calibration asks for."""
 
     interval: ClassVar[bool] = True
 
-    def best_test(self, joint: Joint) -> tuple[float, Witness]:
+    def measured(self, joint: Joint) -> Measurement:
         """Take the best step from -1 to 1 or back."""
-        return _measured(cutoff_calibration_error(joint, sets="monotone"))
+        return cutoff_calibration_error(joint, sets="monotone")
 
 
 @dataclass(frozen=True, slots=True)
-class Intervals:
+class Intervals(MeasuredFamily):
     """Indicators of intervals of predictions."""
 
     interval: ClassVar[bool] = True
 
-    def best_test(self, joint: Joint) -> tuple[float, Witness]:
+    def measured(self, joint: Joint) -> Measurement:
         """Take the range of the cumulative residuals."""
-        return _measured(cutoff_calibration_error(joint, sets="intervals"))
+        return cutoff_calibration_error(joint, sets="intervals")
 
 
 @dataclass(frozen=True, slots=True)
-class Polynomials:
+class Polynomials(MeasuredFamily):
     """Polynomials of bounded degree and norm one."""
 
     interval: ClassVar[bool] = True
@@ -101,13 +97,13 @@ class Polynomials:
     degree: int = 2
     norm: str = "sup"
 
-    def best_test(self, joint: Joint) -> tuple[float, Witness]:
+    def measured(self, joint: Joint) -> Measurement:
         """Maximise over the moments."""
-        return _measured(low_degree_calibration_error(joint, degree=self.degree, norm=self.norm))
+        return low_degree_calibration_error(joint, degree=self.degree, norm=self.norm)
 
 
 @dataclass(frozen=True, slots=True)
-class KernelBall:
+class KernelBall(MeasuredFamily):
     """Functions of norm at most one in the space of a kernel."""
 
     interval: ClassVar[bool] = True
@@ -116,12 +112,10 @@ class KernelBall:
     bandwidth: float = 1.0
     degree: int = 3
 
-    def best_test(self, joint: Joint) -> tuple[float, Witness]:
+    def measured(self, joint: Joint) -> Measurement:
         """Take the root of the quadratic form."""
-        return _measured(
-            kernel_calibration_error(
-                joint, kernel=self.kernel, bandwidth=self.bandwidth, degree=self.degree
-            )
+        return kernel_calibration_error(
+            joint, kernel=self.kernel, bandwidth=self.bandwidth, degree=self.degree
         )
 
 

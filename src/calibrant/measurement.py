@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from math import inf
 from types import MappingProxyType
 from typing import Any, Self
+
+import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.data.rows import Given
@@ -30,7 +33,9 @@ class Measurement(float):
     settings: Mapping[str, Any]
     """Options that the value depends on, and whatever else must be named beside it."""
     bounds: tuple[float, float]
-    """Numerical certificate for the exact value on this sample; not a confidence interval."""
+    """Two numbers between which the exact value on this sample lies, proven; not a confidence
+    interval. Equal where the value is exact. Of predictions rounded to cells they hold the value of
+    the rows; where little is known of it they are the whole range of the measure."""
     _find_witness: Callable[[], Witness]
     _witness: Witness | None
     _table: Table | Callable[[], Table] | None
@@ -75,7 +80,8 @@ class Measurement(float):
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         described = f" ({settings})" if settings else ""
         low, high = self.bounds
-        between = "" if low == high else f", certified between {low:.6g} and {high:.6g}"
+        known = low < high and (low > -inf or high < inf)
+        between = f", certified between {low:.6g} and {high:.6g}" if known else ""
         name = self.name.replace("_", " ")
         return f"{name} {float(self):.6g}{described}{between}: {self.witness.sentence}"
 
@@ -157,6 +163,25 @@ def rounding_settings(joint: Joint) -> dict[str, Any]:
     if joint.clipped:
         said["clipped"] = joint.clipped
     return said
+
+
+def cell_bounds(
+    joint: Joint, value: float, low: float = 0.0, high: float = 1.0
+) -> tuple[float, float]:
+    """Return the value twice, or the ends given if predictions were rounded to cells."""
+    return (low, max(low, high)) if joint.rounding > 0 else (value, value)
+
+
+def largest_mean_error(joint: Joint) -> float:
+    """Bound the mean of |y - p| over rows, wherever these lie in their cells.
+
+    With outcomes y in [0, 1] it is at most the mean of y + p - 2 y p, and the mean of y p is at
+    least that of y times the lower end of the cell, and that of p less 1 - y times the upper end.
+    """
+    ones = joint.positives / joint.total
+    forecast = joint.mass * joint.prediction
+    both = np.maximum(ones * joint.low, forecast - (joint.mass - ones) * joint.high)
+    return min(1.0, float((ones + forecast - 2 * both).sum()) + joint.inherited_rounding)
 
 
 def rounding_bounds(joint: Joint, value: float, constant: float) -> tuple[float, float]:

@@ -6,11 +6,12 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
-from oracles.strategies import MAKERS, joint_of, laws, of_each, universal, weighted_rows
+from calibrant.measures.cutoff import SETS
+from oracles.strategies import MAKERS, joint_of, laws, of_each, rows, universal, weighted_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")
 
@@ -58,3 +59,112 @@ def test_many_rows_certify_the_exact_value(measure, resolution):
     exact, cells = cal.Joint.from_samples(y, p), on_an_engine(y, p, np.ones(p.size), resolution)
     assert_certified(measure, exact, cells)
     assert cells.rounding <= (cells.high - cells.low) @ cells.mass / 2 + 1e-18
+
+
+TASK = cal.DecisionTask.umbrella()
+WITH_OPTIONS = [
+    *((measure.function, {}) for measure in JOINT_MEASURES.values() if not measure.requires),
+    *((cal.cutoff_calibration_error, {"sets": sets}) for sets in SETS),
+    *((cal.expected_calibration_error, {"order": order}) for order in (2, np.inf)),
+    *(
+        (cal.binned_calibration_error, options)
+        for options in (
+            {"n_bins": 4},
+            {"strategy": [0, 0.1, 0.35, 1]},
+            {"strategy": "quantile", "n_bins": 3},
+            {"closed": "right"},
+            {"order": 2},
+            {"form": "midpoint"},
+            {"debias": True},
+            {"mean": "bins"},
+            {"direction": "over"},
+        )
+    ),
+    *(
+        (function, options)
+        for function in (cal.calibration_decision_loss, cal.u_calibration_error)
+        for options in ({}, {"payoffs": "v-shaped"})
+    ),
+    (cal.calibration_decision_loss, {"pooling": "isotonic"}),
+    (cal.fixed_decision_loss, {"task": TASK}),
+    (cal.fixed_decision_loss, {"task": TASK, "regret": "external"}),
+    (cal.fixed_decision_loss, {"task": "brier", "pooling": "isotonic"}),
+    (cal.interval_calibration_error, {"edges": [0, 0.2, 0.7, 1]}),
+    (cal.averaged_two_bin_error, {"order": 1}),
+    (cal.kernel_calibration_error, {"kernel": "gaussian", "bandwidth": 0.3}),
+    (cal.kernel_calibration_error, {"kernel": "polynomial"}),
+    (cal.kernel_calibration_error, {"squared": True}),
+    (cal.post_processing_gap, {"loss": "log"}),
+    *(
+        (cal.weighted_calibration_error, {"family": family})
+        for family in (
+            cal.families.Thresholds(),
+            cal.families.Monotone(),
+            cal.families.Bounded(),
+            cal.families.BoundedVariation(),
+            cal.families.Dictionary([lambda p: p > 0.5]),
+        )
+    ),
+]
+UNBIASED = [
+    (cal.kernel_calibration_error, {"unbiased": True}),
+    (cal.kernel_calibration_error, {"unbiased": True, "kernel": "gaussian"}),
+    (cal.kernel_calibration_error, {"unbiased": True, "kernel": "polynomial"}),
+    (cal.kernel_calibration_error, {"unbiased": True, "kernel": lambda u, v: 1 + u * v}),
+    (cal.averaged_two_bin_error, {"unbiased": True}),
+]
+
+
+@universal
+@given(data=weighted_rows(max_size=30), cells=st.sampled_from([2, 4, 8, 32, 256]))
+@of_each("asked", WITH_OPTIONS)
+def test_bounds_on_cells_hold_the_value_of_the_rows(asked, data, cells):
+    function, options = asked
+    y, p, w = data
+    joint = cal.Joint.from_samples(y, p, sample_weight=w)
+    low, high = function(joint.rounded(cells), **options).bounds
+    assert low - 1e-9 <= function(joint, **options) <= high + 1e-9
+
+
+@universal
+@given(data=rows(max_size=30), cells=st.sampled_from([2, 4, 8, 32, 256]))
+@of_each("asked", WITH_OPTIONS + UNBIASED)
+def test_bounds_on_cells_without_weights_hold_the_value_of_the_rows(asked, data, cells):
+    function, options = asked
+    y, p = data
+    joint = cal.Joint.from_samples(y, p)
+    assume(joint.row_count > 1)
+    low, high = function(joint.rounded(cells), **options).bounds
+    assert low - 1e-9 <= function(joint, **options) <= high + 1e-9
+
+
+@universal
+@given(data=rows(max_size=30), grid=st.sampled_from([2, 5, 10, 100]))
+@of_each("asked", WITH_OPTIONS + UNBIASED)
+def test_bounds_of_counts_with_a_width_hold_the_value_of_the_rows(asked, data, grid):
+    function, options = asked
+    y, p = data
+    assume(y.size > 1)
+    level, place = np.unique(np.floor(p * grid).clip(0, grid - 1), return_inverse=True)
+    counts = cal.Joint.from_counts(
+        (level + 0.5) / grid, np.bincount(place), np.bincount(place, y), width=1 / grid
+    )
+    low, high = function(counts, **options).bounds
+    assert low - 1e-9 <= function(cal.Joint.from_samples(y, p), **options) <= high + 1e-9
+
+
+def test_the_unbiased_kernel_error_is_not_certified_at_the_value_of_the_cells():
+    joint = cal.Joint.from_samples([0, 1, 1], [0.30, 0.31, 0.32])
+    exact = cal.kernel_calibration_error(joint, unbiased=True)
+    assert exact.bounds == (exact, exact)
+    low, high = cal.kernel_calibration_error(joint.rounded(2), unbiased=True).bounds
+    assert low < exact < high
+
+
+def test_bounds_of_fine_cells_are_narrow_where_they_are_certified():
+    rng = np.random.default_rng(0)
+    p = rng.random(20_000)
+    joint = cal.Joint.from_samples(rng.random(p.size) < p**2, p).rounded(2**12)
+    for function in (cal.cutoff_calibration_error, cal.binned_calibration_error):
+        low, high = function(joint).bounds
+        assert 0 < high - low < 0.01

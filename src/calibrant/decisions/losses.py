@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 
 import calibrant._kernels as kernels
 from calibrant.decisions.recalibration import AnyPooling, Recalibration, warn_of_levels
 from calibrant.decisions.regret import as_task, check_ties, regret_of
-from calibrant.decisions.scores import AnyScore
+from calibrant.decisions.scores import AnyScore, Score
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.decisions.witnesses import DecisionWitness, decision_witness, pools_for
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measurement import (
+    Measurement,
+    as_joint,
+    cell_bounds,
+    largest_mean_error,
+    rounding_settings,
+)
+from calibrant.measures.expected import mean_distance
 from calibrant.options import refuse_unknown
 
 REGRETS = ("swap", "external")
@@ -106,7 +114,20 @@ def fixed_decision_loss(
         "fixed_decision_loss",
         {**settings, **rounding_settings(joint)},
         partial(decision_witness, joint, decision, ties, pooling, regret),
+        bounds=cell_bounds(joint, value, *_trivial_ends(decision, pooling, regret)),
     )
+
+
+def _trivial_ends(
+    decision: DecisionTask | Score, pooling: AnyPooling, regret: str
+) -> tuple[float, float]:
+    """Least and largest loss that any rows could have."""
+    most = decision.range if isinstance(decision, DecisionTask) else inf
+    return (0.0 if regret == "swap" and _by_levels(pooling) else -most), most
+
+
+def _by_levels(pooling: AnyPooling) -> bool:
+    return isinstance(pooling, str) and pooling == "levels"
 
 
 def calibration_decision_loss(
@@ -243,7 +264,22 @@ def _worst_loss(
         name,
         {**settings, **rounding_settings(joint)},
         partial(_worst_witness, joint, threshold, weight, pooling, regret),
+        bounds=cell_bounds(joint, value, *_worst_ends(joint, payoffs, pooling, regret)),
     )
+
+
+def _worst_ends(
+    joint: Joint, payoffs: str, pooling: AnyPooling, regret: str
+) -> tuple[float, float]:
+    """Where the largest loss of rows in cells lies.
+
+    The loss by exact levels is at least the square of the expected error of order 2, which merging
+    levels lowers, and at most twice that of order 1; no other recalibration is worth more.
+    """
+    high = min(1.0, 2 * largest_mean_error(joint))
+    levels = _by_levels(pooling) and regret == "swap" and joint.inherited_rounding == 0
+    low = mean_distance(joint, 2) ** 2 if levels else 0.0
+    return low, 2 * high if payoffs == "v-shaped" else high
 
 
 def worst_value(joint: Joint, pools: Recalibration) -> float:

@@ -117,6 +117,8 @@ def post_processing_gap(
     low, high = value, value + slack
     if dual is SQUARED:
         low, high = rounding_bounds(joint, value, 4.0)
+    elif joint.rounding > 0:
+        low, high = 0.0, np.inf
     return Measurement(
         value,
         "post_processing_gap",

@@ -13,7 +13,7 @@ from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows
-from calibrant.measurement import Measurement, read_source, rounding_settings
+from calibrant.measurement import Measurement, cell_bounds, read_source, rounding_settings
 from calibrant.measures.expected import expected_batch, mean_distance, norm_witness
 from calibrant.options import check_flag, check_within, refuse_unknown
 from calibrant.pooling import Pooling, bins_between, quantile_bins, uniform_bins
@@ -126,8 +126,31 @@ def binned_calibration_error(
         "binned_calibration_error",
         settings,
         partial(_witness, pooling, joint, order, share),
+        bounds=_bounds(source, value, pooling, settings) if isinstance(source, Joint) else None,
         table=pooling.tabled,
     )
+
+
+def _bounds(
+    source: Joint, value: float, pooling: Pooling, settings: dict[str, Any]
+) -> tuple[float, float]:
+    """Where the value of the rows lies: those of cells across an edge may be in either bin."""
+    plain = {"order": 1, "form": "residual", "debias": False, "mean": "rows", "direction": "both"}
+    known = {"mean": "rows", "direction": "both", **settings}
+    if settings["strategy"] == "quantile" or any(known[key] != plain[key] for key in plain):
+        return cell_bounds(source, value)
+    reach = across_edges(source, pooling)
+    return cell_bounds(source, value, max(0.0, value - reach), value + reach)
+
+
+def across_edges(source: Joint, pooling: Pooling) -> float:
+    """Most that the biases of bins change in all if rows of cells across an edge change bins."""
+    if source.inherited_rounding > 0:
+        return np.inf
+    across = pooling.pool_of(source.low) != pooling.pool_of(source.high)
+    ones = source.positives / source.total
+    size = ones * (1 - source.low) + (source.mass - ones) * source.high
+    return 2 * float(size[across].sum())
 
 
 def _shares(joint: Joint, mean: str, direction: str) -> Floats:

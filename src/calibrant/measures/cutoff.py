@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -58,8 +59,8 @@ def cutoff_calibration_error(
     :math:`|S_n - S_j|` as well; "monotone" is :math:`\max_j |S_n - 2 S_j|`, the error of proper
     calibration: monotone weights are mixtures of steps. Between "thresholds" and twice that lie
     both "intervals" and "monotone". Equal predictions are never separated, so the order of the
-    rows does not matter. Known flaw: not continuous, a small change can move predictions across a
-    cut.
+    rows does not matter; from cells, `.bounds` hold every arrangement of the rows inside them.
+    Known flaw: not continuous, a small change can move predictions across a cut.
 
     References
     ----------
@@ -84,7 +85,30 @@ def cutoff_calibration_error(
         "cutoff_calibration_error",
         {"sets": sets, **rounding_settings(joint)},
         partial(find_witness, joint, start, stop),
+        bounds=_bounds(joint, value, sets),
     )
+
+
+def _bounds(joint: Joint, value: float, sets: str) -> tuple[float, float]:
+    """Where the value of the rows lies, whatever cells they were rounded to.
+
+    At the ends of cells the residuals below are exact, so that the value is reached. Inside a cell
+    they lie between what is below it less all of its zeros and plus all of its ones, and the same
+    seen from its upper end.
+    """
+    if joint.inherited_rounding > 0:  # predictions may have changed places
+        bias = abs(joint.base_rate - joint.mean_prediction) - joint.inherited_rounding
+        return max(0.0, bias), 1.0
+    if joint.rounding == 0:
+        return value, value
+    ones, zeros = joint.positives / joint.total, joint.mass - joint.positives / joint.total
+    after = np.cumsum(joint.mass * joint.residual)
+    before = np.append(0.0, after[:-1])
+    up, down = ones * (1 - joint.low), zeros * joint.high
+    highest = max(0.0, float(np.minimum(before + up, after + down).max()))
+    lowest = min(0.0, float(np.maximum(before - down, after - up).min()))
+    high = _of_extremes(np.array(highest), np.array(lowest), after[-1], sets)
+    return value, max(value, float(high))
 
 
 def cutoff_batch(_: Joint, charges: Floats, *, sets: str = "intervals") -> Floats:
@@ -92,7 +116,11 @@ def cutoff_batch(_: Joint, charges: Floats, *, sets: str = "intervals") -> Float
     below = np.cumsum(charges, axis=1)
     highest = np.maximum(below.max(axis=1), 0.0)
     lowest = np.minimum(below.min(axis=1), 0.0)
-    total = below[:, -1]
+    return _of_extremes(highest, lowest, below[:, -1], sets)
+
+
+def _of_extremes(highest: Floats, lowest: Floats, total: Any, sets: str) -> Floats:
+    """Errors of sums of residuals with these extremes and totals."""
     parts = {
         "intervals": [highest - lowest],
         "lower": [highest, -lowest],

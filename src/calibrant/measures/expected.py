@@ -12,6 +12,8 @@ from calibrant.joint.draws import exact_levels
 from calibrant.measurement import (
     Measurement,
     as_joint,
+    cell_bounds,
+    largest_mean_error,
     rounding_settings,
     warn_of_single_rows,
 )
@@ -62,6 +64,8 @@ def expected_calibration_error(
     :math:`(E |E[y|p] - p|^q)^{1/q}`; for order 1 the total variation distance between the joint
     distribution of (prediction, outcome) and that in which outcomes are drawn from the predictions.
     Not continuous: an arbitrarily small change of the predictions can change it from 0 to 1/2.
+    From cells it is a lower bound; `.bounds` reach up to the mean distance of outcomes from
+    predictions.
 
     References
     ----------
@@ -80,12 +84,22 @@ def expected_calibration_error(
         "this error says nothing about calibration; use smooth_calibration_error, or "
         "binned_calibration_error",
     )
+    value = mean_distance(joint, order)
     return Measurement(
-        mean_distance(joint, order),
+        value,
         "expected_calibration_error",
         {"order": order, **rounding_settings(joint)},
         partial(norm_witness, joint, order),
+        bounds=expected_bounds(joint, value, order),
     )
+
+
+def expected_bounds(joint: Joint, value: float, order: float) -> tuple[float, float]:
+    """Where the error of the rows lies: merging levels lowers it, and it is at most E|y - p|."""
+    low = value
+    if joint.inherited_rounding > 0:
+        low = max(0.0, mean_distance(joint, 1) - joint.inherited_rounding)
+    return cell_bounds(joint, value, low, float(largest_mean_error(joint) ** (1 / order)))
 
 
 def mean_distance(joint: Joint, order: float, share: Floats | None = None) -> float:

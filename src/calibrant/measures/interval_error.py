@@ -13,7 +13,15 @@ import calibrant._kernels as kernels
 from calibrant.arrays import Floats, Indices
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows
-from calibrant.measurement import Measurement, read_source, rounding_settings
+from calibrant.measurement import (
+    Measurement,
+    cell_bounds,
+    largest_mean_error,
+    read_source,
+    rounding_settings,
+)
+from calibrant.measures.binned import across_edges
+from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import check_tolerance
 from calibrant.pooling import Pooling, bins_between
 from calibrant.regions import region_sentence
@@ -102,8 +110,20 @@ def measured(joint: Joint, found: LevelPartition) -> Measurement:
         "interval_calibration_error",
         {"width": round(found.width, 12), **rounding_settings(joint)},
         partial(_witness, joint, found),
-        bounds=(found.low, found.value),
+        bounds=_cell_bounds(joint) if joint.rounding > 0 else (found.low, found.value),
     )
+
+
+def _cell_bounds(joint: Joint) -> tuple[float, float]:
+    """Where the value of rows in cells lies.
+
+    At least half of the smooth error, and at most the expected error or that of one interval.
+    """
+    low = float(smooth_calibration_error(joint).bounds[0]) / 2
+    whole = abs(joint.base_rate - joint.mean_prediction) + float(joint.high[-1] - joint.low[0])
+    if joint.inherited_rounding > 0:
+        whole = 1.0
+    return low, max(low, min(1.0, largest_mean_error(joint), whole))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +224,16 @@ def _for_edges(source: Joint | AnyRows, edges: npt.ArrayLike) -> Measurement:
     width = float(np.max(pooling.high - pooling.low))
     bias = float(np.abs(pooling.joint.mass * pooling.joint.residual).sum())
     settings = rounding_settings(source) if isinstance(source, Joint) else {}
+    reach = across_edges(source, pooling) if isinstance(source, Joint) else 0.0
+    value = bias + width
     return Measurement(
-        bias + width,
+        value,
         "interval_calibration_error",
         {"width": round(width, 12), "edges": len(pooling) + 1, **settings},
         partial(_pooling_witness, pooling, width),
+        bounds=cell_bounds(source, value, width + max(0.0, bias - reach), width + bias + reach)
+        if isinstance(source, Joint)
+        else None,
         table=pooling.table,
     )
 

@@ -102,7 +102,7 @@ def kernel_calibration_error(
     find_witness: Callable[[], Witness] = partial(space.witness, joint)
     if check_flag("unbiased", unbiased):
         value = without_own_pairs(joint, space.diagonal(joint.prediction), square)
-        bounds = (value - error, value + error)
+        bounds = _unbiased_bounds(joint, space, square, value, error)
     else:
         value = float(np.sqrt(max(0.0, square)))
         reach = space.moved_by(joint.rounding)
@@ -118,6 +118,39 @@ def kernel_calibration_error(
         find_witness,
         bounds=bounds,
     )
+
+
+def _unbiased_bounds(
+    joint: Joint, space: Kernel, square: float, value: float, error: float
+) -> tuple[float, float]:
+    """Where the mean over pairs of different rows lies.
+
+    From cells: the square of all pairs moves as the error does, and pairs of a row with itself are
+    bounded at the ends of their cell.
+    """
+    different = 1 - float(joint.weight_squares.sum()) / joint.total**2
+    if joint.rounding == 0:
+        return value - error / different, value + error / different
+    reach = space.moved_by(joint.rounding)
+    if not np.isfinite(reach):
+        return -np.inf, np.inf
+    root, reach = float(np.sqrt(max(0.0, square))), reach + float(np.sqrt(error))
+    least, most = _own_pairs(joint, space)
+    low, high = max(0.0, root - reach) ** 2 - most, (root + reach) ** 2 - least
+    return low / different, high / different
+
+
+def _own_pairs(joint: Joint, space: Kernel) -> tuple[float, float]:
+    """Bound what pairs of a row with itself add, wherever rows lie in their cells."""
+    low, high = joint.low, joint.high
+    if joint.inherited_rounding > 0:
+        low, high = np.zeros(len(joint)), np.ones(len(joint))
+    rate = joint.positives / joint.weight
+    square = joint.weight_squares / joint.total**2
+    # The diagonal of every kernel offered grows with the prediction, or is constant.
+    least = (rate * (1 - high) ** 2 + (1 - rate) * low**2) * space.diagonal(low)
+    most = (rate * (1 - low) ** 2 + (1 - rate) * high**2) * space.diagonal(high)
+    return float(square @ least), float(square @ most)
 
 
 def kernel_batch(

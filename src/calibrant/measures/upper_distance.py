@@ -8,9 +8,10 @@ import numpy as np
 
 from calibrant.arrays import Indices
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measurement import Measurement, as_joint, largest_mean_error, rounding_settings
 from calibrant.measures.lower_distance import lower_bracket
 from calibrant.measures.partitions import MOST_FOR_SUBSETS, PointMasses, best_found
+from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import check_tolerance
 from calibrant.regions import region_sentence
 from calibrant.witness import MapWitness
@@ -96,8 +97,18 @@ def measured(joint: Joint, group: Indices, bounds: tuple[float, float]) -> Measu
         NAME,
         {"groups": int(np.unique(group).size), **rounding_settings(joint)},
         partial(_witness, joint, group),
-        bounds=bounds,
+        bounds=_cell_bounds(joint) if joint.rounding > 0 else bounds,
     )
+
+
+def _cell_bounds(joint: Joint) -> tuple[float, float]:
+    """Where the value of rows in cells lies.
+
+    At least half of the smooth error, and at most the way to the base rate or to the frequencies.
+    """
+    low = float(smooth_calibration_error(joint).bounds[0]) / 2
+    way = float(joint.mass @ np.abs(joint.prediction - joint.base_rate)) + joint.rounding
+    return low, max(low, min(way, largest_mean_error(joint)))
 
 
 def _witness(joint: Joint, group: Indices) -> MapWitness:

@@ -11,7 +11,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measurement import Measurement, as_joint, cell_bounds, rounding_settings
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.options import shown
 from calibrant.witness import Witness
@@ -25,18 +25,32 @@ class Family(Protocol):
         ...
 
 
+class MeasuredFamily:
+    """A family whose largest bias is a measure with bounds of its own."""
+
+    __slots__ = ()
+
+    def measured(self, joint: Joint) -> Measurement:
+        """Return that measure."""
+        raise NotImplementedError
+
+    def best_test(self, joint: Joint) -> tuple[float, Witness]:
+        """Return the largest absolute bias over the tests, and the test that attains it."""
+        value = self.measured(joint)
+        return float(value), value.witness
+
+
 @dataclass(frozen=True, slots=True)
-class Lipschitz:
+class Lipschitz(MeasuredFamily):
     """Tests with values in [-1, 1] and bounded slope: the smooth calibration error."""
 
     interval: ClassVar[bool] = True
 
     constant: float = 1.0
 
-    def best_test(self, joint: Joint) -> tuple[float, Witness]:
+    def measured(self, joint: Joint) -> Measurement:
         """Solve the flow on a path."""
-        value = smooth_calibration_error(joint, lipschitz=self.constant)
-        return float(value), value.witness
+        return smooth_calibration_error(joint, lipschitz=self.constant)
 
 
 def weighted_calibration_error(
@@ -65,7 +79,8 @@ def weighted_calibration_error(
     Returns
     -------
     Measurement
-        Its properties are those of the family.
+        Its properties are those of the family. Of predictions rounded to cells, `.bounds` are
+        infinite for families that are no measure of their own.
 
     Notes
     -----
@@ -86,12 +101,18 @@ def weighted_calibration_error(
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     tests = _family(family)
-    value, witness = tests.best_test(joint)
+    if isinstance(tests, MeasuredFamily):
+        found = tests.measured(joint)
+        value, witness, bounds = float(found), found.witness, found.bounds
+    else:
+        value, witness = tests.best_test(joint)
+        bounds = cell_bounds(joint, value, -np.inf, np.inf)
     return Measurement(
         value,
         "weighted_calibration_error",
         {"family": repr(tests), **rounding_settings(joint)},
         partial(_same, witness),
+        bounds=bounds,
     )
 
 
