@@ -169,7 +169,7 @@ def cell_bounds(
     joint: Joint, value: float, low: float = 0.0, high: float = 1.0
 ) -> tuple[float, float]:
     """Return the value twice, or the ends given if predictions were rounded to cells."""
-    return (low, max(low, high)) if joint.rounding > 0 else (value, value)
+    return (low, max(low, high)) if joint.is_rounded else (value, value)
 
 
 def largest_mean_error(joint: Joint) -> float:

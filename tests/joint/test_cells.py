@@ -168,3 +168,10 @@ def test_bounds_of_fine_cells_are_narrow_where_they_are_certified():
     for function in (cal.cutoff_calibration_error, cal.binned_calibration_error):
         low, high = function(joint).bounds
         assert 0 < high - low < 0.01
+
+
+def test_predictions_too_close_for_the_mean_distance_are_rounded_all_the_same():
+    joint = cal.Joint.from_samples([1, 0], [0.0, 1e-185])
+    low, high = cal.expected_calibration_error(joint.rounded(2)).bounds
+    assert joint.rounded(2).rounding == 0
+    assert low <= cal.expected_calibration_error(joint) <= high

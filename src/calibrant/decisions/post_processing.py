@@ -117,7 +117,7 @@ def post_processing_gap(
     low, high = value, value + slack
     if dual is SQUARED:
         low, high = rounding_bounds(joint, value, 4.0)
-    elif joint.rounding > 0:
+    elif joint.is_rounded:
         low, high = 0.0, np.inf
     return Measurement(
         value,

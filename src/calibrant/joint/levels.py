@@ -145,6 +145,13 @@ class JointLevels:
         return self._inherited_rounding + float(moved @ self.mass)
 
     @property
+    def is_rounded(self) -> bool:
+        """Whether predictions that differed may have been put together, however close they were."""
+        if self._inherited_rounding > 0:
+            return True
+        return self.low is not self.prediction and bool((self.low < self.high).any())
+
+    @property
     def inherited_rounding(self) -> float:
         """The part of `rounding` that lies outside `low` and `high`: `width` of aggregates."""
         return self._inherited_rounding

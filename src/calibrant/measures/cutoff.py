@@ -99,7 +99,7 @@ def _bounds(joint: Joint, value: float, sets: str) -> tuple[float, float]:
     if joint.inherited_rounding > 0:  # predictions may have changed places
         bias = abs(joint.base_rate - joint.mean_prediction) - joint.inherited_rounding
         return max(0.0, bias), 1.0
-    if joint.rounding == 0:
+    if not joint.is_rounded:
         return value, value
     ones, zeros = joint.positives / joint.total, joint.mass - joint.positives / joint.total
     after = np.cumsum(joint.mass * joint.residual)

@@ -110,7 +110,7 @@ def measured(joint: Joint, found: LevelPartition) -> Measurement:
         "interval_calibration_error",
         {"width": round(found.width, 12), **rounding_settings(joint)},
         partial(_witness, joint, found),
-        bounds=_cell_bounds(joint) if joint.rounding > 0 else (found.low, found.value),
+        bounds=_cell_bounds(joint) if joint.is_rounded else (found.low, found.value),
     )
 
 

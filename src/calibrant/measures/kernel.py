@@ -129,7 +129,7 @@ def _unbiased_bounds(
     bounded at the ends of their cell.
     """
     different = 1 - float(joint.weight_squares.sum()) / joint.total**2
-    if joint.rounding == 0:
+    if not joint.is_rounded:
         return value - error / different, value + error / different
     reach = space.moved_by(joint.rounding)
     if not np.isfinite(reach):

@@ -97,7 +97,7 @@ def measured(joint: Joint, group: Indices, bounds: tuple[float, float]) -> Measu
         NAME,
         {"groups": int(np.unique(group).size), **rounding_settings(joint)},
         partial(_witness, joint, group),
-        bounds=_cell_bounds(joint) if joint.rounding > 0 else bounds,
+        bounds=_cell_bounds(joint) if joint.is_rounded else bounds,
     )
 
 
