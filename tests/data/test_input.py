@@ -14,7 +14,12 @@ import pytest
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
 from calibrant.decisions import fixed_decision_loss
-from calibrant.errors import CalibrantError, InvalidForecastsError, InvalidOptionError
+from calibrant.errors import (
+    CalibrantError,
+    CalibrantWarning,
+    InvalidForecastsError,
+    InvalidOptionError,
+)
 from calibrant.groups import low_degree_multicalibration_error
 from calibrant.repair import Platt, choose
 
@@ -363,3 +368,20 @@ def test_a_name_that_stands_twice_is_refused(frame, twice):
         cal.groups.audit_groups(ODD_Y, ODD_P, doubled)
     with pytest.raises(InvalidForecastsError, match=f"got 2 columns '{twice}'"):
         cal.multiclass.top_label(ODD_Y, doubled)
+
+
+MEANS = [0.1, 0.7, 0.0, 0.4, 0.3, 0.8]
+
+
+def test_certain_forecasts_of_mean_outcomes_are_measured_with_a_warning():
+    certain = np.array([0.0, 1.0, 0.0, 0.0, 1.0, 0.0])
+    with pytest.warns(CalibrantWarning, match="are the two arguments swapped"):
+        error = cal.expected_calibration_error(MEANS, certain)
+    assert error == pytest.approx(2.3 / 6)
+    table = pl.DataFrame({"y": MEANS, "p": certain})
+    with pytest.warns(CalibrantWarning, match="are the two columns swapped"):
+        joint = cal.Joint.from_frame(table, prediction="p", outcome="y")
+    assert cal.expected_calibration_error(joint) == pytest.approx(2.3 / 6)
+    for labels in (certain.astype(int), certain == 1):
+        with pytest.raises(InvalidForecastsError, match=r"swapped.*given as floats"):
+            cal.expected_calibration_error(MEANS, labels)

@@ -7,6 +7,7 @@ clip what is a rounding error away from [0, 1] or to say what is wrong.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +30,7 @@ from calibrant.data.input import (
     refuse_missing,
     refuse_other_labels,
 )
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.options import shown
 from calibrant.words import count_text
 
@@ -49,6 +50,8 @@ class Given:
     outcome: Outcomes
     weight: Floats | None
     clip: float = CLIP_FLOAT64
+    whole: bool = False
+    """Whether predictions came as whole numbers or truth values, as labels do."""
 
     @classmethod
     def read(
@@ -68,7 +71,7 @@ class Given:
         if sample_weight is not None:
             weight = as_floats(one_column(as_array(sample_weight, "sample_weight"), "weights"))
         _check_lengths(prediction, outcome, weight)
-        return cls(prediction, outcome, weight, clip)
+        return cls(prediction, outcome, weight, clip, scores.dtype.kind in "biu")
 
     def checked(self) -> Rows:
         """Clip rounding errors, or raise an error that says what is wrong with the rows."""
@@ -87,11 +90,11 @@ class Given:
             _refuse_range(self.prediction, outside, self.outcome)
         clipped = int(((self.prediction < 0) | (self.prediction > 1)).sum())
         prediction = np.clip(self.prediction, 0.0, 1.0) if clipped else self.prediction
-        return Rows(prediction, self.outcome, self.weight, clipped)
+        return Rows(prediction, self.outcome, self.weight, clipped, self.whole)
 
     def found_sound(self) -> Rows:
         """Take the word of a pass over the rows that nothing is wrong with them."""
-        return Rows(self.prediction, self.outcome, self.weight)
+        return Rows(self.prediction, self.outcome, self.weight, whole=self.whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,8 @@ class Rows:
     weight: Floats | None
     clipped: int = 0
     """Predictions that lay outside [0, 1] by a rounding error and were moved to its end."""
+    whole: bool = False
+    """Whether predictions came as whole numbers or truth values, as labels do."""
 
     @classmethod
     def read(
@@ -356,14 +361,30 @@ def range_hint(low: float, high: float) -> str:
 
 
 def refuse_swap(rows: Given | Rows) -> None:
-    """Refuse mean outcomes beside predictions that are all 0 or 1: the likely sign of a swap."""
+    """Refuse mean outcomes beside predictions that are labels, and warn if all are 0.0 or 1.0.
+
+    Both are the likely sign of a swap, and the second may be certain forecasts of mean outcomes.
+    """
     several = np.unique(rows.outcome).size > 3
     if several and np.isin(rows.prediction, (0.0, 1.0)).all():
-        raise InvalidForecastsError(
-            "y_true must be outcomes and y_proba probabilities",
-            "probabilities in y_true and only 0 and 1 in y_proba",
-            "are the two arguments swapped? The truth comes first",
-        )
+        if rows.whole:
+            raise InvalidForecastsError(
+                "y_true must be outcomes and y_proba probabilities",
+                "probabilities in y_true and only the whole numbers 0 and 1 in y_proba",
+                "are the two arguments swapped? The truth comes first; certain forecasts of mean "
+                "outcomes are given as floats, 0.0 and 1.0",
+            )
+        warn_of_swap("y_true", "y_proba", "arguments")
+
+
+def warn_of_swap(outcome: str, prediction: str, what: str) -> None:
+    """Warn that outcomes look like forecasts, and forecasts like outcomes."""
+    warnings.warn(
+        f"{outcome} holds numbers between 0 and 1, and {prediction} only 0 and 1: are the two "
+        f"{what} swapped? They were read as mean outcomes and certain forecasts",
+        CalibrantWarning,
+        stacklevel=2,
+    )
 
 
 def _swap_hint(prediction: Floats) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.data.columns import Columns
 from calibrant.data.frames import Frame, fetched_value
 from calibrant.data.input import missing_hint
-from calibrant.data.rows import range_hint
+from calibrant.data.rows import range_hint, warn_of_swap
 from calibrant.errors import InvalidForecastsError
 from calibrant.joint.engine.tally import REFUSED, Apart, Tally
 
@@ -60,17 +60,22 @@ def _refuse(frame: Frame, columns: Columns, tally: Tally, key: Apart, share: str
 
 
 def refuse_unlikely(frame: Frame, columns: Columns, tally: Tally) -> None:
-    """Refuse what can be counted but is almost certainly a mistake."""
+    """Refuse or warn of what can be counted but is likely to be a mistake."""
     name = columns.outcome
     if name is None:
         return
     if tally.between.any() and np.isin(tally.ends(), (0.0, 1.0)).all():
         several = fetched_value(frame, nw.col(name).n_unique())
-        if several >= MANY_OUTCOMES:
+        if several < MANY_OUTCOMES:
+            return
+        if frame.collect_schema()[columns.predicted].is_float():
+            warn_of_swap(f"column {name!r}", f"column {columns.predicted!r}", "columns")
+        else:
             raise InvalidForecastsError(
                 "outcome must name outcomes and prediction probabilities",
                 f"probabilities in {name!r} and only 0 and 1 in {columns.predicted!r}",
-                "are the two columns swapped",
+                "are the two columns swapped? Certain forecasts of mean outcomes are given as "
+                "floats, 0.0 and 1.0",
             )
 
 
