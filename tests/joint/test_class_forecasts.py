@@ -143,9 +143,10 @@ def test_weight_zero_is_removal_and_weight_two_is_repetition():
     assert by_weight.weighted == pytest.approx(by_rows.weighted)
 
 
-def test_answers_without_probabilities_have_no_confidence():
-    with pytest.raises(InvalidForecastsError, match="answers without probabilities"):
-        top_label([0, 1, 2, 1], np.eye(3)[[0, 1, 2, 2]])
+def test_answers_without_doubt_have_a_confidence_of_one():
+    top = top_label([0, 1, 2, 1], np.eye(3)[[0, 1, 2, 2]])
+    assert top.prediction.tolist() == [1.0]
+    assert top.base_rate == 0.75
 
 
 def test_each_view_is_the_event_it_names():

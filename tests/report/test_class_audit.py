@@ -347,3 +347,47 @@ def test_one_group_and_one_probability_are_singular():
     text = cal.audit(label, table, classes=ANIMALS, by={"size": few}, draws=19).to_text()
     assert "1 group with few rows or events: its interval is wide." in text
     assert "4 probabilities outside [0, 1]" in text
+
+
+CERTAIN = [0] * 90 + [1] * 10, np.eye(3)[[0] * 100]
+
+
+def test_answers_without_doubt_are_judged():
+    result = cal.audit(*CERTAIN, draws=99)
+    text = str(result)
+    assert text.startswith("Miscalibrated: confidences are too high by 10 points")
+    assert "mean confidence 100 %, accuracy 90 %" in " ".join(text.split())
+    two = cal.audit([1] * 90 + [0] * 10, [1.0] * 100, draws=99)
+    assert result.verdict.state == two.verdict.state == "miscalibrated"
+    for written in (result.to_json(), result.to_text(), result.to_markdown()):
+        assert "nan" not in written.lower()
+    assert "<svg" in result.to_html()
+
+
+def test_answers_without_doubt_are_judged_by_group_and_repaired():
+    label, table = CERTAIN
+    order = np.random.default_rng(0).permutation(100)
+    label, table = np.array(label)[order], table[order]
+    by = np.arange(100) % 2
+    assert len(cal.audit(label, table, by=by, draws=99).groups.groups) == 2
+    assert not cal.repair.choose(label, table, rng=0).leave_alone
+    right = np.zeros(60, dtype=int)
+    assert cal.repair.choose(right, np.eye(3)[right], rng=0).leave_alone
+    assert cal.smooth_calibration_error(cal.multiclass.top_label(label, table)) == pytest.approx(
+        0.1
+    )
+
+
+@pytest.mark.parametrize("name", ["load_iris", "load_wine", "load_digits"])
+def test_trees_are_judged(name):
+    datasets = pytest.importorskip("sklearn.datasets")
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.tree import DecisionTreeClassifier
+
+    features, label = getattr(datasets, name)(return_X_y=True)
+    tree = DecisionTreeClassifier(random_state=0)
+    table = cross_val_predict(tree, features, label, cv=5, method="predict_proba")
+    result = cal.audit(label, table, draws=99)
+    wrong = (table.argmax(axis=1) != label).mean()
+    assert result.verdict.value == pytest.approx(wrong, abs=1e-9)
+    assert "<svg" in result.to_html()

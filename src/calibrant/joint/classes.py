@@ -197,17 +197,6 @@ class ClassForecasts:
 
     def top_label_rows(self) -> Rows:
         """Confidence of the most likely class, and whether it was right."""
-        rows = self.guesses()
-        if len(self) > 1 and (rows.prediction == 1).all():
-            raise InvalidForecastsError(
-                "confidence needs probabilities",
-                "rows whose largest entry is always exactly 1",
-                "these are answers without probabilities: nothing can be said about calibration",
-            )
-        return rows
-
-    def guesses(self) -> Rows:
-        """Return the same also where every guess is certain, as a map may make it."""
         top = self.probability.argmax(axis=1)
         confidence = np.take_along_axis(self.probability, top[:, np.newaxis], axis=1)[:, 0]
         return self._rows(confidence, top == self.label)

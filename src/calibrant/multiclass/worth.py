@@ -39,6 +39,8 @@ def judge(forecasts: ClassForecasts, by_class: ClassWise | None = None) -> Class
         log_loss=float(mass @ losses(as_score("log"), units, units.prediction)),
         brier=float(mass @ losses(as_score("brier"), units, units.prediction)),
         accuracy=float(np.average(hit, weights=forecasts.weight)),
-        top_label_error=float(smooth_calibration_error(Joint.from_rows(forecasts.guesses()))),
+        top_label_error=float(
+            smooth_calibration_error(Joint.from_rows(forecasts.top_label_rows()))
+        ),
         worst_class_error=by_class.worst,
     )
