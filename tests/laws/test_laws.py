@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 import calibrant as cal
-from calibrant.catalogue import JOINT_MEASURES
+from calibrant.catalogue import CATALOGUE, JOINT_MEASURES
 from oracles.strategies import (
     joint_of,
     joints,
@@ -211,3 +211,74 @@ def test_one_level_scores_what_its_distance_is_worth(measure, p, count):
         warnings.simplefilter("error")  # nothing to warn of
         value = measure.function(y, np.full(count, p))
     assert value == pytest.approx(measure.alone(p), abs=1e-15)
+
+
+def asked(measure, weight):
+    """Ask a measure of the catalogue about twelve rows with these weights."""
+    rng = np.random.default_rng(0)
+    p, table = rng.random(12), rng.dirichlet(np.ones(3), 12)
+    y, label = (rng.random(12) < p).astype(int), rng.integers(0, 3, 12)
+    options = {}
+    if measure.domain == "classes":
+        if measure.requires:
+            options = {"task": cal.multiclass.MulticlassDecisionTask.guess([0, 1, 2])}
+        return measure.function(label, table, classes=[0, 1, 2], sample_weight=weight, **options)
+    if measure.domain == "groups":
+        options = {"by": np.arange(12) % 2}
+    elif measure.requires:
+        options = {"task": cal.DecisionTask.umbrella()}
+    return measure.function(y, p, sample_weight=weight, **options)
+
+
+HALF = np.arange(12) % 2 == 0
+EXTREME = {
+    "denormal": np.full(12, 5e-324),
+    "tiny": np.full(12, 1e-300),
+    "huge": np.full(12, 1e300),
+    "a sum that overflows": np.full(12, 1e308),
+    "tiny beside one": np.where(HALF, 1e-300, 1.0),
+    "huge beside one": np.where(HALF, 1e300, 1.0),
+    "denormal beside one": np.where(HALF, 5e-324, 1.0),
+    "zero": np.zeros(12),
+}
+
+
+@pytest.mark.parametrize("measure", CATALOGUE.values(), ids=lambda measure: measure.name)
+def test_every_measure_refuses_the_same_weights(measure):
+    for weight in EXTREME.values():
+        with pytest.raises(cal.errors.InvalidForecastsError, match="weights"):
+            asked(measure, weight)
+    plain = asked(measure, np.ones(12))
+    for scale in (1e-150, 1e-100, 1e100, 1e150):
+        scaled = asked(measure, np.full(12, scale))
+        if isinstance(plain, float):
+            assert scaled == pytest.approx(float(plain), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("weight", EXTREME.values(), ids=EXTREME)
+def test_real_outcomes_refuse_the_same_weights(weight):
+    outcome, forecast = np.arange(12.0), np.arange(12.0)[::-1]
+    with pytest.raises(cal.errors.InvalidForecastsError, match="weight"):
+        cal.real.calibration_error(outcome, forecast, kind="mean", sample_weight=weight)
+
+
+@pytest.mark.parametrize("bandwidth", [5e-324, 1e-300, 1.0, 1e300])
+def test_every_bandwidth_is_measured_or_refused(bandwidth):
+    y, p = [0, 1, 1, 0], [0.1, 0.6, 0.9, 0.3]
+    table = np.column_stack([np.subtract(1, p), p])
+    values = [
+        cal.kernel_calibration_error(y, p, bandwidth=bandwidth),
+        cal.multiclass.canonical_calibration_error(y, table, bandwidth=bandwidth),
+        cal.multiclass.canonical_calibration_error(
+            y, table, bandwidth=bandwidth, method="features"
+        ),
+    ]
+    if bandwidth < 1:
+        with pytest.raises(cal.errors.InvalidOptionError, match="too narrow"):
+            cal.kernel_calibration_error(y, p, kernel="gaussian", bandwidth=bandwidth)
+    else:
+        values.append(cal.kernel_calibration_error(y, p, kernel="gaussian", bandwidth=bandwidth))
+    assert np.isfinite(values).all()
+    if bandwidth == 1e300:
+        bias = abs(np.mean(y) - np.mean(p))
+        assert values == pytest.approx([bias] * 4, abs=1e-6)

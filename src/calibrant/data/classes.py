@@ -22,7 +22,7 @@ from calibrant.data.input import (
     read_table,
     refuse_unhashable,
 )
-from calibrant.data.rows import CLIP_FLOAT32, CLIP_FLOAT64
+from calibrant.data.rows import CLIP_FLOAT32, CLIP_FLOAT64, refuse_extreme_weights
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.options import check_flag, check_within, shown
 
@@ -165,6 +165,7 @@ def read_row_weights(sample_weight: object, rows: int) -> Floats | None:
             "weights must be finite, not negative and not all zero",
             f"{weight.min():g} to {weight.max():g}",
         )
+    refuse_extreme_weights(weight)
     return weight
 
 

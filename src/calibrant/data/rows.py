@@ -70,6 +70,7 @@ class Given:
         weight = None
         if sample_weight is not None:
             weight = as_floats(one_column(as_array(sample_weight, "sample_weight"), "weights"))
+            refuse_extreme_weights(weight)
         _check_lengths(prediction, outcome, weight)
         return cls(prediction, outcome, weight, clip, scores.dtype.kind in "biu")
 
@@ -134,6 +135,35 @@ class Rows:
     def found_sound(self) -> Rows:
         """Return the rows: they were checked before."""
         return self
+
+
+def refuse_extreme_weights(weight: Floats) -> None:
+    """Refuse weights without a positive, finite sum, and those whose squares vanish or overflow.
+
+    Missing, infinite and negative weights are left to others, who say in which row they are.
+    """
+    with np.errstate(over="ignore"):
+        total, squares = float(weight.sum()), float(weight @ weight)
+    least = float(weight.min(initial=np.inf, where=weight != 0))
+    if least >= 0 and weight.max(initial=0.0) < np.inf:  # not for NaN
+        refuse_sums_of_weights(total, squares, weight, vanishing=least * least == 0)
+
+
+def refuse_sums_of_weights(
+    total: float, squares: float, weight: Floats, *, vanishing: bool
+) -> None:
+    """Refuse weights by their sum, that of their squares, and whether a square is zero."""
+    if not 0 < total < np.inf:
+        raise InvalidForecastsError(
+            "the weights must have a positive, finite sum, so they cannot all be zero",
+            f"a sum of {total:g}",
+        )
+    if squares == np.inf or vanishing:
+        raise InvalidForecastsError(
+            "the squares of the weights must be representable",
+            f"weights from {weight.min():g} to {weight.max():g}",
+            "divide the weights by their mean",
+        )
 
 
 def predictions_alone(y_proba: object, unit: float = 1.0, pos_label: object = None) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats, Indices, sum_of_products
+from calibrant.data.rows import refuse_sums_of_weights
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.sums import COUNTED, CellSums, LevelSums
 
@@ -55,17 +56,8 @@ class JointLevels:
             with np.errstate(over="ignore"):
                 total = float(levels.weight.sum())
                 squares = float(levels.weight_squares.sum())
-        if not 0 < total < np.inf:
-            raise InvalidForecastsError(
-                "the weights must have a positive, finite sum, so they cannot all be zero",
-                f"a sum of {total:g}",
-            )
-        if squares == np.inf or not levels.weight_squares.all():
-            raise InvalidForecastsError(
-                "the squares of the weights must be representable",
-                f"weights from {levels.weight.min():g} to {levels.weight.max():g}",
-                "divide the weights by their mean",
-            )
+        vanishing = not levels.weight_squares.all()
+        refuse_sums_of_weights(total, squares, levels.weight, vanishing=vanishing)
         rows = total if plain else float(levels.rows.sum())
         if rows > MOST_ROWS:
             raise InvalidForecastsError(

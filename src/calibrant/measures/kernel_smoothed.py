@@ -334,8 +334,6 @@ def _of_rows(given: AnyRows) -> Smoothing:
     few = given.prediction.size <= FEW_CHARGES
     nodes, rows = (None, levels(given)[1]) if few else node_charges(given, NODES)
     total = float(rows.prediction.size) if rows.weight is None else float(rows.weight.sum())
-    if not 0 < total < np.inf:
-        Joint.from_rows(rows)  # raises what is wrong with the weights
     first: Floats | None = None
     if nodes is None:
         residual = (rows.outcome - rows.prediction) / total

@@ -115,7 +115,8 @@ class GaussianKernel:
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
         """Evaluate the kernel."""
-        return np.exp(-((first - second) ** 2) / (2 * self.bandwidth**2))
+        with np.errstate(over="ignore"):  # far apart, for the narrowest kernels
+            return np.exp(-(((first - second) / self.bandwidth) ** 2) / 2)
 
     def witness(self, joint: Joint) -> SeriesWitness:
         """Sum of kernels at the levels, as a Chebyshev series."""
@@ -141,10 +142,13 @@ class GaussianKernel:
         plus the Lebesgue constant.
         """
         r = 1 + np.geomspace(1e-3, 1e3, 400)
-        growth = (r - 1 / r) ** 2 / (32 * self.bandwidth**2)
+        with np.errstate(over="ignore"):
+            growth = ((r - 1 / r) / self.bandwidth) ** 2 / 32
         for count in (16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048, MOST_POLYNOMIALS):
-            one_variable = 4 * np.exp(np.min(growth - (count - 1) * np.log(r) - np.log(r - 1)))
-            error = float(one_variable * (2 + _lebesgue_constant(count)))
+            exponent = np.min(growth - (count - 1) * np.log(r) - np.log(r - 1))
+            if exponent > 0:
+                continue
+            error = float(4 * np.exp(exponent) * (2 + _lebesgue_constant(count)))
             if error <= 1e-15:
                 angles = (np.arange(count) + 0.5) * np.pi / count
                 return (1 + np.cos(angles)) / 2, error

@@ -12,6 +12,9 @@ import numpy as np
 
 from calibrant.arrays import NUMBERS_AT_ONCE, Floats
 
+# Frequencies of the narrowest kernels, kept from infinity.
+MOST_FREQUENT = 1e300
+
 
 class ClassKernel(Protocol):
     """A kernel k(p, q) between distributions; tests are vectors of functions of its space."""
@@ -36,7 +39,8 @@ class LaplaceClassKernel:
         from scipy.spatial.distance import cdist
 
         distance: Floats = cdist(first, second, "cityblock")
-        return np.exp(distance / (-2 * self.bandwidth))
+        with np.errstate(over="ignore"):  # far apart, for the narrowest kernels
+            return np.exp(distance / (-2 * self.bandwidth))
 
     def diagonal(self, probability: Floats) -> Floats:
         """Kernel of each row with itself: one."""
@@ -44,7 +48,9 @@ class LaplaceClassKernel:
 
     def frequencies(self, count: int, classes: int, rng: np.random.Generator) -> Floats:
         """Random frequencies whose mean cosine is the kernel: Cauchy, one column each."""
-        return rng.standard_cauchy((classes, count)) / (2 * self.bandwidth)
+        with np.errstate(over="ignore"):
+            drawn = rng.standard_cauchy((classes, count)) / (2 * self.bandwidth)
+        return np.clip(drawn, -MOST_FREQUENT, MOST_FREQUENT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from calibrant.data.input import (
     refuse_missing,
     refuse_other_labels,
 )
+from calibrant.data.rows import refuse_extreme_weights
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.sums import levels_of_numbers
@@ -285,7 +286,9 @@ def finite_numbers(values: object, name: str, size: int | None = None) -> Floats
             f"{name} must have one entry per row", f"{numbers.size} for {size} rows"
         )
     # The sum of finite numbers tells in one pass that none is missing.
-    if not np.isfinite(numbers.sum()):
+    with np.errstate(over="ignore"):
+        total = numbers.sum()
+    if not np.isfinite(total):
         refuse_missing(numbers, name)
         infinite = ~np.isfinite(numbers)
         if infinite.any():
@@ -297,11 +300,12 @@ def finite_numbers(values: object, name: str, size: int | None = None) -> Floats
 
 
 def check_weights(weight: Floats) -> None:
-    """Refuse weights that are negative, or all zero."""
+    """Refuse weights that are negative, all zero, or too large or small to be squared."""
     if (weight < 0).any() or not weight.any():
         raise InvalidForecastsError(
             "sample_weight must not be negative, nor all zero", f"a least one of {weight.min():g}"
         )
+    refuse_extreme_weights(weight)
 
 
 def refuse_ties(forecasts: RealForecasts) -> None:
