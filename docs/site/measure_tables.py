@@ -81,7 +81,7 @@ def measure_table() -> str:
             _mark(measure.continuous),
             _mark(measure.faithful),
             _flags(measure) or _mark(measure.truthful is not None),
-            _mark(measure.interval),
+            _interval(measure),
             measure.decisions,
             ", then ".join(f"{mean:.4f}" for mean in floors[measure.name]["mean"]),
             measure.cost,
@@ -91,6 +91,12 @@ def measure_table() -> str:
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _interval(measure: Measure) -> str:
+    """Mark whether an interval is offered, or say in which case."""
+    offered = measure.interval or measure.interval_if == "always"
+    return _mark(offered) if offered or not measure.interval_if else measure.interval_if
 
 
 def noise_floors() -> dict[str, dict[str, list[float]]]:
@@ -131,7 +137,9 @@ def glance(measure: Measure) -> str:
             "it can be zero for forecasts that are not calibrated",
         ),
         "truthful": _truthful(measure),
-        "confidence interval": "yes" if measure.interval else "no",
+        "confidence interval": _interval(measure)
+        .replace(_mark(1), "yes")
+        .replace(_mark(None), "no"),
         "a small value promises": measure.decisions,
         "cost": measure.cost,
         "many classes": _many_classes(measure),

@@ -193,3 +193,27 @@ def test_with_every_option_draws_measured_together_are_those_measured_one_by_one
 def test_only_measures_of_a_joint_alone_are_found_by_name(name):
     with pytest.raises(cal.errors.InvalidOptionError, match="smooth_calibration_error"):
         find_measure(name)
+
+
+FORECAST = np.random.default_rng(0).integers(1, 10, 400) / 10
+OUTCOME = (np.random.default_rng(1).random(400) < FORECAST).astype(int)
+
+
+@pytest.mark.parametrize("measure", JOINT_MEASURES.values(), ids=lambda measure: measure.name)
+def test_an_interval_is_offered_where_the_catalogue_says_so(measure):
+    isotonic = measure.name == "calibration_decision_loss"
+    asked = partial(measure.function, **({"pooling": "isotonic"} if isotonic else {}))
+    if measure.interval or measure.interval_if:
+        found = cal.confidence_interval(OUTCOME, FORECAST, measure=asked, draws=39, rng=0)
+        assert found.low <= found.value <= found.high
+    else:
+        with pytest.raises(cal.errors.InferenceRefusedError):
+            cal.confidence_interval(OUTCOME, FORECAST, measure=asked, draws=39, rng=0)
+
+
+def test_an_interval_for_some_cases_is_refused_in_others():
+    spread = np.random.default_rng(2).random(400)
+    with pytest.raises(cal.errors.InferenceRefusedError):
+        cal.confidence_interval(OUTCOME, spread, measure=cal.expected_calibration_error, draws=39)
+    with pytest.raises(cal.errors.InferenceRefusedError):
+        cal.confidence_interval(OUTCOME, FORECAST, measure=cal.calibration_decision_loss, draws=39)

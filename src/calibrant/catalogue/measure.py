@@ -73,7 +73,9 @@ class Measure:
     """Flags with which nobody lowers its expected value by forecasting anything but the chances of
     the outcomes; () if it is so by default, None if it never is."""
     interval: bool = False
-    """Whether a confidence interval is offered."""
+    """Whether a confidence interval is offered, from random multipliers of the residuals."""
+    interval_if: str = ""
+    """Where `interval` is false: the case in which an interval is offered by another method."""
     range: tuple[float, float] = (0.0, 1.0)
     """Smallest and largest possible value."""
     alone: Callable[[float], float] = float

@@ -143,6 +143,7 @@ MEASURES_OF_A_JOINT = (
         symmetric=True,
         decisions="bounds the loss of every decision maker by twice its value",
         cost="n log n",
+        interval_if="levels of ten rows and more",
         each_level=True,
         known_floor=expected_floor,
         batch=Batch(expected_batch, ("order",)),
@@ -172,6 +173,7 @@ MEASURES_OF_A_JOINT = (
         symmetric=True,
         decisions="bounds the loss of every decision maker with payoffs in [0, 1], exactly",
         cost="n log n",
+        interval_if='`pooling="isotonic"`',
         alone=_worst_alone,
         floor=lambda bias: bias**2,  # the expected error of order 2, squared
         # Not audited: its default is meaningless on forecasts that hardly ever repeat.
@@ -224,6 +226,7 @@ MEASURES_OF_A_JOINT = (
         symmetric=True,
         decisions="as the smooth error",
         cost="n log n and a linear programme",
+        interval_if="always",
     ),
     Measure(
         "upper_distance_to_calibration",

@@ -55,9 +55,10 @@ def smooth_calibration_error(
     Notes
     -----
     :math:`\max_w E[w(p)(y - p)]` over functions with :math:`|w| \le 1` and Lipschitz constant
-    `lipschitz`. Within a factor of two of the distance to the nearest calibrated forecaster.
-    Solved exactly through its dual, a flow on a path, in O(n log n).
-    Known flaw: errors that change sign within a short stretch of predictions count little, and a
+    `lipschitz`. Within a factor of two of the lower distance to calibration, the least that any
+    forecaster with these predictions and outcomes may be away from a calibrated one; its own
+    distance can be of the order of the root. Solved exactly through its dual, a flow on a path, in
+    O(n log n). Known flaw: errors that change sign within a short stretch of predictions count little, and a
     sample with few rows never scores 0; compare with `calibration_test`.
 
     References

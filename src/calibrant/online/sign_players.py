@@ -76,10 +76,11 @@ class RecursiveLabeler:
 
     Notes
     -----
-    Its constants make the number of signs left O(n^a t^b) for n cells and t rounds with
-    a = 0.00825 and b = 0.95746, which gives the exponent 0.66294 for sequential calibration (Dai,
-    Fishelson 2026). That is a statement about very large games and is not shown here: in games
-    that can be played the bound exceeds the number of cells.
+    Its constants are those with which Dai and Fishelson (2026) are said to leave O(n^a t^b) signs
+    of n cells in t rounds, a = 0.00825 and b = 0.95746, and hence to reach the exponent 0.66294 for
+    sequential calibration. We could not verify the source, and nothing here rests on it: any
+    positive constants make a valid labeler, and in games that can be played the bound exceeds the
+    number of cells.
 
     References
     ----------
@@ -108,7 +109,7 @@ class RecursiveLabeler:
 
 
 # How uneven the two halves may have been asked, how long the fresh labeler is asked, how often an
-# interval must have been asked before: the constants for the exponent 0.66294.
+# interval must have been asked before: constants reported for the exponent 0.66294, not verified.
 EVEN, FRESH, OFTEN = 0.0164237243, 0.4148723339, 9.4880928733
 
 
