@@ -58,8 +58,8 @@ def smooth_calibration_error(
     `lipschitz`. Within a factor of two of the lower distance to calibration, the least that any
     forecaster with these predictions and outcomes may be away from a calibrated one; its own
     distance can be of the order of the root. Solved exactly through its dual, a flow on a path, in
-    O(n log n). Known flaw: errors that change sign within a short stretch of predictions count little, and a
-    sample with few rows never scores 0; compare with `calibration_test`.
+    O(n log n). Known flaw: errors that change sign within a short stretch of predictions count
+    little, and a sample with few rows never scores 0; compare with `calibration_test`.
 
     References
     ----------
