@@ -19,10 +19,32 @@ def calibrated_is_changed(forecasts, n, beside, rng):
     return not choose(**drawn.rows, time=time, rng=rng).leave_alone
 
 
-def calibrated_classes_are_changed(law, n, rng):
+def drawn_classes(law, n, rng):
     chances = rng.dirichlet(law, n)
     label = (chances.cumsum(axis=1)[:, :-1] < rng.random((n, 1))).sum(axis=1)
+    return label, chances
+
+
+def calibrated_classes_are_changed(law, n, rng):
+    label, chances = drawn_classes(law, n, rng)
     return not choose(label, chances, rng=rng).leave_alone
+
+
+def half_of_the_gain_of_classes_is_forgone(power, n, rng):
+    """Forecasts of 3 classes, sure of most rows, whose log-probabilities are multiplied."""
+    label, chances = drawn_classes([0.3] * 3, n, rng)
+
+    def stated(chances):
+        moved = chances.clip(1e-12) ** power
+        return moved / moved.sum(axis=1, keepdims=True)
+
+    fitted = choose(label, stated(chances), rng=rng).map
+    fresh = rng.dirichlet([0.3] * 3, 4000).clip(1e-12)
+    first, last = (
+        -float((fresh * np.log(some)).sum(axis=1).mean()) for some in (stated(fresh), fresh)
+    )
+    after = -float((fresh * np.log(fitted.transform(stated(fresh)))).sum(axis=1).mean())
+    return first - after < (first - last) / 2
 
 
 def gain(truth, moved):
@@ -74,6 +96,11 @@ def promises():
         (100, "4 classes", [1.0] * 4),
         (300, "4 classes", [1.0] * 4),
         (300, "3 classes, one almost certain", [20, 0.5, 0.5]),
+        (100, "3 classes", [1.0] * 3),
+        (150, "3 classes", [1.0] * 3),
+        (300, "3 classes", [1.0] * 3),
+        (1000, "3 classes", [1.0] * 3),
+        (150, "3 classes, sure of most rows", [0.3] * 3),
     ):
         yield Promise(
             "choose leaves calibrated forecasts alone",
@@ -93,6 +120,14 @@ def promises():
             "choose keeps half of the gain available",
             f"{fault}, {n} rows",
             partial(half_of_the_gain_is_forgone, fault, n),
+            60,
+            nominal,
+        )
+    for power, n, nominal in ((1 / 3, 150, 0.05), (1.7, 150, 0.35), (1 / 3, 300, 0.05)):
+        yield Promise(
+            "choose keeps half of the gain available",
+            f"3 classes, log-probabilities times {power:.2g}, {n} rows",
+            partial(half_of_the_gain_of_classes_is_forgone, power, n),
             60,
             nominal,
         )

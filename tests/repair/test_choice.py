@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -334,9 +335,11 @@ def test_what_is_left_alone_says_why():
 
 def test_a_score_that_stays_infinite_proves_nothing():
     """A forecast of 1 that failed, in a fold of its own: no number says that a map helps."""
-    choice = choose([1, 1, 0, 1], [0.7, 0.1, 1.0, 0.7], rng=0)
+    outcome = [0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0]
+    choice = choose(outcome, [0.1] * 4 + [0.3, 0.3, 1.0, 0.1, 0.1, 0.7, 0.7, 1.0], rng=0)
     assert np.isnan(choice.gain.value)
-    assert "is worth it" not in str(choice)
+    assert "may help, and only more rows can tell" in str(choice)
+    assert choose([1, 1, 0, 1], [0.7, 0.1, 1.0, 0.7], rng=0).leave_alone
 
 
 def test_one_cluster_is_one_whatever_its_number():
@@ -433,3 +436,52 @@ def test_many_rows_learn_in_cells_and_choose_what_all_of_them_would(monkeypatch)
     assert rough.table["gain"] == pytest.approx(exact.table["gain"], abs=2e-4)
     at = np.linspace(0.01, 0.99, 50)
     assert rough.map.transform(at) == pytest.approx(exact.map.transform(at), abs=1e-12)
+
+
+def of_three_classes(seed, rows):
+    """Labels, and forecasts of which most are right and none is sure enough."""
+    rng = np.random.default_rng(seed)
+    chances = rng.dirichlet([0.1] * 3, rows)
+    label = (chances.cumsum(axis=1)[:, :-1] < rng.random((rows, 1))).sum(axis=1)
+    stated = chances.clip(1e-9) ** 0.4
+    return label, stated / stated.sum(axis=1, keepdims=True)
+
+
+def test_classes_that_are_right_more_often_than_forecast_are_sharpened():
+    """Few surprises are a reason to change forecasts that expected many."""
+    label, stated = of_three_classes(0, 150)
+    choice = choose(label, stated, maps=["Temperature"], rng=0)
+    assert not choice.leave_alone
+    assert choice.gain.low > 0
+    assert choice.map.temperature_ < 0.7
+
+
+def test_models_that_are_not_sure_enough_are_sharpened():
+    datasets = pytest.importorskip("sklearn.datasets")
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    features, label = datasets.load_iris(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    stated = cross_val_predict(model, features, label, cv=5, method="predict_proba")
+    for seed in range(3):
+        choice = choose(label, stated, rng=seed)
+        assert choice.map.name == "Temperature"
+        assert 0.04 < choice.gain.value < 0.12
+        assert choice.gain.low > 0
+
+
+def test_a_gain_above_zero_that_is_not_taken_is_explained():
+    explained = 0
+    for seed, score in itertools.product(range(10), ["log", "brier"]):
+        label, stated = of_three_classes(seed, 30 if score == "log" else 60)
+        choice = choose(label, stated, maps=["Temperature"], score=score, rng=0)
+        if not choice.leave_alone or not choice.runner_up:
+            continue
+        sure = choice.runner_up_gain.low > 0
+        assert ("by more than noise" in choice.sentence) != sure
+        assert ("whose likeliest outcome did not happen" in choice.sentence) == sure
+        explained += sure
+    assert explained == 2

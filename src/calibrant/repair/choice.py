@@ -39,6 +39,7 @@ from calibrant.repair.sides import (
     with_unseen,
 )
 from calibrant.repair.thresholds import moves_text
+from calibrant.words import count_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,10 +139,24 @@ class Choice:
         no = f"out of sample no map improves the {score_title(self.score)}"
         if not self.runner_up:
             return no
-        at = self.table["map"].index(self.runner_up)
+        gain = self.runner_up_gain
+        falls = f"with the best alone, {self.runner_up}, {gain.text(self.score, self.confidence)}"
+        if not gain.low > 0:
+            return f"{no} by more than noise; {falls}"
+        seen, expected = self._units.surprises
+        happened = count_text(max(0, round(seen)), "row")
+        return (
+            f"{no} by clearly more than calibrated forecasts could gain by luck; {falls}, but this "
+            f"rests on {happened} whose likeliest outcome did not happen, where {expected:.3g} "
+            "were expected"
+        )
+
+    @property
+    def runner_up_gain(self) -> Gain:
+        """What the best map that was not chosen gains, judged as if it alone had been tried."""
+        at = self.table["map"].index(self.runner_up or LEAVE)
         value, low, high = (self.table[column][at] for column in ("gain", "gain_low", "gain_high"))
-        falls = Gain(value, low, high, np.nan).text(self.score, self.confidence)
-        return f"{no} by more than noise; with the best alone, {self.runner_up}, {falls}"
+        return Gain(value, low, high, np.nan)
 
     def __str__(self) -> str:
         return self.sentence
@@ -244,11 +259,13 @@ def choose(
     -----
     Every map is fitted to all folds but one and judged on that one. The first map is taken whose
     mean score is within half a standard error of the difference from the best. Forecasts are left
-    alone unless it gains one standard error or more, of the sample or of a sample in which the
-    forecasts are right, whichever is larger: where few events happened the sample hides its spread,
-    and both are widened as in Wilson's interval. That is a stricter rule than it sounds: a map
+    alone unless it gains one standard error or more. That is a stricter rule than it sounds: a map
     that learns one number from calibrated forecasts gains a standard error only if that number lies
-    2.7 of its own standard errors off. Unless `maps` are named, maps that learn more than two
+    2.7 of its own standard errors off. Where few events happened the sample hides its spread, so
+    that the gain must also be beyond what a sample in which the forecasts are right would show:
+    2.4 standard errors above the mean of such a sample, which is a loss, or, in log loss, the rows
+    must be 20 times as likely with the map. Standard errors are widened as in Wilson's interval.
+    Unless `maps` are named, maps that learn more than two
     numbers (but `EnsembleTemperature`) are tried from 50 surprises on (25 per class): rows whose
     likeliest outcome did not happen.
 

@@ -21,6 +21,8 @@ LEAVE = "Identity"
 CLEARLY = 1.0
 # The same for patches of groups, which are looked for among hundreds.
 CLEARLY_PATCHED = 1.645
+# Forecasts are wrong if what a map made of them fits rows unseen so many times as well.
+UNLIKELY = 20
 # A simpler map is taken if it is behind by so many standard errors of the difference: with none the
 # noise of the folds picks flexible maps, with one real faults are left.
 SIMPLER = 0.5
@@ -120,11 +122,13 @@ def decide(
     lost: dict[str, Floats],
     luck: Callable[[str], Floats],
     confidence: float = 0.95,
+    *,
+    logarithmic: bool = False,
 ) -> Decision:
     """Choose the first map that is about as good as the best, if its gain is clear.
 
-    Takes what each row loses by each map that has not seen it, and the variance of what a row saves
-    by a map if the forecasts were right as they are (`row_luck`).
+    Takes what each row loses by each map that has not seen it, and mean and variance of what a row
+    saves by a map if the forecasts were right as they are (`row_luck`).
     """
     gains = {name: gain_of(units, lost[LEAVE] - some, confidence) for name, some in lost.items()}
     best = max(gains, key=lambda name: gains[name].value)
@@ -135,23 +139,40 @@ def decide(
         behind[name] = difference.value / error if error > 0 else 0.0
     simple = (name for name in lost if name != LEAVE and behind[name] <= SIMPLER)
     chosen = next(simple, LEAVE)
-    if chosen != LEAVE and not is_clear(gains[chosen], units, luck(chosen)):
+    if chosen != LEAVE and not is_clear(
+        gains[chosen], units, luck(chosen), logarithmic=logarithmic
+    ):
         chosen = LEAVE
     return Decision(chosen, gains, behind)
 
 
-def is_clear(gain: Gain, units: Units, luck: Floats, least: float = CLEARLY) -> bool:
-    """Whether a gain is beyond noise: of the sample, or of one in which forecasts were right.
+def is_clear(
+    gain: Gain, units: Units, luck: Floats, least: float = CLEARLY, *, logarithmic: bool = False
+) -> bool:
+    """Whether a gain is beyond noise: of the sample, and of one in which forecasts were right.
 
-    Each spread is widened for the surprises behind it, those seen or those expected, and for few
-    clusters.
+    If they were, a map would lose on average what it changes, so that what is held against the
+    spread of luck is the gain beyond that mean. Where a map changes little the mean is half of the
+    variance, and both ask for the same number of standard errors of what the map learned. Where it
+    changes much, gains in log loss add up to a logarithm of likelihoods, and right forecasts are
+    beaten by `UNLIKELY` with a chance of at most one in so many. Each spread is widened for the
+    surprises behind it, those seen or those expected, and for few clusters.
     """
     seen, expected = units.surprises
-    lucky = float(np.sqrt(units.square @ luck)) / float(units.weight.sum())
+    total = float(units.weight.sum())
+    mean, variance = luck.T
+    lucky = float(np.sqrt(units.square @ variance)) / total
     if expected > 0:
         lucky *= float(np.sqrt(1 + HIDDEN / expected))
-    noise = max(gain.standard_error * float(np.sqrt(1 + HIDDEN / max(seen, 1.0))), lucky)
-    return bool(gain.value > least * units.cases(units.prediction).widening(0.05) * noise)
+    noise = gain.standard_error * float(np.sqrt(1 + HIDDEN / max(seen, 1.0)))
+    wider = units.cases(units.prediction).widening(0.05)
+    beyond = gain.value - float(units.weight @ mean) / total
+    # A number that lies z standard errors off gains z^2 / 2 - 1 such rows' worth out of sample.
+    off = least + float(np.sqrt(least**2 + 2))
+    wrong = beyond > (off - 1 / off) * wider * lucky
+    if logarithmic and not wrong:
+        wrong = gain.value * units.independent_rows > wider**2 * np.log(UNLIKELY)
+    return bool(wrong and gain.value > least * wider * noise)
 
 
 def gain_of(units: Units, saved: Floats, confidence: float) -> Gain:
@@ -215,8 +236,9 @@ def _reach(units: Units, error: float, confidence: float) -> float:
 
 
 def row_luck(score: Score, first: Floats, repaired: Floats) -> Floats:
-    """Variance of what each row saves if the first forecasts were right."""
+    """Mean and variance (two columns) of what each row saves if the first forecasts were right."""
     saved = loss_table(score, first, cut=True) - loss_table(score, repaired, cut=True)
     chance = first if first.ndim == 2 else np.column_stack([1 - first, first])
     mean = (chance * saved).sum(axis=1, keepdims=True)
-    return np.asarray((chance * (saved - mean) ** 2).sum(axis=1))
+    variance = (chance * (saved - mean) ** 2).sum(axis=1)
+    return np.column_stack([mean[:, 0], variance])

@@ -128,12 +128,28 @@ class Units:
         )
 
     @property
+    def independent_rows(self) -> float:
+        """Rows of the largest weight that would weigh as much, by the design effect of clusters."""
+        each = float((self.square / self.weight).max())
+        happened, chance = self._happened()
+        effect = self.cases(self.prediction).design_effect(happened - chance)
+        return float(self.weight.sum()) / each / effect
+
+    @property
     def surprises(self) -> tuple[float, float]:
         """Rows whose likeliest outcome did not happen: seen, and expected if forecasts are right.
 
         Effective numbers: Kish's for weights, divided by the design effect of clusters. Of those
         seen and all others the fewer count.
         """
+        happened, chance = self._happened()
+        cases, total = self.cases(self.prediction), float(self.weight.sum())
+        rows = total**2 / float(self.square.sum()) / cases.design_effect(happened - chance)
+        seen, expected = (float(self.weight @ some) / total for some in (happened, chance))
+        return rows * min(seen, 1 - seen), rows * expected
+
+    def _happened(self) -> tuple[Floats, Floats]:
+        """Whether the likeliest outcome of each row did not happen, and the chance of that."""
         if self.classes is None:
             likely, chance = (
                 self.prediction >= 0.5,
@@ -141,11 +157,7 @@ class Units:
             )
         else:
             likely, chance = self.prediction.argmax(axis=1), 1 - self.prediction.max(axis=1)
-        happened = (self.outcome != likely).astype(np.float64)
-        cases, total = self.cases(self.prediction), float(self.weight.sum())
-        rows = total**2 / float(self.square.sum()) / cases.design_effect(happened - chance)
-        seen, expected = (float(self.weight @ some) / total for some in (happened, chance))
-        return rows * min(seen, 1 - seen), rows * expected
+        return (self.outcome != likely).astype(np.float64), chance
 
     def in_cells(self, most: int) -> Units:
         """Round predictions of two outcomes to the means of at most so many cells.

@@ -79,7 +79,7 @@ def chosen_by(
     def luck(name: str) -> Floats:
         return row_luck(score, some.prediction, held[name][keep])
 
-    return decide(some, lost, luck, confidence)
+    return decide(some, lost, luck, confidence, logarithmic=score.name == "log")
 
 
 def _without(units: Units, candidates: Candidates, score: Score) -> Iterator[tuple[int, str]]:
@@ -88,7 +88,8 @@ def _without(units: Units, candidates: Candidates, score: Score) -> Iterator[tup
     block: Indices = np.asarray(rough.fold % MOST_BLOCKS)
     blocks = range(int(block.max()) + 1)
     size = rough.outcome.size
-    lost, luck = ({one: {n: np.zeros(size) for n in candidates} for one in blocks} for _ in "12")
+    lost = {one: {name: np.zeros(size) for name in candidates} for one in blocks}
+    luck = {one: {name: np.zeros((size, 2)) for name in candidates} for one in blocks}
     pairs = list(combinations(blocks, 2))
     for number, pair in enumerate(pairs):
         reached(NESTED + (1 - NESTED) * number / len(pairs))
@@ -105,4 +106,6 @@ def _without(units: Units, candidates: Candidates, score: Score) -> Iterator[tup
         keep = block != one
         kept = {name: values[keep] for name, values in lost[one].items()}
         lucky = {name: values[keep] for name, values in luck[one].items()}
-        yield one, decide(rough.where(keep), kept, lucky.__getitem__).name
+        logarithmic = score.name == "log"
+        some = rough.where(keep)
+        yield one, decide(some, kept, lucky.__getitem__, logarithmic=logarithmic).name

@@ -142,6 +142,11 @@ def _cure(summary: Summary) -> str:
     if choice is None:
         return "Recalibrate on rows that the model was not fitted to."
     if choice.leave_alone:
+        if choice.runner_up_gain.low > 0:
+            return (
+                f"The {choice.runner_up} map may help, but too few rows show it: collect more, or "
+                "change the model."
+            )
         return NO_MAP
     score, gain = choice.score, choice.gain
     if not np.isfinite([gain.low, gain.high]).all():  # certain forecasts that failed
