@@ -65,14 +65,14 @@ class Given:
         if are_grids(y_true, y_proba):
             y_true, y_proba, sample_weight = flattened(y_true, y_proba, sample_weight)
         refuse_other_labels(y_true=y_true, y_proba=y_proba, sample_weight=sample_weight)
-        prediction, clip = _as_predictions(y_proba, pos_label)
+        prediction, clip, whole = _as_predictions(y_proba, pos_label)
         outcome = _as_outcomes(y_true, pos_label, prediction)
         weight = None
         if sample_weight is not None:
             weight = as_floats(one_column(as_array(sample_weight, "sample_weight"), "weights"))
             refuse_extreme_weights(weight)
         _check_lengths(prediction, outcome, weight)
-        return cls(prediction, outcome, weight, clip, scores.dtype.kind in "biu")
+        return cls(prediction, outcome, weight, clip, whole)
 
     def checked(self) -> Rows:
         """Clip rounding errors, or raise an error that says what is wrong with the rows."""
@@ -170,7 +170,7 @@ def predictions_alone(y_proba: object, unit: float = 1.0, pos_label: object = No
     """Predictions without outcomes, divided by a unit, in [0, 1]."""
     if not np.ndim(as_array(y_proba, "y_proba")):
         raise InvalidForecastsError("y_proba must have one entry per row", "a single number")
-    prediction, clip = _as_predictions(y_proba, pos_label)
+    prediction, clip, _ = _as_predictions(y_proba, pos_label)
     given = Given(
         prediction / unit if unit != 1 else prediction, np.zeros(prediction.size), None, clip
     )
@@ -223,8 +223,10 @@ def _outcome_text(label: object) -> str:
     return {"false": "0", "0.0": "0", "true": "1", "1.0": "1"}.get(text.lower(), text)
 
 
-def _as_predictions(y_proba: object, pos_label: object) -> tuple[Floats, float]:
+def _as_predictions(y_proba: object, pos_label: object) -> tuple[Floats, float, bool]:
+    """Predictions, how far outside [0, 1] they may lie, and whether they came as whole numbers."""
     scores = as_array(y_proba, "y_proba")
+    whole = scores.dtype.kind in "biu"
     clip = CLIP_FLOAT64
     if scores.dtype.kind == "f" and scores.dtype.itemsize < 8:
         clip = CLIP_FLOAT32
@@ -236,7 +238,7 @@ def _as_predictions(y_proba: object, pos_label: object) -> tuple[Floats, float]:
             f"shape {scores.shape}",
             "choose one class: y_proba[:, k] with pos_label set to its label",
         )
-    return as_floats(one_column(scores, "y_proba")), clip
+    return as_floats(one_column(scores, "y_proba")), clip, whole
 
 
 def _column_of_two(scores: npt.NDArray[Any], place: int) -> npt.NDArray[Any]:
