@@ -20,6 +20,7 @@ def main() -> None:
         columns["outcome"],
         columns["prediction"],
         by={name: columns[name] for name in ("carrier", "month")},
+        clusters=100 * columns["month"].astype(int) + columns["day"],
         title=TITLE,
     )
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:

@@ -99,4 +99,4 @@ def test_numbers_far_from_one_keep_their_digits():
 
 def test_a_rounding_error_does_not_lengthen_the_numbers_beside_it():
     assert words.comparable_texts(2e-17, 0.007269360269) == ("0", "0.00727")
-    assert words.comparable_texts(0.0001, 0.5) == ("0.000100", "0.500000")
+    assert words.comparable_texts(0.0001, 0.5) == ("0.000100", "0.50000")

@@ -132,7 +132,7 @@ def test_options_of_tables_are_rejected_for_logs(log, name):
     assert {"weight", "pos_label", "na_label"} <= {*own}
     for option in own:
         with settled([log]) as files, pytest.raises(InvalidOptionError, match="is for tables"):
-            answers_of(files, Roles(), Reading(of_tables={option: "x"}))
+            answers_of(files, Roles(), Reading(typed={option: "x"}))
     done = run(name, log, "--weight", "w")
     assert (done.returncode, "--weight is for tables, got a log" in done.stderr) == (2, True)
 

@@ -29,7 +29,8 @@ def test_demo_audits_the_forecasts_that_ship():
     done = run("demo")
     assert done.returncode == 0, done.stderr
     assert "166 668 forecasts" in done.stdout
-    assert done.stdout.splitlines()[1].startswith("Miscalibrated: forecasts of 28 % or more")
+    assert done.stdout.splitlines()[1].startswith("Miscalibrated: 3 of 22 groups")
+    assert "forecasts of 28 % or more are too high" in " ".join(done.stdout.split())
     assert "are too high" in done.stdout
     assert len(done.stdout.splitlines()) <= 24
     assert max(map(len, done.stdout.splitlines())) <= 100
@@ -105,7 +106,7 @@ def test_missing_values_are_refused_or_dropped(frame, tmp_path):
         ("prediction,outcome\nx,0\ny,1\n", "a.csv", [], "numbers"),
         ("prediction,outcome\n0.1,dry\n0.4,rain\n", "a.csv", [], "--pos-label"),
         ("not parquet", "a.parquet", [], "readable"),
-        ("prediction,outcome\n0.1,0\n", "a.xlsx", [], "must all end in one of"),
+        ("prediction,outcome\n0.1,0\n", "a.xlsx", [], "Excel files are not read"),
         ("prediction,outcome\n,0\n", "a.csv", ["--na", "drop"], "without missing values"),
     ],
     ids=["percent", "column", "empty", "text", "labels", "broken", "kind", "all missing"],
@@ -224,7 +225,7 @@ def test_the_same_rows_give_the_same_words(frame, tmp_path):
 def test_the_readme_shows_what_the_demo_prints():
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     conclusion, _, _ = run("demo").stdout.partition("\n\n")
-    assert conclusion.count("\n") == 6
+    assert conclusion.count("\n") == 7
     assert f"```\n{conclusion}\n```" in readme
 
 

@@ -144,14 +144,15 @@ def test_unreadable_files_are_explained(tmp_path):
     FRAME.to_parquet(tmp_path / "whole.parquet")
     whole = (tmp_path / "whole.parquet").read_bytes()
     (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
-    for name in ("cut.parquet", "nothing*.csv", "nothing.csv"):
-        with pytest.raises(InvalidForecastsError, match="must be readable") as refusal:
+    said = {"cut.parquet": "must be readable", "nothing*.csv": "no such file"}
+    for name, message in (said | {"nothing.csv": "no such file"}).items():
+        with pytest.raises(InvalidForecastsError, match=message) as refusal:
             cal.Joint.from_files(tmp_path / name)
         assert "\n" not in str(refusal.value)
     for name in ("a.csv", "rows.xlsx", "rows"):
         (tmp_path / name).write_text("prediction,outcome\n0.5,1\n")
     for names in (["a.csv", "whole.parquet"], ["rows.xlsx"], ["rows"], []):
-        with pytest.raises(InvalidForecastsError, match="must all end in one of"):
+        with pytest.raises(InvalidForecastsError, match="Excel files are not read"):
             cal.Joint.from_files([tmp_path / name for name in names])
 
 

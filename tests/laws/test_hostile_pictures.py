@@ -271,7 +271,12 @@ def test_reports_of_real_outcomes(data, kind):
     level, tolerance = None, 0.1 if y.min() == y.max() else None
     if kind == "interval":
         z, level = np.column_stack([z - 1, z + 1]), 0.9
-    check_audit(cal.audit(y, z, kind=kind, level=level, tolerance=tolerance, draws=DRAWS))
+    try:
+        audit = cal.audit(y, z, kind=kind, level=level, tolerance=tolerance, draws=DRAWS)
+    except cal.errors.InvalidForecastsError as error:
+        assert "outcomes that rarely equal them" in str(error)  # noqa: PT017
+        pytest.skip("outcomes that equal their quantiles are rejected")
+    check_audit(audit)
 
 
 @pytest.mark.filterwarnings("ignore::calibrant.errors.CalibrantWarning")

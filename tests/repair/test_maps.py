@@ -190,7 +190,7 @@ def test_maps_say_what_they_do():
         (lambda: load({"schema": 2}), "schema"),
         (lambda: load({"schema": 1, "map": "Magic"}), "one of"),
         (lambda: load({"schema": 1, "map": "Platt"}), "field 'parameters'"),
-        (lambda: load("no such file"), "readable"),
+        (lambda: load("no such file"), "no such file"),
         (lambda: load("{"), "JSON"),
         (lambda: load(FITTED["uniform"].to_dict() | {"form": {"kind": "steps"}}), "field 'start'"),
         (

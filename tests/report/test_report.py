@@ -95,7 +95,7 @@ def test_columns_may_be_named(frame):
         (lambda f: cal.audit(f["outcome"], f["prediction"], by="side"), "by must hold the labels"),
         (lambda f: cal.audit(cal.Joint.from_samples([0], [0.5]), by={"a": [1]}), "with a Joint"),
         (lambda f: cal.audit(f, tolerance=2), "tolerance"),
-        (lambda f: cal.audit("nowhere.parquet"), "readable"),
+        (lambda f: cal.audit("nowhere.parquet"), "no such file"),
     ],
 )
 def test_what_an_audit_does_not_take(frame, call, said):

@@ -28,9 +28,12 @@ def demo(
     check_files({"--html": html}, [])
     columns = flights()
     by = {name: columns[name] for name in ("carrier", "month")}
+    # Weather delays many flights of a day at once: they are no independent observations.
+    days = 100 * columns["month"].astype(int) + columns["day"]
     with progress([*STAGES, "groups", "distance to calibration", "pictures"]) as tell:
         tell("reading")
-        source = read(columns["outcome"], columns["prediction"], Roles(by=by), title=TITLE)
+        roles = Roles(by=by, clusters=days)
+        source = read(columns["outcome"], columns["prediction"], roles, title=TITLE)
         result = audit_source(source, Settings.read(rng=0), Asked(distances=True), tell)
         tell("pictures")
         page = result.to_html()

@@ -402,7 +402,7 @@ def refuse_swap(rows: Given | Rows) -> None:
         if rows.whole:
             raise InvalidForecastsError(
                 "y_true must be outcomes and y_proba probabilities",
-                "probabilities in y_true and only the whole numbers 0 and 1 in y_proba",
+                "probabilities in y_true and only 0 and 1 in y_proba",
                 "are the two arguments swapped? The truth comes first; certain forecasts of mean "
                 "outcomes are given as floats, 0.0 and 1.0",
             )

@@ -433,6 +433,8 @@ def dropped_notes(dropped: int) -> list[str]:
 
 def _of_given(given: Given, roles: Roles, title: str) -> Source:
     """Check rows that are all kept; of very many the Joint is that of cells."""
+    # An audit needs outcomes: mean outcomes beside forecasts of 0 and 1 can only be swapped.
+    given = replace(given, whole=True)
     many = given.prediction.size > MOST_ROWS_READ
     joint, rows = (Joint.of_many_rows if many else Joint.checked)(given)
     return replace(_of_rows(joint, rows, roles, title), described=_cells_of(joint))

@@ -116,9 +116,11 @@ class Audit:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the smooth error is within the tolerance, beyond it, or cannot be judged yet.
+        """Calibrated within the tolerance, miscalibrated, or undecided.
 
-        Of forecasts of classes, that of the confidence in the most likely class.
+        It is miscalibrated if the smooth error or the typical gap is beyond its tolerance, and
+        calibrated if both are within. For multiclass forecasts it is the verdict on the confidence
+        in the most likely class.
         """
         return self.summary.verdict
 

@@ -42,9 +42,9 @@ def conclusion(summary: Summary) -> str:
     whole = "All rows together are"
     if summary.classes is not None:
         whole = "The confidence in the most likely class is"
-    told = wrong_in_parts(verdict, unit, summary.judged, whole)
+    worst = _worst_range(summary) if verdict.pvalue <= DETECTABLE else ""
+    told = wrong_in_parts(verdict, unit, summary.judged, whole, worst)
     if not told:
-        worst = _worst_range(summary) if verdict.pvalue <= DETECTABLE else ""
         told = not_wrong(verdict, unit, _trust(summary), worst)
     return " ".join([told, *_ratio_of_rare(summary)])
 

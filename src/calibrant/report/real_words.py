@@ -42,7 +42,8 @@ def conclusion(summary: RealSummary) -> str:
     verdict = summary.verdict
     unit, whole = unit_of(summary), "All rows together are"
     if verdict.state != MISCALIBRATED and summary.state == MISCALIBRATED:
-        return wrong_in_parts(verdict, unit, [summary.groups], whole)
+        worst = _worst_range(summary)
+        return wrong_in_parts(verdict, unit, [summary.groups], whole, worst)
     others = worse_state(verdict.error_state, verdict.gap.state if verdict.gap else CALIBRATED)
     if worse_state(others, verdict.ratio_state) != others:  # the ratio alone decides
         told = f"{capital(verdict.state)}: {verdict.ratio_sentence}."

@@ -96,7 +96,8 @@ def render_screen(
     if summary.certified is not None:  # what to do is never cut
         split = [*split, *sentence_lines(summary.certified.brief, width)]
     room -= len(numbers) + len(split) + 2  # and two empty lines
-    asked = [line for text in _asked_for(summary) for line in sentence_lines(text, width)]
+    never_cut = [*_cautions(summary), *_asked_for(summary)]
+    asked = [line for text in never_cut for line in sentence_lines(text, width)]
     notes = _that_fit(said, max(room - len(asked) - FEWEST_LINES, 1), width) + asked
     groups = _groups(summary, room - len(notes), width)
     block = [*numbers, *([()] if groups else []), *groups]
@@ -158,8 +159,7 @@ def _segment_sentence(segments: Sequence[Segment]) -> str:
 
 
 def _further(summary: Summary) -> Iterator[str]:
-    """Say what must not be missed."""
-    yield from _cautions(summary)
+    """Say what else is known, as far as there is room."""
     if summary.classes is not None:
         tests = (summary.classes.sets.projected_test, summary.classes.sets.canonical)
         if any(test is not None for test in tests):

@@ -79,6 +79,7 @@ def wrong_in_parts(
     unit: ErrorUnit,
     judged: Iterable[Groups | None],
     whole: str,
+    worst: str,
 ) -> str:
     """Name groups and classes that fail where all rows together do not; nothing if none does."""
     failing = [groups.count_sentence for groups in judged if groups is not None and groups.failing]
@@ -86,7 +87,8 @@ def wrong_in_parts(
         return ""
     limit = unit.text(verdict.tolerance)
     overall = f"calibrated within {limit}" if verdict.state == CALIBRATED else "undecided"
-    return f"Miscalibrated: {' '.join(failing)} {whole} {overall}."
+    found = f" Their worst range: {worst}" if worst else ""
+    return f"Miscalibrated: {' '.join(failing)} {whole} {overall}.{found}"
 
 
 def not_wrong(verdict: Verdict, unit: ErrorUnit, trust: str, worst: str) -> str:

@@ -46,7 +46,7 @@ def _refuse(frame: Frame, columns: Columns, tally: Tally, key: Apart, share: str
     least, most = _ends(frame, name)
     got = f"{share} that do not, values from {least:g} to {most:g}"
     if columns.count is not None:
-        what = "rows" if key == Apart.BAD_WEIGHT else "positives, at most count"
+        what = "rows, at most 2**53" if key == Apart.BAD_WEIGHT else "positives, at most count"
         raise InvalidForecastsError(f"column {name!r} must hold whole numbers of {what}", got)
     if key == Apart.BAD_WEIGHT:
         raise InvalidForecastsError(
