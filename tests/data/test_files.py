@@ -151,8 +151,10 @@ def test_unreadable_files_are_explained(tmp_path):
         assert "\n" not in str(refusal.value)
     for name in ("a.csv", "rows.xlsx", "rows"):
         (tmp_path / name).write_text("prediction,outcome\n0.5,1\n")
-    for names in (["a.csv", "whole.parquet"], ["rows.xlsx"], ["rows"], []):
-        with pytest.raises(InvalidForecastsError, match="Excel files are not read"):
+    with pytest.raises(InvalidForecastsError, match="Excel files are not read"):
+        cal.Joint.from_files(tmp_path / "rows.xlsx")
+    for names in (["a.csv", "whole.parquet"], ["rows"], []):
+        with pytest.raises(InvalidForecastsError, match="must all end in one of"):
             cal.Joint.from_files([tmp_path / name for name in names])
 
 

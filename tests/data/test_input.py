@@ -383,5 +383,5 @@ def test_certain_forecasts_of_mean_outcomes_are_measured_with_a_warning():
         joint = cal.Joint.from_frame(table, prediction="p", outcome="y")
     assert cal.expected_calibration_error(joint) == pytest.approx(2.3 / 6)
     for labels in (certain.astype(int), certain == 1):
-        with pytest.raises(InvalidForecastsError, match=r"swapped.*given as floats"):
+        with pytest.raises(InvalidForecastsError, match="swapped"):
             cal.expected_calibration_error(MEANS, labels)

@@ -403,8 +403,7 @@ def refuse_swap(rows: Given | Rows) -> None:
             raise InvalidForecastsError(
                 "y_true must be outcomes and y_proba probabilities",
                 "probabilities in y_true and only 0 and 1 in y_proba",
-                "are the two arguments swapped? The truth comes first; certain forecasts of mean "
-                "outcomes are given as floats, 0.0 and 1.0",
+                "are the two arguments swapped? The truth comes first",
             )
         warn_of_swap("y_true", "y_proba", "arguments")
 
