@@ -64,7 +64,7 @@ def assert_calibrated(
     failed: Forecasts, 6 000 rows
     """
     __tracebackhide__ = True  # pytest shows the line of the test that calls this
-    roles = Roles(prediction, outcome, sample_weight, clusters, by)
+    roles = Roles(prediction, outcome, sample_weight, clusters, by, find_keys=True)
     source = read(y_true, y_proba, roles, labels=Labels.of(pos_label, neg_label))
     limits = read_limits(measures or [], tolerance)
     settings = Settings.read(confidence=confidence, gap_tolerance=gap_tolerance, rng=rng)

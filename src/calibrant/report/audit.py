@@ -298,7 +298,7 @@ def audit(
     >>> labels = np.where(rng.random(2000) < 0.3, 0, rows.argmax(axis=1))
     >>> result = audit(labels, rows, classes=["cat", "dog", "cow"], draws=99)
     >>> [(group.name, group.state) for group in result.by_class]
-    [('cat', 'miscalibrated'), ('dog', 'miscalibrated'), ('cow', 'miscalibrated')]
+    [('cat', 'miscalibrated'), ('cow', 'miscalibrated'), ('dog', 'miscalibrated')]
 
     Real outcomes, and forecasts of their mean:
 
