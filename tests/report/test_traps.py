@@ -61,6 +61,22 @@ def test_random_forecasts_can_only_become_the_base_rate():
     assert "Recalibration can only return the base rate" in plain(audit)
 
 
+def test_few_forecasts_that_stand_out_are_information():
+    """Ties make the AUC vary less: one forecast in a hundred is twice the others, and right."""
+    p = np.repeat([0.3, 0.6], [9900, 100])
+    y = np.concatenate([np.arange(9900) % 10 < 3, np.arange(100) % 10 < 6])
+    assert "CAL083" not in codes(cal.audit(y, p, draws=99))
+
+
+def test_a_small_sample_does_not_show_that_forecasts_are_useless():
+    p = 0.1 + 0.25 * SOME[:80]
+    y = np.random.default_rng(0).random(80) < p + 0.3
+    audit = cal.audit(y, p, draws=99)
+    assert audit.verdict.state == "miscalibrated"
+    assert "CAL083" in codes(audit)
+    assert "can only return the base rate" not in plain(audit)
+
+
 def test_one_class_is_not_recalibrated():
     audit = cal.audit(np.zeros(300, int), SOME[:300], draws=99)
     assert "CAL070" not in codes(audit)

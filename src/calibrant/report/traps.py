@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 FEWEST_LEVELS = 20
 # Forecasts that part the outcomes like this, with so many of each, were perhaps fitted to them.
 PERFECT_AUC, FEWEST_OF_EACH = 0.999, 10
-# An area within so many standard errors of one half (99 %) shows no information.
-STANDARD_ERRORS = 2.58
+# An area within so many standard errors of one half (99 %) shows no information. Only if areas
+# beyond this one are ruled out as well was the sample large enough to call the forecasts useless.
+STANDARD_ERRORS, LITTLE = 2.58, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +147,18 @@ def _ranking(summary: Summary) -> list[Trap]:
                 "outcome away",
             )
         ]
-    # The variance of the Mann-Whitney statistic where forecasts and outcomes are independent.
-    error = float(np.sqrt((rows + 1) / (12 * ones * zeros)))
-    if abs(area - 0.5) < STANDARD_ERRORS * error:
+    # The variance of the Mann-Whitney statistic where forecasts and outcomes are independent, less
+    # what ties take from it (Lehmann 1975, Nonparametrics, appendix).
+    untied = 1 - float(((joint.weight / joint.total) ** 3).sum())
+    reach = STANDARD_ERRORS * float(np.sqrt(untied * (rows + 1) / (12 * ones * zeros)))
+    if abs(area - 0.5) < reach:
+        useless = f"they show no information about who is more at risk (AUC {area:.2f})"
         return [
             Trap(
                 "CAL083",
                 f"AUC {area:.2f}: compatible with forecasts that carry no information.",
                 "compare them with the base rate before you act on differences between them",
-                useless=f"they show no information about who is more at risk (AUC {area:.2f})",
+                useless=useless if area + reach < LITTLE else "",
             )
         ]
     return []
