@@ -485,3 +485,15 @@ def test_a_gain_above_zero_that_is_not_taken_is_explained():
         assert ("whose likeliest outcome did not happen" in choice.sentence) == sure
         explained += sure
     assert explained == 2
+
+
+def test_events_of_whole_clusters_are_as_rare_as_the_clusters():
+    """Ten rows of a cluster share an outcome, and about three of 300 clusters have an event."""
+    rng = np.random.default_rng(3)
+    taken = 0
+    for _ in range(8):
+        chance = rng.beta(0.5, 50, 300)
+        outcome = (rng.random(300) < chance).astype(int)
+        unit = np.repeat(np.arange(300), 10)
+        taken += not choose(outcome[unit], chance[unit], clusters=unit).leave_alone
+    assert taken == 0

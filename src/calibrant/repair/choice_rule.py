@@ -155,13 +155,14 @@ def is_clear(
     spread of luck is the gain beyond that mean. Where a map changes little the mean is half of the
     variance, and both ask for the same number of standard errors of what the map learned. Where it
     changes much, gains in log loss add up to a logarithm of likelihoods, and right forecasts are
-    beaten by `UNLIKELY` with a chance of at most one in so many. Each spread is widened for the
-    surprises behind it, those seen or those expected, and for few clusters.
+    beaten by `UNLIKELY` with a chance of at most one in so many. Rows of a cluster share their luck
+    as far as they share their surprises. Each spread is widened for the surprises behind it, those
+    seen or those expected, and for few clusters.
     """
     seen, expected = units.surprises
     total = float(units.weight.sum())
     mean, variance = luck.T
-    lucky = float(np.sqrt(units.square @ variance)) / total
+    lucky = float(np.sqrt(units.design_effect * (units.square @ variance))) / total
     if expected > 0:
         lucky *= float(np.sqrt(1 + HIDDEN / expected))
     noise = gain.standard_error * float(np.sqrt(1 + HIDDEN / max(seen, 1.0)))

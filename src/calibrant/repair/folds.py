@@ -131,9 +131,13 @@ class Units:
     def independent_rows(self) -> float:
         """Rows of the largest weight that would weigh as much, by the design effect of clusters."""
         each = float((self.square / self.weight).max())
+        return float(self.weight.sum()) / each / self.design_effect
+
+    @property
+    def design_effect(self) -> float:
+        """Factor by which clusters make the number of surprises vary more than single rows do."""
         happened, chance = self._happened()
-        effect = self.cases(self.prediction).design_effect(happened - chance)
-        return float(self.weight.sum()) / each / effect
+        return self.cases(self.prediction).design_effect(happened - chance)
 
     @property
     def surprises(self) -> tuple[float, float]:
@@ -143,8 +147,8 @@ class Units:
         seen and all others the fewer count.
         """
         happened, chance = self._happened()
-        cases, total = self.cases(self.prediction), float(self.weight.sum())
-        rows = total**2 / float(self.square.sum()) / cases.design_effect(happened - chance)
+        total = float(self.weight.sum())
+        rows = total**2 / float(self.square.sum()) / self.design_effect
         seen, expected = (float(self.weight @ some) / total for some in (happened, chance))
         return rows * min(seen, 1 - seen), rows * expected
 
