@@ -11,6 +11,9 @@ from scipy import stats
 import calibrant as cal
 from calibrant.errors import CalibrantError, InvalidForecastsError, InvalidOptionError
 from calibrant.real import RealMonitor
+from calibrant.real.evidence import RealEvidence
+from calibrant.real.forecasts import RealForecasts
+from calibrant.real.verdicts import find_mean_ratio
 
 RNG = np.random.default_rng(2)
 
@@ -363,6 +366,28 @@ def test_few_claims_have_an_approximate_ratio():
     y, expected = claims(300)
     audit = cal.audit(y, expected, kind="mean", draws=99, rng=0)
     assert any("approximate" in caution for caution in audit.verdict.cautions)
+
+
+def test_ratio_intervals_of_few_uneven_claims_hold_what_is_true():
+    """Claims of one row in twenty, with a long tail; right forecasts have a ratio of 1."""
+    rng = np.random.default_rng(0)
+    missed = 0
+    for _ in range(300):
+        expected = rng.lognormal(0, 1, 200)
+        claims = expected * 20 * np.where(rng.random(200) < 0.05, rng.lognormal(-0.7, 1.2, 200), 0)
+        given = RealForecasts.read(claims, expected)
+        ratio = find_mean_ratio(given, RealEvidence.of(given), 0.95)
+        missed += not ratio.low <= 1 <= ratio.high
+    assert missed <= 30
+
+
+def test_uneven_outcomes_have_approximate_intervals():
+    rng = np.random.default_rng(1)
+    expected = rng.gamma(4, 5, 200)
+    audit = cal.audit(expected * rng.lognormal(-2, 2, 200), expected, kind="mean", draws=99)
+    assert any("so uneven" in caution for caution in audit.verdict.cautions)
+    even = cal.audit(expected * rng.gamma(4, 0.25, 200), expected, kind="mean", draws=99)
+    assert not any("uneven" in caution for caution in even.verdict.cautions)
 
 
 def test_negative_outcomes_have_no_ratio():

@@ -77,6 +77,7 @@ from calibrant.inference.ratio import (
     Ratio,
     events_text as events_text,
     find_ratio as find_ratio,
+    gamma_limits as gamma_limits,
 )
 from calibrant.inference.ratio_verdicts import (
     RatioJudgement as RatioJudgement,

@@ -131,7 +131,7 @@ def _binomial(cases: Cases, observed: float, level: float) -> tuple[float, float
         )
         shared = min(shared, (1 - spread / count) / count)
     if shared * (count + 1) < NEARLY_POISSON:
-        low, high = _gamma(count, max(count, spread), 1.0, level)
+        low, high = gamma_limits(count, max(count, spread), 1.0, level)
         return each * low, each * high
     coins = max(1 / shared, count)
     low = 0.0 if count <= 0 else betaincinv(count, coins - count + 1, level)
@@ -151,10 +151,12 @@ def _robust(evidence: Evidence, cases: Cases, ratio: float, level: float) -> tup
     coins = float(cases.square @ (chance * (1 - chance))) * design_effect
     shown = float(cases.covariance((cases.outcome - ratio * cases.prediction)[:, np.newaxis])[0, 0])
     variance = max(coins, shown) * evidence.widening(2 * level) ** 2
-    return _gamma(float(cases.total(cases.outcome)), variance, evidence.unit * total, level)
+    return gamma_limits(float(cases.total(cases.outcome)), variance, evidence.unit * total, level)
 
 
-def _gamma(observed: float, variance: float, size: float, level: float) -> tuple[float, float]:
+def gamma_limits(
+    observed: float, variance: float, size: float, level: float
+) -> tuple[float, float]:
     """Limits of a sum of events with some variance, of which one more would add `size`.
 
     For a plain count these are Garwood's limits of a Poisson number.

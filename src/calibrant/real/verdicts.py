@@ -19,8 +19,10 @@ from calibrant.inference import (
     Statistic,
     Verdict,
     error_and_gap,
+    gamma_limits,
     rows_needed_for,
     run_test,
+    widening,
 )
 from calibrant.joint import Joint
 from calibrant.options import check_positive, number_or_percent
@@ -35,7 +37,7 @@ from calibrant.words import agreeing, count_text
 HEADLINE = Statistic.of("smooth_calibration_error")
 # Share by which observed may differ from expected when nobody says.
 OE_TOLERANCE = 0.1
-# With fewer outcomes that are not zero the interval of their ratio is approximate.
+# With fewer outcomes that are not zero, or as uneven as so few, intervals are approximate.
 FEWEST_OUTCOMES = 30
 # Squares beside less than this share of the largest are rounding errors.
 NO_VARIATION = 1e-10
@@ -89,13 +91,17 @@ def find_mean_ratio(
     """Observed over expected (A/E) of means of outcomes that are not negative; None for others.
 
     The delta method for the logarithm, by row or by cluster: its interval is skewed as sums of
-    claims are.
+    claims are. Outcomes of unequal size count as many as equal ones with the same sum of squared
+    shares. The upper limit leaves room for one more outcome as far above its forecast as the
+    largest (the gamma limit of Fay and Feuer 1997): a large one is often not among those seen.
     """
     kept = forecasts.weighing
     expected, observed = (kept.weights * column for column in (kept.forecast, kept.outcome))
     below = min(float(kept.forecast.min()), float(kept.outcome.min())) < 0
     if not isinstance(kept.kind, Mean) or below or not expected.any():
         return None
+    from scipy.special import ndtri
+
     sums = float(observed.sum()), float(expected.sum())
     value = sums[0] / sums[1]
     if value == 0:
@@ -103,19 +109,40 @@ def find_mean_ratio(
     share = kept.weights / kept.weights.sum()
     influence = (kept.outcome - value * kept.forecast) / float(share @ kept.outcome)
     code = None if evidence.clusters is None else evidence.clusters.code
-    factor = float(np.exp(min(mean_reach(share, influence, code, confidence), 700.0)))
-    return Ratio(value, value / factor, value * factor, confidence, *sums)
+    seen, beyond = (
+        some if code is None else np.asarray(np.bincount(code, some), np.float64)
+        for some in (observed, observed - value * expected)
+    )
+    reach = mean_reach(share, influence, code, confidence)
+    reach *= widening(seen / sums[0], 1 - confidence)
+    factor = float(np.exp(min(reach, 700.0)))
+    low, high = value / factor, value * factor
+    if 0 < reach < np.inf:
+        level = (1 - confidence) / 2
+        variance = (sums[0] * reach / float(ndtri(1 - level))) ** 2
+        more = gamma_limits(sums[0], variance, float(beyond.max()), level)[1]
+        high = max(high, more / sums[1])
+    return Ratio(value, low, high, confidence, *sums)
 
 
 def _with_caution(interval: ConfidenceInterval, forecasts: RealForecasts) -> ConfidenceInterval:
-    """Say of few outcomes that are not zero that the interval of A/E is approximate."""
-    seen = int(np.count_nonzero(forecasts.weighing.outcome))
-    if seen >= FEWEST_OUTCOMES:
+    """Say of few or very uneven outcomes that the interval of A/E is approximate."""
+    outcome = forecasts.weighing.weights * forecasts.weighing.outcome
+    seen = int(np.count_nonzero(outcome))
+    alike = float(outcome.sum() ** 2 / (outcome @ outcome)) if seen else 0.0
+    if alike >= FEWEST_OUTCOMES:
         return interval
-    told = (
-        f"{count_text(seen, 'outcome')} {agreeing(seen, 'is', 'are')} not zero: the interval of "
-        "observed over expected is approximate"
-    )
+    if seen < FEWEST_OUTCOMES:
+        told = (
+            f"{count_text(seen, 'outcome')} {agreeing(seen, 'is', 'are')} not zero: the interval "
+            "of observed over expected is approximate"
+        )
+    else:
+        told = (
+            f"the outcomes are so uneven that their sum is as uncertain as that of "
+            f"{count_text(max(round(alike), 1), 'equal outcome')}: all intervals are approximate, "
+            "and too narrow if larger outcomes are possible"
+        )
     return replace(interval, cautions=(*interval.cautions, told))
 
 
