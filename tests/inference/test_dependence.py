@@ -44,14 +44,16 @@ def test_the_column_to_cluster_by_is_named(form, tmp_path):
     assert "CAL054" in {finding.code for finding in audit.findings}
     screen = " ".join(str(audit).split())
     assert "rows with the same 'game' have similar residuals" in screen
-    assert "are too narrow; add --cluster game" in screen
+    assert "are too narrow for other values of 'game'; add --cluster game" in screen
     assert cal.audit(data, clusters="game", draws=99).summary.dependence is None
 
 
 def test_check_says_so_too(tmp_path):
     games().to_csv(tmp_path / "rows.csv", index=False)
     done = run("check", str(tmp_path / "rows.csv"))
-    assert "are too narrow; add --cluster game" in " ".join(done.stdout.split())
+    assert "are too narrow for other values of 'game'; add --cluster game" in " ".join(
+        done.stdout.split()
+    )
 
 
 def test_rows_that_follow_each_other_are_noticed_without_a_column():
@@ -105,6 +107,42 @@ def test_sorted_independent_rows_are_left_in_peace(order):
     p, y = p[turned], y[turned]
     keys = {"customer": rng.permutation(4000), "shop": rng.integers(0, 400, 4000)}
     assert find_dependence(p, y - p, y, keys) is None
+
+
+def by_group(rng, n=3000, groups=40):
+    """Independent rows of groups with base rates of their own."""
+    group = rng.integers(0, groups, n)
+    logit = rng.normal(0, 1.5, groups)[group] + rng.normal(0, 0.5, n)
+    p = 1 / (1 + np.exp(-logit))
+    return group, p, (rng.random(n) < p).astype(float)
+
+
+@pytest.mark.parametrize("order", ["group and outcome", "class and outcome", "bin and outcome"])
+def test_rows_sorted_by_outcome_within_groups_are_left_in_peace(order):
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        group, p, y = by_group(rng)
+        first = {"group": group, "class": p > 0.5, "bin": (10 * p).astype(int)}[order.split()[0]]
+        turned = np.lexsort((rng.random(y.size), y, first))
+        assert find_dependence(p[turned], (y - p)[turned], y[turned], {}) is None
+
+
+@pytest.mark.parametrize("groups", [1, 20])
+def test_sorted_continuous_outcomes_are_left_in_peace(groups):
+    rng = np.random.default_rng(6)
+    z = rng.normal(0, 1, 2000)
+    y = z + rng.normal(0, 0.6, 2000)
+    turned = np.lexsort((y, rng.integers(0, groups, 2000)))
+    assert find_dependence(z[turned], (y - z)[turned], y[turned], {}) is None
+
+
+def test_a_column_made_from_the_outcome_is_no_unit():
+    """Days until the event, 365 for rows without one."""
+    rng = np.random.default_rng(7)
+    p = rng.random(2000)
+    y = (rng.random(2000) < p).astype(float)
+    days = np.where(y == 1, rng.integers(1, 365, 2000), 365)
+    assert find_dependence(p, y - p, y, {"days": days}) is None
 
 
 def test_missing_keys_are_units_of_their_own():

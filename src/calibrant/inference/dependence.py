@@ -24,8 +24,17 @@ STANDARD_ERRORS, CORRELATION, DESIGN_EFFECT = 4.0, 0.03, 1.2
 # From row to row, residuals must be this much alike, and so must the forecasts of rows with the
 # same outcome: a file that is only sorted by its outcomes shows the first alone.
 NEXT_RESIDUAL, NEXT_FORECAST = 0.1, 0.5
-# Forecasts of which so large a share of steps goes one way are sorted.
+# Forecasts or outcomes of which so large a share of steps goes one way are sorted; so are forecasts
+# whose ranks correlate this much with the numbers of the rows.
 SORTED = 0.95
+# Fewer runs of one outcome than this may be the sorted outcomes of a few groups.
+FEWEST_RUNS = 25
+# Rows sorted by group and then by outcome: forecasts step farther, by so many standard errors,
+# where the outcome goes one way, from group to group, than where it goes the other.
+ONE_WAY = 3.0
+# A column of which every value has one outcome was perhaps made from the outcome. It identifies
+# units if the forecasts of such rows correlate this much beyond what their outcome explains.
+SAME_FORECAST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +49,13 @@ class Dependence:
     @property
     def sentence(self) -> str:
         """Say what was seen, and what follows for the intervals."""
-        alike = "rows that follow each other"
+        alike, narrow = "rows that follow each other", "too narrow"
         if self.column is not None:
             alike = f"rows with the same {self.column!r}"
+            narrow = f"too narrow for other values of {self.column!r}"
         return (
             f"{alike} have similar residuals (correlation {self.correlation:.2f}), so the "
-            "intervals, which assume independent rows, are too narrow"
+            f"intervals, which assume independent rows, are {narrow}"
         )
 
     @property
@@ -81,7 +91,8 @@ def find_dependence(
     own = residual - _expected(position, residual)
     if not own.any():
         return None
-    found = [_within(name, own, column) for name, column in keys.items()]
+    given = _given_outcome(position, outcome)
+    found = [_within(name, own, column, given, outcome) for name, column in keys.items()]
     alike = [one for one in found if one is not None]
     if alike:
         return max(alike, key=lambda one: one.correlation)
@@ -98,7 +109,9 @@ def _expected(position: Floats, residual: Floats) -> Floats:
     return np.asarray((np.bincount(part, residual) / np.maximum(np.bincount(part), 1))[part])
 
 
-def _within(name: str, residual: Floats, column: Any) -> Dependence | None:
+def _within(
+    name: str, residual: Floats, column: Any, forecast: Floats, outcome: Floats
+) -> Dependence | None:
     """Compare the square of each unit's sum of residuals with the sum of its squares."""
     known = ~np.ma.getmaskarray(np.ma.asarray(column))
     code = _codes(np.ma.getdata(np.ma.asarray(column))[known]) if known.any() else None
@@ -119,7 +132,29 @@ def _within(name: str, residual: Floats, column: Any) -> Dependence | None:
     effect = 1 + products / float(squares.sum())
     if correlation < CORRELATION or effect < DESIGN_EFFECT:
         return None
+    if _settled(code, outcome[known]):
+        forecast = forecast[known] - forecast[known].mean()
+        spread = float((forecast**2).sum())
+        products = float((np.bincount(code, forecast) ** 2).sum()) - spread
+        if spread > 0 and products / pairs < SAME_FORECAST * spread / some.size:
+            return None
     return Dependence(name, min(correlation, 1.0))
+
+
+def _settled(code: Indices, outcome: Floats) -> bool:
+    """Whether rows with the same value always have the same outcome, and outcomes differ."""
+    size = np.bincount(code)
+    mean = np.bincount(code, outcome) / size
+    return bool((outcome == mean[code]).all())
+
+
+def _given_outcome(position: Floats, outcome: Floats) -> Floats:
+    """Forecasts less the mean of those with the same of two outcomes."""
+    own = position.astype(np.float64)
+    values = np.unique(outcome)
+    for value in values if values.size <= 2 else ():
+        own = own - np.where(outcome == value, position[outcome == value].mean(), 0.0)
+    return own
 
 
 def _codes(labels: Any) -> Indices | None:
@@ -142,9 +177,22 @@ def _in_order(residual: Floats, position: Floats, outcome: Floats) -> Dependence
     if products.sum() <= STANDARD_ERRORS * error or correlation < NEXT_RESIDUAL:
         return None
     same = outcome[1:] == outcome[:-1]
-    if (~same).sum() <= 1 or not _forecasts_alike(position, outcome, same):
+    if _outcomes_sorted(position, outcome) or not _forecasts_alike(position, outcome, same):
         return None
     return Dependence(None, min(correlation, 1.0))
+
+
+def _outcomes_sorted(position: Floats, outcome: Floats) -> bool:
+    """Whether outcomes may be sorted, in the whole file or within groups of it."""
+    step = np.diff(outcome)
+    up, down = step > 0, step < 0
+    changes = int(up.sum() + down.sum())
+    if changes + 1 < FEWEST_RUNS or max(up.sum(), down.sum()) > SORTED * changes:
+        return True
+    jump = np.abs(np.diff(position))
+    rise, fall = jump[up], jump[down]
+    error = float(np.sqrt(rise.var() / rise.size + fall.var() / fall.size))
+    return abs(float(rise.mean() - fall.mean())) > ONE_WAY * error
 
 
 def _forecasts_alike(position: Floats, outcome: Floats, same: Flags) -> bool:
@@ -154,9 +202,10 @@ def _forecasts_alike(position: Floats, outcome: Floats, same: Flags) -> bool:
     step = np.sign(np.diff(position))[same]
     if max((step >= 0).mean(), (step <= 0).mean()) > SORTED and (step != 0).any():
         return False
-    own = position.astype(np.float64)
-    for value in np.unique(outcome) if np.unique(outcome).size <= 2 else ():
-        own = own - np.where(outcome == value, position[outcome == value].mean(), 0.0)
+    ranks = np.argsort(np.argsort(position, kind="stable"))
+    if abs(float(np.corrcoef(ranks, np.arange(ranks.size))[0, 1])) > SORTED:
+        return False
+    own = _given_outcome(position, outcome)
     spread = float((own[1:][same] ** 2).sum())
     return spread > 0 and float((own[1:] * own[:-1])[same].sum()) >= NEXT_FORECAST * spread
 
