@@ -63,6 +63,16 @@ def test_rows_that_follow_each_other_are_noticed_without_a_column():
     assert "rows that follow each other have similar residuals" in " ".join(str(audit).split())
 
 
+@pytest.mark.parametrize(("count", "each"), [(40, 12), (100, 5), (400, 3)])
+def test_repeats_are_mostly_noticed_without_a_column(count, each):
+    found = 0
+    for seed in range(20):
+        frame = games(count, each, seed)
+        p, y = frame["prediction"].to_numpy(), frame["outcome"].to_numpy(dtype=float)
+        found += find_dependence(p, y - p, y, {}) is not None
+    assert found >= 17
+
+
 def test_the_order_of_time_counts_where_it_is_known():
     frame = games().reset_index(names="at").sample(frac=1, random_state=0)
     columns = frame["outcome"].to_numpy(), frame["prediction"].to_numpy()

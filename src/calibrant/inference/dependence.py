@@ -28,10 +28,10 @@ NEXT_RESIDUAL, NEXT_FORECAST = 0.1, 0.5
 # whose ranks correlate this much with the numbers of the rows.
 SORTED = 0.95
 # Fewer runs of one outcome than this may be the sorted outcomes of a few groups.
-FEWEST_RUNS = 25
+FEWEST_RUNS = 16
 # Rows sorted by group and then by outcome: forecasts step farther, by so many standard errors,
 # where the outcome goes one way, from group to group, than where it goes the other.
-ONE_WAY = 3.0
+ONE_WAY = 2.0
 # A column of which every value has one outcome was perhaps made from the outcome. It identifies
 # units if the forecasts of such rows correlate this much beyond what their outcome explains.
 SAME_FORECAST = 0.1
