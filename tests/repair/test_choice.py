@@ -497,3 +497,15 @@ def test_events_of_whole_clusters_are_as_rare_as_the_clusters():
         unit = np.repeat(np.arange(300), 10)
         taken += not choose(outcome[unit], chance[unit], clusters=unit).leave_alone
     assert taken == 0
+
+
+@pytest.mark.parametrize("unit", [1.0, 7.0, 1e-3])
+def test_weights_that_are_all_the_same_choose_as_no_weights(unit):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.01, 0.99, 300)
+    y = (rng.uniform(size=300) < p**1.3).astype(int)
+    plain = choose(y, p, rng=0)
+    weighted = choose(y, p, sample_weight=np.full(300, unit), rng=0)
+    assert type(weighted.map) is type(plain.map)
+    assert weighted.gain.value == pytest.approx(plain.gain.value, abs=1e-9)
+    np.testing.assert_allclose(weighted.map.transform(p), plain.map.transform(p), atol=1e-9)

@@ -333,7 +333,8 @@ def read_units(
     joint, rows = Joint.checked(Given.read(*given))
     refuse_mean_outcomes(joint)
     _refuse_one_row(joint.row_count)
-    if sample_weight is None and split.plain:
+    alike = rows.weight is None or bool((rows.weight == rows.weight[0]).all())
+    if alike and split.plain:
         return _counted(joint, split.count, rng), {}
     units = units_of(rows.prediction, rows.outcome, rows.weight)
     return split_rows(units, split, rng)
