@@ -128,8 +128,6 @@ def test_columns_come_from_mappings_frames_and_arrays():
     assert list(columns_of(pl.from_pandas(frame).lazy())) == ["a", "b"]
     assert list(columns_of(np.zeros((2, 3)))) == ["x0", "x1", "x2"]
     assert list(columns_of(["x", "y"])) == ["group"]
-    with pytest.raises(InvalidForecastsError, match="mapping, a frame or an array"):
-        columns_of(3)
 
 
 def test_a_column_holds_numbers_or_labels():
@@ -204,3 +202,27 @@ def test_times_stay_times():
         days.codes(["monday"], 1)
     with pytest.raises(InvalidForecastsError, match="day must hold times as it did before"):
         days.codes([3.0], 1)
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        (pd.Series(["x", "y"], name="region"), "region"),
+        (pl.Series("region", ["x", "y"]), "region"),
+        (pd.Series(["x", "y"], name=0), "0"),
+        (pd.Series(["x", "y"]), "group"),
+        (pl.Series(["x", "y"]), "group"),
+        (pd.Categorical(["x", "y"]), "group"),
+        (np.array(["x", "y"]), "group"),
+    ],
+)
+def test_one_column_groups_rows_by_its_name(column, name):
+    (partition,) = partitions(columns_of(column), 2)
+    assert partition.by == name
+    assert [partition.name(code) for code in range(partition.size)] == ["x", "y"]
+
+
+@pytest.mark.parametrize("wrong", ["region", 3, {"x", "y"}])
+def test_what_holds_no_labels_is_refused_by_the_name_of_the_argument(wrong):
+    with pytest.raises(InvalidForecastsError, match=r"^by must be a mapping"):
+        columns_of(wrong)

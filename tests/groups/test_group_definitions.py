@@ -164,3 +164,14 @@ def test_values_that_look_alike_are_groups_of_their_own():
     found = groups.multiaccuracy_error(y, p, {"k": np.array(["1", "1", 1, 1], dtype=object)})
     assert found == pytest.approx(0.25)
     assert found.settings["groups"] == 3
+
+
+@pytest.mark.parametrize(
+    "features", [["a", "b", "c", "d"], np.zeros((3, 2)), np.array([["a"]] * 4)]
+)
+def test_features_that_cannot_be_learned_from_are_refused(features):
+    from sklearn.tree import DecisionTreeRegressor
+
+    family = LearnedFamily(DecisionTreeRegressor())
+    with pytest.raises(InvalidForecastsError):
+        groups.learned_advantage([0, 1, 0, 1], [0.1, 0.9, 0.2, 0.8], features, family)

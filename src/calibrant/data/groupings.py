@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -198,28 +198,30 @@ def gathered_name(values: int) -> str:
     return f"other ({values} values)"
 
 
-def columns_of(by: object) -> dict[str, object]:
-    """Columns by name, of a mapping, a frame, or an array with one column for each feature."""
+def columns_of(by: object, name: str = "by") -> dict[str, object]:
+    """Columns by name, of a mapping, a frame, one column, or an array with one for each feature."""
     if isinstance(by, Mapping):
-        return {str(name): values for name, values in by.items()}
+        return {str(column): values for column, values in by.items()}
     if is_tensor(by):
-        by = as_array(by, "by")
-    if isinstance(by, np.ndarray):
-        if by.ndim not in {1, 2}:
+        by = as_array(by, name)
+    if isinstance(by, np.ndarray) and by.ndim != 1:
+        if by.ndim != 2:
             raise InvalidForecastsError(
-                "by must have one column for each feature", f"an array of shape {by.shape}"
+                f"{name} must have one column for each feature", f"an array of shape {by.shape}"
             )
-        table = by[:, np.newaxis] if by.ndim == 1 else by
-        return {f"x{i}": column for i, column in enumerate(table.T)}
+        return {f"x{i}": column for i, column in enumerate(by.T)}
     from calibrant.data.frames import table_columns
 
     columns = table_columns(by)
     if columns is not None:
         return columns
-    if isinstance(by, Sequence) and not isinstance(by, str):
-        return {"group": by}
+    if hasattr(by, "__len__") and not isinstance(by, str | bytes | AbstractSet):
+        own = getattr(by, "name", None)  # of a series
+        return {"group" if own is None or own == "" else str(own): by}
     raise InvalidForecastsError(
-        "columns must be a mapping, a frame or an array", type(by).__name__, "by={'name': labels}"
+        f"{name} must be a mapping, a frame, a column or an array",
+        type(by).__name__,
+        f"{name}={{'name': labels}}",
     )
 
 

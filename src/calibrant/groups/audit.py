@@ -53,7 +53,7 @@ def audit_groups(
         cells.
     y_proba : array-like of shape (n,) or (n, 2), optional
         Predicted probabilities of outcome 1; left out with a frame.
-    by : mapping of str to array-like, frame, or list of str
+    by : mapping of str to array-like, series, frame, or list of str
         Columns whose values name the groups, or with a frame their names. Numbers of more than
         24 distinct values, and dates, are cut at quantiles; the names of the groups show where.
         Missing values are a group of their own.

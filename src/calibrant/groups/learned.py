@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.arrays import Floats, in_parts
 from calibrant.data import canonical_order, hold_out
 from calibrant.data.groupings import columns_of
-from calibrant.data.input import read_column, refuse_other_labels
+from calibrant.data.input import as_floats, read_column, refuse_other_labels
 from calibrant.errors import InferenceRefusedError
 from calibrant.families import LearnedFamily
 from calibrant.inference import MOST_COINS_DRAWN
@@ -108,11 +108,9 @@ def learned_advantage(
 
 def feature_table(features: object, size: int) -> Floats:
     """Features as one array of numbers."""
-    if isinstance(features, np.ndarray) and features.ndim == 2:
-        return np.asarray(features, dtype=np.float64)
     columns = [
-        np.asarray(read_column(values, name, size), dtype=np.float64)
-        for name, values in columns_of(features).items()
+        as_floats(read_column(values, name, size), f"feature {name!r}")
+        for name, values in columns_of(features, "features").items()
     ]
     return np.column_stack(columns)
 

@@ -317,7 +317,7 @@ def read_features(features: object) -> Any:
                 "features must have one entry per row", f"an array of shape {features.shape}"
             )
         return features
-    columns = columns_of(features)
+    columns = columns_of(features, "features")
     if not columns:
         raise InvalidForecastsError("features must have at least one column", "none")
     size = len(next(iter(columns.values())))  # type: ignore[arg-type]  # columns are sized

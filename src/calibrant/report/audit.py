@@ -226,7 +226,7 @@ def audit(
         Labels that mean that the outcome is missing, in frames and files.
     na : {"refuse", "drop"}, default="refuse"
         What to do with rows of frames and files that lack a value.
-    by : mapping of str to array-like, or list of str, optional
+    by : mapping of str to array-like, series, frame, or list of str, optional
         Labels that group the rows, or columns that hold them: each group gets a verdict. Numbers
         of many values are cut at quantiles; missing values are a group.
     pairs : bool, default=False
