@@ -3,10 +3,16 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import integrate, stats
 
-from calibrant.errors import CalibrantError, CalibrantWarning, InvalidOptionError
+from calibrant.errors import (
+    CalibrantError,
+    CalibrantWarning,
+    InvalidForecastsError,
+    InvalidOptionError,
+)
 from calibrant.real import PredictiveDistributions
 from calibrant.real.pit import kuiper, kuiper_pvalue
 
@@ -281,3 +287,17 @@ def test_bad_distributions_are_refused_with_a_reason(made, told):
     with pytest.raises(CalibrantError) as error:
         made()
     assert told in str(error.value)
+
+
+@pytest.mark.parametrize("form", ["members", "values"])
+def test_rows_of_a_frame_are_not_paired_with_other_labels(form):
+    table = pd.DataFrame(np.sort(MEMBERS, axis=1), index=[7, 8, 9])
+    levels = [0.1, 0.4, 0.6, 0.9]
+    made = ensemble(table) if form == "members" else quantiles(levels, table)
+    outcome = pd.Series(Y, index=table.index)
+    np.testing.assert_array_equal(made.crps(outcome), made.crps(Y))
+    for judged in (made.crps, made.pit, made.pit_test):
+        with pytest.raises(InvalidForecastsError, match=f"y_true and {form} must have the same"):
+            judged(outcome[::-1])
+    with pytest.raises(InvalidForecastsError, match=f"sample_weight and {form} must have"):
+        made.pit_histogram(Y, sample_weight=outcome[::-1] ** 2)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class PredictiveDistributions:
     """
 
     form: DistributionForm
+    table: Mapping[str, object] = field(default_factory=dict, repr=False)
+    """What the rows came from, by its name, for its row labels."""
 
     @classmethod
     def from_ensemble(cls, members: object) -> PredictiveDistributions:
@@ -53,7 +55,7 @@ class PredictiveDistributions:
         members : array-like of shape (n, m)
             One row a forecast, one column a member, in any order.
         """
-        return cls(Ensemble.read(members))
+        return cls(Ensemble.read(members), _labels_alone(members=members))
 
     @classmethod
     def from_quantiles(cls, levels: object, values: object) -> PredictiveDistributions:
@@ -66,7 +68,7 @@ class PredictiveDistributions:
         values : array-like of shape (n, k)
             One row a forecast, one column a level. Quantiles that cross are refused.
         """
-        return cls(QuantileColumns.read(levels, values))
+        return cls(QuantileColumns.read(levels, values), _labels_alone(values=values))
 
     @classmethod
     def from_cdf(cls, cdf: Callable[[Floats], object], rows: int) -> PredictiveDistributions:
@@ -100,11 +102,13 @@ class PredictiveDistributions:
         return "a cdf"
 
     def _outcomes(self, y_true: object) -> Floats:
+        refuse_other_labels(y_true=y_true, **self.table)
         return finite_numbers(y_true, "y_true", len(self))
 
     def _weights(self, sample_weight: object) -> Floats | None:
         if sample_weight is None:
             return None
+        refuse_other_labels(sample_weight=sample_weight, **self.table)
         weight = finite_numbers(sample_weight, "sample_weight", len(self))
         check_weights(weight)
         return weight
@@ -403,7 +407,9 @@ class PredictiveDistributions:
         >>> print(found.failing[0].sentence)
         threshold 0: mean forecast 0.50, observed rate 0.69 (2 000 rows)
         """
-        refuse_other_labels(y_true=y_true, sample_weight=sample_weight, clusters=clusters)
+        refuse_other_labels(
+            y_true=y_true, sample_weight=sample_weight, clusters=clusters, **self.table
+        )
         y, weight = self._outcomes(y_true), self._weights(sample_weight)
         settings = Settings.read(confidence=confidence, draws=draws, tolerance=tolerance, rng=rng)
         evidences = {}
@@ -419,3 +425,12 @@ class PredictiveDistributions:
         if not evidences:
             raise InvalidOptionError("thresholds must be one or more", "none")
         return replace(judge_evidences(evidences, SMOOTH, settings), noun="threshold")
+
+
+def _labels_alone(**table: object) -> dict[str, object]:
+    """Keep the row labels of a frame of pandas, without its columns; nothing of anything else."""
+    return {
+        name: values.iloc[:, :0]  # type: ignore[attr-defined]
+        for name, values in table.items()
+        if hasattr(type(values), "iloc")
+    }
