@@ -335,3 +335,13 @@ def test_a_key_that_could_not_be_stored_is_refused_at_once(key):
         monitor.expect(key, 0.5, due=1)
     monitor.expect(2**63 - 1, 0.5, due=1)
     assert cal.CalibrationMonitor.from_json(monitor.to_json()) == monitor
+
+
+@pytest.mark.parametrize("rows", [([1, 0], [0.5, 0.5]), ([1, 0, 1], [0.5, 0.5, 0.2])])
+def test_update_takes_one_row_and_refuses_several(rows):
+    monitor = cal.CalibrationMonitor()
+    with pytest.raises(InvalidForecastsError, match="update_many"):
+        monitor.update(*rows)
+    assert monitor.rows == 0
+    monitor.update(np.array([1]), np.array([0.5]))
+    assert monitor.rows == 1

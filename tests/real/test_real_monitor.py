@@ -210,3 +210,8 @@ def test_audit_and_monitor_tolerate_the_same_by_default(kind):
     level = 0.5 if kind == "median" else float(kind.partition("=")[2])
     assert audited == allowance_of(property_of(kind), None, None)
     assert audited == pytest.approx(min(0.02, 0.1 * (1 - level)))
+
+
+def test_update_takes_one_row_and_refuses_several():
+    with pytest.raises(InvalidForecastsError, match="update_many"):
+        RealMonitor("quantile=0.9").update([1.0, 2.0], [2.0, 3.0])

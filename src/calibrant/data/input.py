@@ -151,6 +151,18 @@ def _differ(one: object, other: object) -> bool:
     return one != other and not (is_missing(one) and is_missing(other))
 
 
+def refuse_several(**row: object) -> None:
+    """Refuse several rows where one is taken: two of them look like both chances of one row."""
+    for name, value in row.items():
+        shape = as_array([value], name).shape[1:]
+        if shape not in {(), (1,)}:
+            raise InvalidForecastsError(
+                f"{name} must be one value, as update takes one row",
+                f"shape {shape}",
+                "pass several rows to update_many",
+            )
+
+
 def named_columns(values: object) -> tuple[Any, ...] | None:
     """Names of the columns of a frame; None for arrays and lists."""
     if isinstance(values, np.ndarray | Sequence) or is_tensor(values):

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from calibrant.data.input import refuse_other_labels
+from calibrant.data.input import refuse_other_labels, refuse_several
 from calibrant.errors import InvalidOptionError, InvalidStateError
 from calibrant.monitoring.alarms import Bets, witness_of
 from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, one_per_cluster
@@ -149,6 +149,7 @@ class CalibrationMonitor(Resumable):
         >>> CalibrationMonitor(tolerance=0).update(1, 0.0)
         True
         """
+        refuse_several(y_true=y_true, y_proba=y_proba)
         return self.update_many([y_true], [y_proba])
 
     def update_many(

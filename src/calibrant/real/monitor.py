@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
+from calibrant.data.input import refuse_several
 from calibrant.errors import InvalidOptionError, InvalidStateError
 from calibrant.monitoring import Bets
 from calibrant.notebook import card
@@ -142,6 +143,7 @@ class RealMonitor(Resumable):
         bool
             Whether there is, or was, an alarm.
         """
+        refuse_several(y_true=y_true, y_pred=y_pred, upper=upper)
         return self.update_many([y_true], [y_pred], None if upper is None else [upper])
 
     def update_many(self, y_true: object, y_pred: object, upper: object = None) -> bool:
