@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from decimal import Decimal
 from functools import partial
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
+from calibrant.data.rows import Rows
 from calibrant.decisions import fixed_decision_loss
 from calibrant.errors import (
     CalibrantError,
@@ -385,3 +387,35 @@ def test_certain_forecasts_of_mean_outcomes_are_measured_with_a_warning():
     for labels in (certain.astype(int), certain == 1):
         with pytest.raises(InvalidForecastsError, match="swapped"):
             cal.expected_calibration_error(MEANS, labels)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ((["a", "b"], [0.1, 0.2], None), "y_true must be 0 and 1"),
+        (([0, 1], ["a", "b"], None), "y_proba must be numbers"),
+        (([0, 1], [0.1, 0.2], ["a", "b"]), "sample_weight must be numbers"),
+        (([0, 1], [0.1, 0.2], 2.0), "sample_weight must be one column"),
+        (([0, 1], (p for p in [0.1, 0.2]), None), "y_proba must be an array.*got generator"),
+    ],
+)
+def test_errors_name_the_argument_that_is_wrong(arguments, named):
+    with pytest.raises(InvalidForecastsError, match=f"^{named}"):
+        Rows.read(*arguments)
+
+
+def test_decimals_of_a_database_are_outcomes():
+    rows = Rows.read([Decimal(1), Decimal("0.0")], [Decimal("0.25"), Decimal("0.5")])
+    assert rows.outcome.tolist() == [1, 0]
+    assert rows.prediction.tolist() == [0.25, 0.5]
+
+
+def test_hints_on_extreme_weights_help():
+    for weight, hint in (
+        ([1.0, 1e-200], "Hint: set those below"),
+        ([1e-200, 2e-200], "Hint: divide"),
+    ):
+        with pytest.raises(InvalidForecastsError, match=hint):
+            Rows.read([0, 1], [0.1, 0.2], weight)
+    Rows.read([0, 1], [0.1, 0.2], np.array([1e-200, 2e-200]) / 1.5e-200)
+    Rows.read([0, 1], [0.1, 0.2], [1.0, 0.0])

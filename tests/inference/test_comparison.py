@@ -253,3 +253,10 @@ def test_the_same_forecasts_are_called_identical(measure):
     other = cal.compare(y, p, moved, measure=measure, rng=0)
     assert not other.identical
     assert "identical" not in other.sentence
+
+
+def test_errors_name_the_forecaster_that_is_wrong():
+    with pytest.raises(cal.errors.InvalidForecastsError, match="y_true and y_proba_b must"):
+        cal.compare([0, 1, 1], [0.1, 0.5, 0.9], [0.1, 0.5])
+    with pytest.raises(cal.errors.InvalidForecastsError, match="y_proba_a must be probabilities"):
+        cal.compare([0, 1, 1], [0.1, 0.5, 9], [0.1, 0.5, 0.9])

@@ -106,7 +106,7 @@ def judged_rate(
     check_share("confidence", confidence)
     refuse_other_labels(label=label, score=score, clusters=clusters)
     given = read_column(score, "score")
-    scores = as_floats(given)
+    scores = as_floats(given, "score")
     labels = _labels(label, scores.size)
     if np.isnan(scores).any() or scores.min(initial=0) < 0 or scores.max(initial=0) > 1:
         raise InvalidForecastsError("score must lie between 0 and 1", "values that do not")

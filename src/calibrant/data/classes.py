@@ -155,7 +155,7 @@ def read_row_weights(sample_weight: object, rows: int) -> Floats | None:
     """Weights of the rows, finite and not negative."""
     if sample_weight is None:
         return None
-    weight = as_floats(read_full_column(sample_weight, "sample_weight"))
+    weight = as_floats(read_full_column(sample_weight, "sample_weight"), "sample_weight")
     if weight.size != rows:
         raise InvalidForecastsError(
             "sample_weight must have one entry per row", f"{weight.size} for {rows} rows"

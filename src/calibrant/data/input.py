@@ -34,6 +34,12 @@ def as_array(values: object, name: str) -> npt.NDArray[Any]:
         raise InvalidForecastsError(
             f"{name} must be an array, a list, a series or a tensor", type(values).__name__
         )
+    if isinstance(values, Iterator):
+        raise InvalidForecastsError(
+            f"{name} must be an array, a list, a series or a tensor",
+            type(values).__name__,
+            f"pass list({name})",
+        )
     if is_tensor(values):
         return _from_tensor(values, name)
     if type(values).__module__.partition(".")[0] == "ibis":
@@ -266,7 +272,7 @@ def read_column(values: object, name: str, size: int | None = None) -> npt.NDArr
 
 def read_numbers(values: object, name: str) -> Floats:
     """Read one number, or a column of them, as doubles."""
-    return np.atleast_1d(as_floats(as_array(values, name)))
+    return np.atleast_1d(as_floats(as_array(values, name), name))
 
 
 def one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
@@ -278,7 +284,7 @@ def one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     return values
 
 
-def as_floats(values: npt.NDArray[Any], name: str = "predictions and weights") -> Floats:
+def as_floats(values: npt.NDArray[Any], name: str) -> Floats:
     """Contiguous native float64; None becomes NaN."""
     # numpy would drop the imaginary part, or count the days
     if values.dtype.kind == "c" or _holds_complex(values):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,8 @@ class Given:
         outcome = _as_outcomes(y_true, pos_label, prediction)
         weight = None
         if sample_weight is not None:
-            weight = as_floats(one_column(as_array(sample_weight, "sample_weight"), "weights"))
+            weight = as_array(sample_weight, "sample_weight")
+            weight = as_floats(one_column(weight, "sample_weight"), "sample_weight")
             refuse_extreme_weights(weight)
         _check_lengths(prediction, outcome, weight)
         return cls(prediction, outcome, weight, clip, whole)
@@ -159,9 +161,11 @@ def refuse_sums_of_weights(
             f"a sum of {total:g}",
         )
     if squares == np.inf or vanishing:
+        apart = (weight.min(initial=np.inf, where=weight > 0) / weight.max()) ** 2 == 0
         raise InvalidForecastsError(
             "the squares of the weights must be representable",
             f"weights from {weight.min():g} to {weight.max():g}",
+            f"{'set those below 1e-150 times the largest one to 0, and ' if apart else ''}"
             "divide the weights by their mean",
         )
 
@@ -185,7 +189,7 @@ def chances(log_odds: object) -> Floats:
     from scipy.special import expit
 
     values = np.ma.asarray(log_odds if np.ma.isMA(log_odds) else as_array(log_odds, "y_proba"))
-    values = np.ma.array(as_floats(values.data), mask=np.ma.getmaskarray(values))
+    values = np.ma.array(as_floats(values.data, "y_proba"), mask=np.ma.getmaskarray(values))
     wrong = np.isinf(np.ma.filled(values, 0.0))
     if wrong.any():
         raise InvalidForecastsError(
@@ -238,14 +242,14 @@ def _as_predictions(y_proba: object, pos_label: object) -> tuple[Floats, float, 
             f"shape {scores.shape}",
             "choose one class: y_proba[:, k] with pos_label set to its label",
         )
-    return as_floats(one_column(scores, "y_proba")), clip, whole
+    return as_floats(one_column(scores, "y_proba"), "y_proba"), clip, whole
 
 
 def _column_of_two(scores: npt.NDArray[Any], place: int) -> npt.NDArray[Any]:
     """P(1) of a (n, 2) array, after checking that the rows are distributions."""
     if scores.dtype.kind not in "biuf":
-        scores = as_floats(scores)
-    sums = as_floats(scores.sum(axis=1))
+        scores = as_floats(scores, "y_proba")
+    sums = as_floats(scores.sum(axis=1), "y_proba")
     off = ~(np.abs(sums - 1) <= ROW_SUM_TOLERANCE) & ~np.isnan(sums)
     if off.any():
         row = int(np.flatnonzero(off)[0])
@@ -275,9 +279,9 @@ def _as_outcomes(y_true: object, pos_label: object, prediction: Floats) -> Outco
         return np.ascontiguousarray(labels, dtype=np.float64)
     if kind == "O":
         refuse_missing(labels, "y_true")
-        real = bool | int | float | np.bool_ | np.integer | np.floating
+        real = bool | int | float | Decimal | np.bool_ | np.integer | np.floating
         if all(isinstance(v, real) for v in labels.tolist()):
-            return as_floats(labels)
+            return as_floats(labels, "y_true")
     raise InvalidForecastsError(
         "y_true must be 0 and 1, or come with pos_label",
         f"labels {examples(labels)}",

@@ -13,7 +13,7 @@ from calibrant.catalogue import CATALOGUE
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Given
 from calibrant.decisions import DecisionTask, Score, score_name, score_title
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidOptionError, arguments_named
 from calibrant.inference.cases import Cases, cluster_codes
 from calibrant.inference.pairing import Both, find_reaches
 from calibrant.inference.scores import mean_and_reach, score_of
@@ -199,8 +199,9 @@ def compare(
         clusters=clusters,
     )
     pair, joints = [], []
-    for y_proba in (y_proba_a, y_proba_b):
-        joint, rows = Joint.checked(Given.read(y_true, y_proba, sample_weight, pos_label))
+    for name, y_proba in {"y_proba_a": y_proba_a, "y_proba_b": y_proba_b}.items():
+        with arguments_named(y_proba=name):
+            joint, rows = Joint.checked(Given.read(y_true, y_proba, sample_weight, pos_label))
         refuse_mean_outcomes(joint)
         pair.append(rows)
         joints.append(joint)

@@ -22,7 +22,7 @@ def read_class_columns(
     classes = roles.classes or ()
     names = list(map(str, classes))
     if set(names) <= set(columns):
-        table = np.stack([as_floats(as_array(columns[name], name)) for name in names], axis=1)
+        table = np.stack([as_floats(as_array(columns[name], name), name) for name in names], axis=1)
     else:
         lists = as_array(columns[roles.prediction], roles.prediction)
         table = _rows_of_lists(lists, len(names), roles.prediction)

@@ -131,7 +131,7 @@ class Roles:
         """Keep what stands beside rows that weigh something; the roles hold columns."""
         if self.weight is None:
             return self
-        kept = as_floats(read_column(self.weight, "sample_weight")) > 0
+        kept = as_floats(read_column(self.weight, "sample_weight"), "sample_weight") > 0
 
         def where(name: str, values: object) -> object:
             return None if values is None else read_column(values, name, kept.size)[kept]

@@ -159,7 +159,7 @@ class DistributionFunction:
 
     def at(self, values: Floats) -> Floats:
         """Evaluate it, and check what it returns."""
-        found = as_floats(np.asarray(self.cdf(values)))
+        found = as_floats(np.asarray(self.cdf(values)), "the chances of the cdf")
         if found.shape != values.shape:
             raise InvalidForecastsError(
                 "the cdf must return one chance for each row",
@@ -227,7 +227,7 @@ class DistributionFunction:
 
 
 def _table(values: object, name: str) -> Floats:
-    table = as_floats(read_table(values, name))
+    table = as_floats(read_table(values, name), name)
     if 0 in table.shape:
         raise InvalidForecastsError(f"{name} must have rows and columns", f"shape {table.shape}")
     refuse_missing(table.ravel(), name)

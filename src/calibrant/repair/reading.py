@@ -45,7 +45,7 @@ def read_rows(
         _refuse_other_classes((f"{table.shape[1]} columns",), classes)
     order = column_order(y_proba, classes)
     if scale == PERCENT:
-        table = as_floats(table) / 100
+        table = as_floats(table, "y_proba") / 100
     probability = read_probabilities(table, None, logits=False)[0]
     return (probability if order is None else probability[:, order]), order
 
