@@ -130,3 +130,12 @@ def test_columns_with_usual_names_are_suggested(tmp_path):
         cal.audit(str(path))
     with pytest.raises(InvalidForecastsError, match="perhaps prediction='Prob', outcome='Y_true'"):
         cal.audit(pd.DataFrame({"Prob": P, "Y_true": Y}))
+
+
+@pytest.mark.parametrize("role", ["sample_weight", "clusters", "time"])
+def test_columns_of_a_frame_are_named_not_passed(role):
+    frame = pd.DataFrame({"prediction": [0.1, 0.8] * 9, "outcome": [0, 1] * 9, "w": 1.0})
+    with pytest.raises(cal.errors.InvalidForecastsError, match=f"^{role} must name a column"):
+        cal.audit(frame, **{role: frame["w"]})
+    with pytest.raises(cal.errors.InvalidOptionError, match="by must name columns"):
+        cal.joints_by(frame, by=frame["w"], prediction="prediction", outcome="outcome")

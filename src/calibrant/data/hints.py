@@ -41,6 +41,17 @@ def require_columns(present: Sequence[str], wanted: Sequence[str]) -> None:
     )
 
 
+def require_names(**roles: object) -> None:
+    """Refuse labels and numbers themselves where the name of a column is wanted."""
+    for role, name in roles.items():
+        if hasattr(name, "__len__") and not isinstance(name, str):
+            raise InvalidForecastsError(
+                f"{role} must name a column of the table",
+                f"a value of type {type(name).__name__}",
+                "add it to the table as a column, and pass the name of that",
+            )
+
+
 def _which(present: Sequence[str], missing: Sequence[str]) -> str:
     """Suggest columns whose names are usual, where all that is missing has one."""
     folded = {name.strip().lower(): name for name in reversed(present)}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.data.groupings import MOST_LEVELS, PARTS, columns_of
+from calibrant.data.hints import require_names
 from calibrant.data.input import as_floats, read_column
 from calibrant.data.labels import Labels
 from calibrant.data.tables import Part
@@ -69,6 +70,16 @@ class Roles:
 
         Where the probabilities of classes stand depends on the columns that are present.
         """
+        require_names(
+            prediction=self.prediction,
+            outcome=self.outcome,
+            sample_weight=self.weight,
+            clusters=self.clusters,
+            time=self.time,
+            count=self.count,
+            positives=self.positives,
+            prediction_sum=self.prediction_sum,
+        )
         self._refuse_told()
         self._refuse_lonely_sum()
         parts = dict.fromkeys(self.keys, Part.KEY)
