@@ -253,7 +253,7 @@ def test_numbers_without_a_shape_are_numbers():
 
 
 def test_one_cluster_to_judge_by_leaves_forecasts_alone():
-    choice = choose([1, 1], [0.2, 0.3], clusters=[2, 1], time=["t0", "t1"], rng=0)
+    choice = choose([1, 1], [0.2, 0.3], clusters=[2, 1], time=[0, 1], rng=0)
     assert "Leave it alone" in str(choice)
 
 

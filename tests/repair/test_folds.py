@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.naive_bayes import GaussianNB
 
 import calibrant as cal
+from calibrant.errors import InvalidForecastsError
+from calibrant.groups import repair_by_group
+from calibrant.models import CalibratedModel
 from calibrant.repair import choose
 from calibrant.repair.folds import (
     Split,
@@ -79,6 +84,30 @@ def test_time_goes_forward_only():
     assert choice.before.brier == pytest.approx(
         np.mean((WRONG["shifted"][:600] - OUTCOME[:600])[time >= 100] ** 2)
     )
+
+
+def test_times_are_compared_as_moments_and_never_as_text():
+    """Text that is no ISO date has no order in time; zones change the order of the letters."""
+    p, y = CHANCE[:600], OUTCOME[:600]
+    days = [f"{1 + i % 28:02d}/{1 + i // 50:02d}/2025" for i in range(600)]
+    with pytest.raises(InvalidForecastsError, match="one number, date or timestamp per row"):
+        choose(y, p, time=days, rng=0)
+    with pytest.raises(InvalidForecastsError, match="one number, date or timestamp per row"):
+        repair_by_group(y, p, {"half": np.arange(600) % 2}, time=days, rng=0)
+    with pytest.raises(InvalidForecastsError, match="one number, date or timestamp per row"):
+        CalibratedModel(GaussianNB()).fit(p[:, None], y, time=days)
+    with pytest.raises(InvalidForecastsError, match=r"got values like (True|False)"):
+        choose(y, p, time=y == 1, rng=0)
+    with pytest.raises(InvalidForecastsError, match="time must have one entry per row"):
+        choose(y, p, time=range(599), rng=0)
+    start = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
+    zones = [dt.timezone(dt.timedelta(hours=8 * (i % 2))) for i in range(600)]
+    moments = [(start + i * dt.timedelta(minutes=1)).astimezone(z) for i, z in enumerate(zones)]
+    rows = units_of(p, y, None)
+    expected, _ = split_rows(rows, Split(time=np.arange(600)), np.random.default_rng(0))
+    for times in (moments, [moment.isoformat() for moment in moments]):
+        units, _ = split_rows(rows, Split(time=times), np.random.default_rng(0))
+        assert units.fold.tolist() == expected.fold.tolist()
 
 
 def test_surprises_are_counted_as_rows_that_are_worth_one():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.data.input import DROP, as_array, is_missing
+from calibrant.data.input import DROP, as_array, is_missing, read_column
 from calibrant.errors import InvalidForecastsError
 
 Times = npt.NDArray[Any]
@@ -22,11 +22,11 @@ ZONE = re.compile(r":\d\d([.,]\d+)?(Z|[+-]\d\d(:?\d\d)?)\s*$")
 
 def checked_times(time: object, count: int) -> Times:
     """Refuse times that are missing, infinite, or neither numbers nor dates."""
-    plain = read_dates(as_array(time, "time"))
-    if plain.dtype.kind not in "iufM" or plain.shape != (count,):
+    plain = read_dates(read_column(time, "time", count))
+    if plain.dtype.kind not in "iufM":
         raise InvalidForecastsError(
             "time must hold one number, date or timestamp per row",
-            f"values like {plain.ravel()[0]!r}" if plain.size else "none",
+            f"values like {plain.ravel()[:1].tolist()[0]!r}" if plain.size else "none",
             "write dates as 2026-01-31, times as 2026-01-31T08:00",
         )
     moments = plain.astype("datetime64[us]" if plain.dtype.kind == "M" else np.float64)

@@ -13,6 +13,7 @@ from calibrant.arrays import Floats
 from calibrant.data import canonical_order
 from calibrant.data.groupings import Codes, Partition, columns_of, partitions
 from calibrant.data.input import read_labels, refuse_other_labels
+from calibrant.data.times import checked_times
 from calibrant.decisions import AnyScore, DecisionTask, as_score
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.fits import Fit, judged_fit
@@ -206,10 +207,8 @@ def _read(
     size, columns = rows.prediction.size, columns_of(by)
     parts = partitions(columns, size, pairs=pairs, weight=rows.weight)
     codes = [g.codes(columns[g.column], size) for g in groupings_of(parts)]
-    clusters, time = (
-        None if values is None else read_labels(values, name, rows.prediction.size)
-        for values, name in zip(beside, ("clusters", "time"), strict=True)
-    )
+    clusters = None if beside[0] is None else read_labels(beside[0], "clusters", size)
+    time = None if beside[1] is None else checked_times(beside[1], size)
     order = canonical_order(rows.prediction, rows.outcome, rows.weight, clusters, time, *codes)
     named = {f"part {i}": part.codes[order] for i, part in enumerate(parts)}
     named |= {f"grouping {i}": code[order] for i, code in enumerate(codes)}

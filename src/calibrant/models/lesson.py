@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data.input import read_labels
+from calibrant.data.times import checked_times
 from calibrant.errors import InvalidForecastsError
 from calibrant.models.folds import Beside
 from calibrant.models.rows import content_of, take
@@ -43,7 +44,7 @@ class Lesson:
         if clusters is not None:
             names = read_labels(clusters, "clusters", size)
             cluster = np.unique(names, return_inverse=True)[1].reshape(-1)
-        moments = None if time is None else read_labels(time, "time", size)
+        moments = None if time is None else checked_times(time, size)
         plain = cluster is None and moments is None
         content = content_of(X) if plain else []
         content += [] if weight is None else [weight]

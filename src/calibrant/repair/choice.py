@@ -237,7 +237,8 @@ def choose(
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other: a fold takes all of a cluster.
     time : array-like of shape (n,), optional
-        Times of the rows: maps learn from earlier rows only, and the earliest are not judged.
+        Numbers, dates or timestamps: maps learn from earlier rows only, and the earliest are not
+        judged.
     prediction, outcome : str, default="prediction" and "outcome"
         Columns of a frame or of files.
     folds : int, default=5

@@ -14,6 +14,7 @@ from calibrant.data import EARLIEST, deal_clusters, deal_folds, deal_in_time, de
 from calibrant.data.classes import read_row_weights
 from calibrant.data.input import read_full_column, read_labels, refuse_other_labels
 from calibrant.data.rows import Given
+from calibrant.data.times import checked_times
 from calibrant.errors import InvalidForecastsError
 from calibrant.inference import Cases, Evidence
 from calibrant.joint import Joint, Rows
@@ -279,7 +280,7 @@ def split_rows(rows: Units, split: Split, rng: np.random.Generator) -> tuple[Uni
         named = read_labels(split.clusters, "clusters", size)
         cluster = np.unique(named, return_inverse=True)[1].reshape(-1)
     if split.time is not None:
-        fold = deal_in_time(read_labels(split.time, "time", size), count)
+        fold = deal_in_time(checked_times(split.time, size), count)
     elif cluster is not None:
         fold = deal_clusters(cluster, count, rng)
     else:
@@ -380,7 +381,7 @@ def _without(split: Split, kept: Flags | None) -> Split:
     return replace(
         split,
         clusters=column(split.clusters, "clusters"),
-        time=column(split.time, "time"),
+        time=None if split.time is None else checked_times(split.time, kept.size)[kept],
         by={name: column(values, name) for name, values in split.by.items()},
     )
 
