@@ -189,6 +189,17 @@ def test_play_draws_a_picture_and_replays_a_file(frame, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("rows", "message"),
+    [("outcome,b\n1,2\n,2\n", "got a missing value in row 2"), ("outcome\n", "at least one row")],
+)
+def test_play_rejects_a_file_with_missing_outcomes_or_without_rows(rows, message, tmp_path):
+    (tmp_path / "rows.csv").write_text(rows)
+    done = run("play", "foster", str(tmp_path / "rows.csv"))
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["unheard", "coins"], "forecaster must be known"),

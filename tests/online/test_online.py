@@ -96,9 +96,18 @@ def test_other_options_that_make_no_sense():
             call()
 
 
-@pytest.mark.parametrize("outcomes", [[0.5, 1], [-1, 0], ["a"], [[0, 1]], [float("nan")]])
+@pytest.mark.parametrize("outcomes", [[0.5, 1], [-1, 0], ["a"], [[0, 1]]])
 def test_records_that_are_no_outcomes(outcomes):
     with pytest.raises(InvalidForecastsError, match="recorded outcomes"):
+        on.Replay(outcomes)
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [[1.0, float("nan")], np.ma.array([1, 0], mask=[0, 1]), np.ma.array([1.0, 0], mask=[0, 1])],
+)
+def test_a_missing_outcome_on_record_is_not_a_zero(outcomes):
+    with pytest.raises(InvalidForecastsError, match="got a missing value in row 2"):
         on.Replay(outcomes)
 
 

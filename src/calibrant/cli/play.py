@@ -9,7 +9,7 @@ import typer
 
 from calibrant.cli.progress import counted
 from calibrant.cli.write import check_files, say, say_page
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -68,6 +68,8 @@ def _opponent(nature: str, outcome: str, rounds: int | None) -> tuple[Nature, in
         made = choose(nature, NATURES, "nature (or a file of outcomes)")()
         return made, ROUNDS if rounds is None else rounds
     recorded = read_columns(nature, {outcome: Part.OUTCOME})[0][outcome]
+    if not recorded.size:
+        raise InvalidForecastsError("there must be at least one row", f"none in {nature}")
     return Replay(recorded), recorded.size if rounds is None else rounds
 
 

@@ -282,6 +282,9 @@ def _allowed(classes: int) -> str:
 def read_sequence(outcomes: object, classes: int | None = None) -> npt.NDArray[np.int64]:
     """Return recorded outcomes as whole numbers; refuse what is none."""
     recorded = np.asarray(outcomes)
+    if isinstance(outcomes, np.ma.MaskedArray) and recorded.dtype.kind in "biuf":
+        # Columns of files are masked where a value is missing, and hold zeros beneath.
+        recorded = np.where(np.ma.getmaskarray(outcomes), np.nan, recorded)
     if recorded.ndim != 1 or (recorded.size and recorded.dtype.kind not in "biuf"):
         raise InvalidForecastsError(
             "recorded outcomes must be one column of numbers",
@@ -296,7 +299,7 @@ def read_sequence(outcomes: object, classes: int | None = None) -> npt.NDArray[n
         allowed = "0 and 1, or numbers of classes" if classes is None else _allowed(classes)
         raise InvalidForecastsError(
             f"recorded outcomes must be {allowed}",
-            f"{recorded[row]} in row {row + 1}",
+            f"{'a missing value' if np.isnan(recorded[row]) else recorded[row]} in row {row + 1}",
             "an unresolved outcome is not a 0: drop its row",
         )
     return sequence
