@@ -85,6 +85,9 @@ def test_partial_credit_needs_a_mark():
     with pytest.raises(InvalidForecastsError, match=r"1 of 5 between or beyond, such as 0\.5"):
         cal.answers.read(log)
     assert cal.answers.read(log, pass_mark=0.5).correct.tolist() == [1, 1, 1, 0, 1]
+    for mark in (float("nan"), float("inf"), "0.5"):
+        with pytest.raises(InvalidOptionError, match="pass_mark must be a"):
+            cal.answers.read(log, pass_mark=mark)
     strict = cal.answers.read(log, pass_mark=1)
     assert strict.correct.tolist() == [1, 1, 0, 0, 1]
     assert strict.confidence.tolist() == [0.7] * 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from calibrant.answers.votes import count_votes, small_sample_sentence
 from calibrant.arrays import Floats
 from calibrant.data.labels import MISSING_WORDS, shown
 from calibrant.errors import CalibrantError, InvalidForecastsError, InvalidOptionError
+from calibrant.options import real
 from calibrant.words import count_text
 
 # In the order in which they are taken.
@@ -53,6 +55,8 @@ def choose(
     """Choose by task: the first origin of a confidence, the first scorer."""
     if origin is not None and origin not in ORIGINS:
         raise InvalidOptionError(f"origin must be one of {', '.join(ORIGINS)}", repr(origin))
+    if pass_mark is not None and not math.isfinite(real("pass_mark", pass_mark)):
+        raise InvalidOptionError("pass_mark must be a finite number", str(pass_mark))
     task = np.frombuffer(ledger.task.codes, dtype=np.int64)
     found = _Choosing(ledger, origin, scorer)
     for code in range(len(ledger.task.names)):
