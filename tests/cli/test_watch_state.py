@@ -112,9 +112,9 @@ def test_rows_that_are_neither_new_nor_those_before_are_refused(folder, change, 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--tolerance", "5%"], "with the tolerance that it was begun with, None, got '5%'"),
+        (["--tolerance", "5%"], "with the tolerance that it was begun with, the default, got '5%'"),
         (["--alpha", "0.01"], "with the alpha"),
-        (["--by", "g"], "with the by"),
+        (["--by", "g"], "with the by that it was begun with, none, got g."),
         (["--window", "1d"], "with the window"),
         (["--scale", "percent"], "with the scale"),
         (["--prediction", "outcome", "--outcome", "g"], "with the prediction"),

@@ -10,10 +10,11 @@ import pytest
 import typer
 
 import calibrant
-from calibrant.cli.main import app
+from calibrant.cli.main import _warn, app
 from calibrant.cli.wording import NAMES, WORDS, on_the_command_line
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.words import count_text, plural
+from commands import run
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,38 @@ from calibrant.words import count_text, plural
 )
 def test_arguments_become_options_and_words_of_others_stay(error, said):
     assert on_the_command_line(error) == said
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("check means.csv", "--count and --positives; or judge them as real outcomes: calibrant "),
+        ("check means.csv", "calibrant audit --kind mean --range 0,1."),
+        ("audit ends.csv --kind interval=b,a --level 0.9", "Hint: are the two ends swapped."),
+        ("check ends.csv --classes a,b", "--classes must name every class; write rounded"),
+        ("repair ends.csv --base-rate 0", "--base-rate must lie between 0 and 1"),
+        ("repair ends.csv --dialect mysql --sql -", "--dialect must be one of duckdb"),
+        ("repair ends.csv --score foo", "--score must be one of brier, log, spherical, got"),
+        ("repair ends.csv --out new.csv --column=", "--column must name the new column, got ''."),
+    ],
+)
+def test_every_hint_can_be_typed(command, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    means = ["prediction,outcome", *(f"0.{i},0.{i}" for i in range(1, 9))]
+    (tmp_path / "means.csv").write_text("\n".join(means))
+    ends = ["prediction,outcome,a,b", *(f"0.{i},{i % 2},0.1,0.{i + 1}" for i in range(1, 9))]
+    (tmp_path / "ends.csv").write_text("\n".join(ends))
+    done = run(*command.split())
+    assert done.returncode == 2
+    assert said in done.stderr
+    for word in ("y_true", "y_proba", "Joint", "sum_tolerance", "logits=", "DecisionTask"):
+        assert word not in done.stderr
+
+
+def test_warnings_name_options(capsys):
+    _warn("y_true holds numbers, and y_proba only 0 and 1", CalibrantWarning)
+    said = "calibrant: warning: --outcome holds numbers, and --prediction only 0 and 1\n"
+    assert capsys.readouterr().err == said
 
 
 def test_every_option_that_is_named_exists():

@@ -32,7 +32,7 @@ from calibrant.cli.process import flush, listening, open_streams
 from calibrant.cli.repair import repair
 from calibrant.cli.start import start_quickly
 from calibrant.cli.watch import watch
-from calibrant.cli.wording import on_the_command_line
+from calibrant.cli.wording import on_the_command_line, with_options
 from calibrant.cli.write import complain, harmless
 from calibrant.errors import CalibrantError, CalibrantWarning, InvalidOptionError
 from calibrant.exit_codes import ExitCode
@@ -150,7 +150,7 @@ def app_for(arguments: list[str]) -> typer.Typer:
 def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
     """Print our warnings like our errors; those of others as Python does."""
     if issubclass(category, CalibrantWarning):
-        complain(f"warning: {message}")
+        complain(f"warning: {with_options(str(message))}")
     else:
         DEFAULT_WARNING(message, category, *where, **more)
 

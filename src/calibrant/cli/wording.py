@@ -22,6 +22,8 @@ NAMES = {
     "gap_tolerance": "--gap-tolerance",
     "oe_tolerance": "--oe-tolerance",
     "prediction_sum": "--prediction-sum",
+    "base_rate": "--base-rate",
+    "map_file": "--map",
 }
 # Names that are words as well: they are arguments where a sentence begins with them, or before =.
 WORDS = {
@@ -33,6 +35,7 @@ WORDS = {
     "column": "--column",
     "confidence": "--confidence",
     "count": "--count",
+    "dialect": "--dialect",
     "duration": "--duration",
     "folds": "--folds",
     "fields": "--field",
@@ -66,6 +69,12 @@ PHRASES = {
     ", or a Generator of numpy": "",
     "these look like percentages: divide by 100": "for percentages use --scale percent",
     "prediction=..., outcome=...": "--prediction NAME --outcome NAME",
+    "Joint.from_counts(prediction, count, positives)": "--count and --positives",
+    "audit(..., kind='mean', range=(0, 1))": "calibrant audit --kind mean --range 0,1",
+    "for rounded probabilities pass a larger sum_tolerance; for scores before a softmax pass "
+    "logits=True": "--classes must name every class; write rounded probabilities with more digits, "
+    "and take the softmax of scores first",
+    ", a DecisionTask, or (phi, subgradient)": "",
 }
 
 # Fields are a mapping, which options write as meaning=name.
@@ -81,13 +90,14 @@ _NAMED = re.compile(rf"(?<!['\"\w-])({'|'.join(NAMES)})(?!['\"\w])")
 
 def on_the_command_line(error: CalibrantError) -> str:
     """Write an error of the library with the options that its arguments stand for."""
-    return str(CalibrantError(_with_options(error.what), error.got, _with_options(error.hint)))
+    return str(CalibrantError(with_options(error.what), error.got, with_options(error.hint)))
 
 
-def _with_options(text: str) -> str:
+def with_options(text: str) -> str:
+    """Write a sentence of the library with the options that its arguments stand for."""
     field = _FIELD.search(text)
     if field is not None:
-        before, after = _with_options(text[: field.start()]), _with_options(text[field.end() :])
+        before, after = with_options(text[: field.start()]), with_options(text[field.end() :])
         return f"{before}--field {field[1]}={field[2]}{after}"
     options = NAMES | WORDS
     for phrase, other in PHRASES.items():

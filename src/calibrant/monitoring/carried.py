@@ -60,8 +60,8 @@ class Carried:
             if then != now:
                 raise InvalidOptionError(
                     f"a log must be carried on with the {name} that it was begun with, "
-                    f"{shown(then)}",
-                    shown(now),
+                    f"{_told(then)}",
+                    _told(now),
                     "give the same options, or begin another state",
                 )
 
@@ -167,6 +167,13 @@ class Carried:
             if not names or len(set(names)) < len(names) or rows != found.seen.rows:
                 raise InvalidStateError(f"groups of {STORED} must hold its rows", f"{rows}")
         return found
+
+
+def _told(value: object) -> str:
+    """Write an option, or that it is the default."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return "the default" if value is None else shown(value)
 
 
 def _seen(state: Stored, name: str) -> Seen:

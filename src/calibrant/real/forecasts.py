@@ -338,5 +338,5 @@ def _refuse_crossed(low: Floats, high: Floats) -> None:
             "the lower end of an interval must not lie above the other one",
             f"{count_text(int(crossed.sum()), 'row')} where it does, first rows "
             f"{first_rows(crossed)}",
-            "are the two columns swapped" if crossed.all() else "",
+            "are the two ends swapped" if crossed.all() else "",
         )

@@ -330,6 +330,8 @@ def _of_two(
 
 
 def _refuse_taken(present: Sequence[str], names: Sequence[str]) -> None:
+    if "" in names:
+        raise InvalidOptionError("column must name the new column", "''")
     lowered = {name.lower() for name in present}
     taken = [name for name in names if name.lower() in lowered]
     if taken:
