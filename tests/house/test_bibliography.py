@@ -136,6 +136,7 @@ TITLES = {
     "arxiv.org/abs/2404.13503": "Calibration error for decision making",
     "arxiv.org/abs/2502.19851": "Can a calibration metric be both testable and actionable?",
     "arxiv.org/abs/2508.13100": "A perfectly truthful calibration measure",
+    "arxiv.org/abs/2509.02279": "Calibration through the lens of indistinguishability",
     "arxiv.org/abs/2603.18391": "Computational and statistical hardness of calibration distance",
     "doi.org/10.1002/qj.1924": "A bias-corrected decomposition of the Brier score",
     "doi.org/10.1007/s00382-011-1191-1": "Estimating reliability and resolution of probability "
