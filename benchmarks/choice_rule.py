@@ -84,7 +84,7 @@ def decided(
         behind = gain_of(units, lost[name] - lost[best], 0.95)
         if name != LEAVE and behind.value <= simpler * behind.standard_error + 1e-15:
             luck = row_luck(SCORE, units.prediction, held[name])
-            if np.isneginf(least) or is_clear(gains[name], units, luck, least):
+            if np.isneginf(least) or is_clear(gains[name], units, luck, least, logarithmic=True):
                 return name
             break
     return LEAVE
@@ -103,7 +103,8 @@ def by_default(units: Units, held: dict[str, Floats], least: float) -> str:
     }
     chosen = max(better, key=lambda name: better[name]) if better else default
     luck = row_luck(SCORE, units.prediction, held[chosen])
-    clear = is_clear(gain_of(units, lost[LEAVE] - lost[chosen], 0.95), units, luck, 1.0)
+    gain = gain_of(units, lost[LEAVE] - lost[chosen], 0.95)
+    clear = is_clear(gain, units, luck, 1.0, logarithmic=True)
     return chosen if clear else LEAVE
 
 
@@ -202,9 +203,10 @@ def table(kind: str, sizes: list[int], samples: int) -> Iterator[Line]:
                 if fault == "right":
                     changed.setdefault(name, []).append(float(taken != LEAVE))
     whole = len(found[LEAVE])
-    yield (f"\n## {kind}: {len(faults)} faults, {sizes} rows, {samples} samples each\n", True)
+    kinds = f"{len(faults) - 1} faults and calibrated forecasts"
+    yield (f"\n## {kind}: {kinds}, {sizes} rows, {samples} samples each ({whole})\n", True)
     yield (
-        "| rule or map alone | excess log loss, 1e-4 | worse than no map | right, but changed |",
+        "| rule or map alone | excess log loss, 1e-4 | worse than no map | calibrated, changed |",
         True,
     )
     yield ("|---|---|---|---|", True)
@@ -212,7 +214,7 @@ def table(kind: str, sizes: list[int], samples: int) -> Iterator[Line]:
         if len(found[name]) < whole:
             continue  # maps that small samples do not try have no comparable mean
         error = 1e4 * np.std(found[name]) / np.sqrt(whole)
-        right = f"{np.mean(changed[name]):.0%}" if name in changed else ""
+        right = f"{sum(changed[name]):.0f} of {len(changed[name])}" if name in changed else ""
         mean = f"{1e4 * np.mean(found[name]):.1f} ({error:.1f})"
         yield (f"| {name} | {mean} | {np.mean(worse[name]):.0%} | {right} |", True)
 
