@@ -45,6 +45,8 @@ value on every shape and size with plain numpy (`peers/plain.py`), to 1e-6."""
 WRONG = """\
 Each sentence was produced by running the case (`peers/faults.py`) with the versions above. *By
 definition* is the value of the measure that the call names, which calibrant returns."""
+CONVENTIONS = """\
+Choices of a library that give other values than ours, right by its own definition."""
 BAD = """\
 A few rows (or none) that are not forecasts and outcomes. A cell is the value that the call
 returned, or the exception that it raised. torchmetrics documents that it takes forecasts for
@@ -261,12 +263,17 @@ def peer_table(found: dict[str, Found]) -> Iterator[str]:
 
 
 def fault_list(found: dict[str, Found]) -> Iterator[str]:
-    yield f"\n## Where they are wrong\n\n{WRONG}\n"
-    for name, one in found.items():
-        for fault in one.faults:
-            if "title" in fault:
-                said = fault["said"] or f"not so in version {one.version}"
-                yield f"- **{name}, {fault['title']}**: {said}."
+    sections = (
+        ("Where values contradict their definition", WRONG),
+        ("Other conventions", CONVENTIONS),
+    )
+    for convention, (title, text) in enumerate(sections):
+        yield f"\n## {title}\n\n{text}\n"
+        for name, one in found.items():
+            for fault in one.faults:
+                if "title" in fault and fault["convention"] == convention:
+                    said = fault["said"] or f"not so in version {one.version}"
+                    yield f"- **{name}, {fault['title']}**: {said}."
 
 
 def bad_input_table(found: dict[str, Found]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Cases in which a peer's answer is not what its definition says, each with the true value.
+"""Cases in which a peer's answer differs from ours: by a convention, or from its own definition.
 
 Every case returns a sentence, or nothing when the installed version no longer does it.
 """
@@ -23,6 +23,8 @@ class Fault:
     peer: str
     title: str
     case: Case
+    convention: bool = False
+    """Whether the peer chose so, and its answer is right by its own definition."""
 
 
 def order_of_ties(load: Callable[[], Any]) -> Case:
@@ -58,7 +60,7 @@ def own_bin(load: Callable[[], Any]) -> Case:
             return ""
         return (
             "100 forecasts of 0.97 (all happened) and 100 of 1 (97 happened) share the last of 15 "
-            f"bins: {value:.4f}; by definition {ours:.4f}"
+            f"bins of equal width: {value:.4f} with p = 1 apart, {ours:.4f} without"
         )
 
     return case
@@ -139,8 +141,8 @@ def chance_in_the_value() -> str:
     if abs(first - second) <= 1e-9:
         return ""
     return (
-        f"laplace_calibration_approx on the same 2000 rows twice: {first:.4f} and {second:.4f}; "
-        f"by definition {ours:.4f}"
+        f"laplace_calibration_approx, an estimate from random pairs, on the same 2000 rows twice: "
+        f"{first:.4f} and {second:.4f}; over all pairs {ours:.4f}"
     )
 
 
@@ -154,14 +156,14 @@ def weighted_rows() -> tuple[Any, Floats, Floats]:
 FAULTS = (
     Fault("mapie", "order of tied rows", order_of_ties(calls.mapie_walk)),
     Fault("mcgrad", "order of tied rows", order_of_ties(calls.mcgrad_walk)),
-    Fault("torchmetrics", "p = 1 in a bin of its own", own_bin(calls.torchmetrics_binned)),
-    Fault("relplot", "p = 1 in a bin of its own", own_bin(calls.relplot_binned)),
+    Fault("torchmetrics", "p = 1 in a bin of its own", own_bin(calls.torchmetrics_binned), True),
+    Fault("relplot", "p = 1 in a bin of its own", own_bin(calls.relplot_binned), True),
     Fault("netcal", "p > 0.5 taken as the label", label_for_outcome),
     Fault("mapie", "num_bins=B gives B - 1 bins", one_bin_less),
     Fault("mapie", "num_bins=1 gives no value", no_bin),
     Fault("mcgrad", "weights under another name accepted and ignored", swallowed_weights),
-    Fault("probcal", "weights only in part", unweighted_fit),
-    Fault("relplot", "a value that changes from call to call", chance_in_the_value),
+    Fault("probcal", "weights only in part", unweighted_fit, True),
+    Fault("relplot", "a value that changes from call to call", chance_in_the_value, True),
 )
 
 # Input that is not forecasts and outcomes: what a call makes of it.

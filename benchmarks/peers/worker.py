@@ -145,7 +145,7 @@ def faults(peer: str) -> Any:
                 said = fault.case()
             except Exception as error:  # noqa: BLE001
                 said = f"not run: {type(error).__name__}: {error}"[:200]
-            yield {"title": fault.title, "said": said}
+            yield {"title": fault.title, "said": said, "convention": fault.convention}
     for name, measure in calls(peer).items():
         yield {"call": name, "answers": answers(measure)}
 
