@@ -59,7 +59,7 @@ def smooth_calibration_error(
     forecaster with these predictions and outcomes may be away from a calibrated one; its own
     distance can be of the order of the root. Solved exactly through its dual, a flow on a path, in
     O(n log n). Known flaw: errors that change sign within a short stretch of predictions count
-    little, and a sample with few rows never scores 0; compare with `calibration_test`.
+    little, and calibrated forecasts rarely score 0 on a sample: see `calibration_test`.
 
     References
     ----------
