@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import calibrant as cal
@@ -121,6 +122,20 @@ def test_words_for_missing_are_refused_in_arrays_and_frames(word):
     assert (
         cal.audit(frame, pos_label="yes", na_label=word, na="drop", draws=9).summary.data.rows == 3
     )
+
+
+def test_rows_with_a_missing_outcome_are_dropped_on_every_engine(engine):
+    """The other columns miss nothing, and come as the engine holds them."""
+    labels = ["yes", "no", "no", "NA", "yes"]
+    columns = {"p": [0.5, 0.4, 0.6, 0.3, 0.2], "y": labels, "site": ["a", "a", "b", "b", "b"]}
+    options = {"na_label": "NA", "na": "drop", "draws": 9}
+    report = cal.audit(engine(pa.table(columns)), prediction="p", outcome="y", pos_label="yes",
+                       by=["site"], clusters="site", **options)  # fmt: skip
+    assert report.summary.data.rows == 4
+    values = {"p": columns["p"], "y": [0.1, 0.4, 0.2, None, 0.9]}
+    report = cal.audit(engine(pa.table(values)), prediction="p", outcome="y", kind="mean",
+                       na="drop", draws=9)  # fmt: skip
+    assert report.summary.source.dropped == 1
 
 
 def test_one_class_against_the_others_in_arrays():

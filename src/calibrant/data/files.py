@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from calibrant.data.compressed import READABLE
 from calibrant.data.databases import attach
+from calibrant.data.frames import as_values
 from calibrant.data.labels import Labels, Told
 from calibrant.data.opening import open_table
 from calibrant.data.paths import Paths, settled
@@ -162,8 +163,9 @@ def without_missing(
     columns: dict[str, npt.NDArray[Any]], may_miss: Sequence[str] = ()
 ) -> tuple[dict[str, npt.NDArray[Any]], int]:
     """Drop rows with a missing value in any column but some; say how many were dropped."""
-    missing = np.zeros(len(next(iter(columns.values()))), dtype=bool)
-    for name, values in columns.items():
+    arrays: dict[str, Any] = {name: as_values(values) for name, values in columns.items()}
+    missing = np.zeros(len(next(iter(arrays.values()))), dtype=bool)
+    for name, values in arrays.items():
         if name in may_miss:
             continue
         missing |= np.ma.getmaskarray(values)
@@ -171,7 +173,7 @@ def without_missing(
             missing |= np.isnan(np.ma.getdata(values))
     kept = {
         name: values[~missing] if name in may_miss else np.ma.getdata(values)[~missing]
-        for name, values in columns.items()
+        for name, values in arrays.items()
     }
     return kept, int(missing.sum())
 
