@@ -147,7 +147,9 @@ def _refuse_type(frame: Frame, name: str, dtype: nw.dtypes.DType, part: str) -> 
     if is_text(dtype):
         text = nw.col(name).cast(nw.String)
         odd = ~text.str.contains(r"^\s*[-+0-9.eE]+\s*$")
-        example = fetched_value(frame.filter(odd), text.min())
+        # Sorted: Dask with pandas below 3 takes no minimum of text where a partition has no row.
+        first = frame.filter(odd).select(value=text).sort("value").head(1)
+        example = next(iter(fetched(first, labels=["value"])["value"]), None)
         got = "text" if example is None else f"text such as {example!r}"
         hint = "name the label of the positive outcome, pos_label=..."
         if part != "outcome" and example is not None:
