@@ -111,7 +111,7 @@ def _dashed(name: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    return ",".join(value) if isinstance(value, list) else str(value)
+    return ",".join(value) if isinstance(value, list | tuple) else str(value)
 
 
 def _near(path: Path | None) -> str:
