@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+import scipy
 import typer
 
 from calibrant.cli.main import app, app_for
@@ -24,18 +26,24 @@ assert callable(numpy.f2py.get_include)
 
 AUDIT = """
 import sys
+from importlib.metadata import version
 sys.argv = ["calibrant", "audit", sys.argv[1]]
 from calibrant.__main__ import main
 try:
     main()
 finally:
     unwanted = {"matplotlib", "pandas", "pyarrow", "jinja2", "numpy.f2py.crackfortran"}
-    unwanted |= {"scipy.optimize", "scipy.sparse", "scipy.fft"}
+    unwanted |= {"scipy.optimize", "scipy.fft"}
+    if version("scipy") >= "1.17":  # before, scipy.special imports it
+        unwanted.add("scipy.sparse")
     unwanted |= {f"calibrant.{room}" for room in ("groups", "multiclass", "monitoring", "plots")}
     assert not unwanted & set(sys.modules), unwanted & set(sys.modules)
 """
 
 
+@pytest.mark.skipif(
+    scipy.__version__.startswith("1.12."), reason="scipy 1.12 takes a function of numpy.testing"
+)
 def test_unused_parts_of_numpy_wait_until_they_are_asked_for():
     subprocess.run([sys.executable, "-c", PROGRAM], check=True)
 
