@@ -297,7 +297,8 @@ def ratio_texts(value: float, low: float, high: float) -> tuple[str, str, str]:
     """
     if MOST_TIMES < high < np.inf:
         return factor_text(value), factor_text(low), factor_text(high)
-    return interval_texts(value, low, high)
+    texts = interval_texts(value, low, high)
+    return (factor_text(value), *texts[1:]) if MOST_TIMES < value < np.inf else texts
 
 
 def _far_from_one(*values: float) -> bool:

@@ -134,7 +134,7 @@ def test_clusters_and_labels():
         ({"confidence": 1.0}, "confidence"),
         ({"shifts": 0.9}, "shifts"),
         ({"features": 0, "target_features": 0}, "features|columns"),
-        ({"features": [["a"], ["b"]], "target_features": [["a"]]}, "features"),
+        ({"features": [["a"], ["b"]], "target_features": [["a"]]}, "feature .* must be numbers"),
     ],
     ids=range(12),
 )  # fmt: skip

@@ -100,6 +100,7 @@ def test_a_file_name_is_no_option_of_the_action(folder, tmp_path):
     step = action["runs"]["steps"][1]
     odd = tmp_path / "odd"
     odd.mkdir()
+    (odd / "bin").symlink_to(folder / "bin")
     (odd / "--json=notes.csv").write_bytes((folder / "bad.csv").read_bytes())
     (odd / "good.csv").write_bytes((folder / "good.csv").read_bytes())
     given = {"FILES": "--json=notes.csv", "OPTIONS": "--tolerance 0.05", "UNDECIDED": "warn"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -83,7 +84,9 @@ def test_the_gate_takes_it_for_all_measures_and_for_one():
 def test_rows_are_planned_for_it():
     predictions = np.linspace(0.1, 0.3, 9)
     relative = cal.rows_needed("10%", predictions, rng=0)
-    assert relative == cal.rows_needed(0.02, predictions, rng=0)
+    absolute = cal.rows_needed(0.02, predictions, rng=0)
+    assert relative.tolerance == pytest.approx(0.02, rel=1e-15)
+    assert replace(relative, tolerance=0.02) == absolute
     assert cal.verdict_chances(900, "10%", predictions, rng=0) == cal.verdict_chances(
         900, 0.02, predictions, rng=0
     )

@@ -188,7 +188,7 @@ def _by_lines(stated: Floats, bias: Floats) -> tuple[Floats, float]:
     total = bias.sum(axis=0)
     partings = []
     for first, second in itertools.combinations(range(len(place)), 2):
-        line = _Line.through(place, first, second)
+        line = _DividingLine.through(place, first, second)
         sums = np.cumsum(bias[line.on], axis=0)
         start = bias[line.height > NEAR].sum(axis=0)
         inside = np.concatenate([[start], start + sums, start + sums[-1] - sums])
@@ -199,7 +199,7 @@ def _by_lines(stated: Floats, bias: Floats) -> tuple[Floats, float]:
     most = partings[0][0]
     best, value = np.zeros((2, 3)), -1.0
     for _, first, second, found in partings[:MOST_TRIED]:
-        payoffs = _Line.through(place, first, second).payoffs(found)
+        payoffs = _DividingLine.through(place, first, second).payoffs(found)
         error = _error(stated, bias, payoffs)
         if error > value:
             best, value = payoffs, error
@@ -209,7 +209,7 @@ def _by_lines(stated: Floats, bias: Floats) -> tuple[Floats, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _DividingLine:
     """A line through two levels of three classes."""
 
     origin: Floats
@@ -222,7 +222,7 @@ class _Line:
     """Levels on the line, in their order along it."""
 
     @classmethod
-    def through(cls, place: Floats, first: int, second: int) -> _Line:
+    def through(cls, place: Floats, first: int, second: int) -> _DividingLine:
         ahead = place[second] - place[first]
         ahead = ahead / np.hypot(*ahead)
         away = place - place[first]
