@@ -18,8 +18,7 @@ FEWEST_VALUES = 50
 # Beyond this many rows, labels that are Python objects are not looked at: it would take seconds.
 MOST_OBJECTS = 2**18
 # What is called dependence: so many standard errors, and a correlation and a design effect large
-# enough to matter. Simulated in tests/slow/test_dependence_simulated.py: found in at most 5 % of samples of
-# independent rows.
+# enough to matter (simulated in tests/slow/test_dependence_simulated.py).
 STANDARD_ERRORS, CORRELATION, DESIGN_EFFECT = 4.0, 0.03, 1.2
 # From row to row, residuals must be this much alike, and so must the forecasts of rows with the
 # same outcome: a file that is only sorted by its outcomes shows the first alone.
