@@ -302,3 +302,10 @@ def test_a_group_has_the_same_numbers_wherever_it_is_judged():
     assert cal.audit(y, p, by=site, draws=99, rng=7).groups == alone
     more = cal.audit(y, p, by=site, draws=99, rng=7, find_segments=True)
     assert more.groups == alone
+
+
+def test_small_groups_that_have_one_outcome_by_chance_raise_no_warning():
+    y, p = [0] * 9 + [1], [0.1] * 10
+    audit_groups(y, p, by={"g": ["a"] * 5 + ["b"] * 4 + ["c"]}, rng=0)
+    with pytest.warns(CalibrantWarning, match="tell the outcome"):
+        audit_groups(y * 10, p * 10, by={"g": np.where(np.array(y * 10) == 1, "late", "not")})

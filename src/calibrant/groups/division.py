@@ -16,6 +16,9 @@ from calibrant.inference import Evidence, Evidences
 from calibrant.inputs import Source
 from calibrant.joint import Rows
 
+# Groups of one outcome each are no surprise if right forecasts had them with a chance above this.
+BY_CHANCE = 0.01
+
 
 @dataclass(frozen=True, slots=True)
 class Division:
@@ -87,12 +90,22 @@ class Division:
             there = counts > 0
             settled = bool(np.all((ones == 0) | (ones == counts)))
             if settled and 2 <= there.sum() <= y.size / 2 and 0 < ones.sum() < y.size:
+                if self._chance_of_one_outcome(part) > BY_CHANCE:
+                    continue
                 warnings.warn(
                     f"the groups of {part.by} tell the outcome: every group has one outcome only, "
                     "and no forecast could be calibrated in it",
                     CalibrantWarning,
                     stacklevel=3,
                 )
+
+    def _chance_of_one_outcome(self, part: Partition) -> float:
+        """Chance that every group has one outcome only, if the forecasts are right."""
+        p = self.rows.prediction
+        with np.errstate(divide="ignore"):
+            ones = np.bincount(part.codes, np.log(p), part.size)
+            zeros = np.bincount(part.codes, np.log1p(-p), part.size)
+        return float(np.exp(np.logaddexp(ones, zeros).clip(max=0.0).sum()))
 
 
 def groups_of(source: Source) -> Division | Evidences | None:

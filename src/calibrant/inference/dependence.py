@@ -53,7 +53,7 @@ class Dependence:
         alike, narrow = "rows that follow each other", "too narrow"
         if self.column is not None:
             alike = f"rows with the same {self.column!r}"
-            narrow = f"too narrow for other values of {self.column!r}"
+            narrow = f"too narrow unless {self.column!r} merely groups independent rows"
         return (
             f"{alike} have similar residuals (correlation {self.correlation:.2f}), so the "
             f"intervals, which assume independent rows, are {narrow}"
