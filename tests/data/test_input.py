@@ -419,3 +419,8 @@ def test_hints_on_extreme_weights_help():
             Rows.read([0, 1], [0.1, 0.2], weight)
     Rows.read([0, 1], [0.1, 0.2], np.array([1e-200, 2e-200]) / 1.5e-200)
     Rows.read([0, 1], [0.1, 0.2], [1.0, 0.0])
+
+
+def test_times_beyond_all_clocks_are_rejected_as_times():
+    with pytest.raises(InvalidForecastsError, match=r"time must hold numbers of at most 1e\+100"):
+        cal.audit([0, 1, 1], [0.2, 0.5, 0.7], time=[1.0, 2.0, 1e300])

@@ -14,6 +14,8 @@ from calibrant.errors import InvalidForecastsError
 
 Times = npt.NDArray[Any]
 NOT_A_TIME = np.datetime64("NaT", "us")
+# Numbers beyond this count nothing that has passed.
+LARGEST = 1e100
 # A whole date, perhaps with a time and the offset of its zone: "2026-01" may be anything.
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?")
 
@@ -31,6 +33,12 @@ def checked_times(time: object, count: int) -> Times:
         )
     moments = plain.astype("datetime64[us]" if plain.dtype.kind == "M" else np.float64)
     missing = ~np.isfinite(moments)
+    if plain.dtype.kind != "M" and (np.abs(moments[~missing]) > LARGEST).any():
+        raise InvalidForecastsError(
+            f"time must hold numbers of at most {LARGEST:g}",
+            f"{np.abs(moments[~missing]).max():g}",
+            "write dates as 2026-01-31, times as 2026-01-31T08:00",
+        )
     if missing.any():
         raise InvalidForecastsError(
             "time must not hold missing values", f"{missing.sum()} of {missing.size}", DROP
