@@ -21,13 +21,21 @@ VERSIONED := tests/data tests/inputs tests/joint tests/cli tests/answers tests/t
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
-.PHONY: help demo test tests programs lint style types slow bench bench-scale bench-repair bench-groups bench-classes bench-peers newest oldest soak sanitize mutants docs picture flights clean
+.PHONY: help demo dev test tests programs lint style types slow bench bench-scale bench-repair bench-groups bench-classes bench-peers newest oldest soak sanitize mutants docs picture flights clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
 
 demo: $(VENV)/installed ## Install into .venv and audit the forecasts that ship
 	@$(BIN)/calibrant demo
+
+# What builds the kernels, for a build that is kept between edits.
+BUILDERS := "scikit-build-core>=0.11" "nanobind>=3.0" "nanobind-backend>=1.0" cmake ninja
+
+dev: $(VENV)/packages ## Install for editing: Python is used as it stands, C++ after another make dev
+	$(PIP) $(BUILDERS)
+	$(PIP) --no-build-isolation -C build-dir=build/editable --editable .
+	@rm -f $(VENV)/installed $(VENV)/developing
 
 test: types tests ## Every test, lint, type check and doctest, against the installed wheel
 
