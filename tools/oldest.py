@@ -13,6 +13,8 @@ from pathlib import Path
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 BOUND = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?>=([\w.]+)")
 READ = ("pandas", "scikit-learn", "xarray")
+# river needs newer packages than calibrant itself does; tests/integrations tries it with these.
+LEFT_OUT = ("river",)
 
 
 def lowest(project: Path = PROJECT) -> dict[str, str]:
@@ -29,7 +31,8 @@ def lowest(project: Path = PROJECT) -> dict[str, str]:
         bound = BOUND.match(line)
         if bound is None:
             raise ValueError(f"{line!r} has no lower bound")
-        found[bound[1]] = bound[2]
+        if bound[1] not in LEFT_OUT:
+            found[bound[1]] = bound[2]
     return found
 
 
