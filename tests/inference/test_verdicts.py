@@ -63,8 +63,8 @@ def test_few_rows_say_how_many_would_do():
         "Undecided: 12 rows are too few to tell whether the error is below 0.02; "
     )
     assert verdict.sentence.endswith(
-        "This sample cannot tell how many rows would settle it: collect more, and judge the new "
-        "ones without these."
+        "It is unknown how many rows would settle it: collect more, and judge the new ones "
+        "without these."
     )
     few, many = verdict.rows_needed
     assert 1000 < few < many < 60_000
@@ -79,7 +79,7 @@ def test_the_outlook_asks_for_new_rows():
     assert "new rows would probably settle it, judged without these." in verdict.sentence
     wide = replace(verdict, rows_needed=(1000, 10_001))
     assert wide.plan is None
-    assert "cannot tell how many rows would settle it" in wide.sentence
+    assert "unknown how many rows would settle it" in wide.sentence
 
 
 def test_the_smallest_simulated_pvalue_is_a_bound():

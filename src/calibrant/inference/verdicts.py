@@ -220,8 +220,8 @@ class Verdict:
             return f"Not even {count_text(MOST_ROWS, 'row')} like these would surely settle it."
         if self.plan is None:
             return (
-                "This sample cannot tell how many rows would settle it: collect more, and judge "
-                "the new ones without these."
+                "It is unknown how many rows would settle it: collect more, and judge the new ones "
+                "without these."
             )
         return (
             f"{capital(range_text(self.plan, 'new row'))} would probably settle it, judged without "
@@ -319,9 +319,8 @@ def verdict(
     >>> outcomes, predictions = [1] * 6 + [0] * 6, [0.5] * 12
     >>> print(verdict(outcomes, predictions, rng=0))
     Undecided: 12 rows are too few to tell whether the error is below 0.02; the smooth calibration
-    error lies between 0 and 0.412, the typical gap between 0 and 0.572 (95 % confidence). This
-    sample cannot tell how many rows would settle it: collect more, and judge the new ones without
-    these.
+    error lies between 0 and 0.412, the typical gap between 0 and 0.572 (95 % confidence). It is
+    unknown how many rows would settle it: collect more, and judge the new ones without these.
     >>> verdict(outcomes * 2000, predictions * 2000, rng=0).state
     'calibrated'
     """
