@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.data.rows import Rows
 from calibrant.joint import Joint
-from calibrant.words import LEAST_WRITTEN, MOST_WRITTEN, count_text, forecast_and_rate, range_text
+from calibrant.kinds import BINARY, Kind
+from calibrant.words import LEAST_WRITTEN, MOST_WRITTEN, count_text
 
 # An interval is looked for between this many cuts of a run of levels.
 MOST_CUTS = 256
@@ -20,23 +22,44 @@ FEW_BEYOND = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A run of neighbouring levels on which a witness has one sign."""
+    """A run of neighbouring forecasts, and how far they are off.
+
+    `prediction` and `outcome` are the mean forecast and what was observed; of quantiles and
+    intervals the share of outcomes that was promised, and the share observed.
+    """
 
     low: float
     high: float
     prediction: float
     outcome: float
     rows: int
+    kind: Kind = BINARY
 
     @property
     def sentence(self) -> str:
         """Say where forecasts are off, in which direction and by how much."""
-        too = "low" if self.outcome > self.prediction else "high"
-        return (
-            f"forecasts {range_text(self.low, self.high)} are too {too} "
-            f"({forecast_and_rate(self.prediction, self.outcome)}, "
-            f"{count_text(self.rows, 'row')})"
-        )
+        rows = count_text(self.rows, "row")
+        return f"{self.where} are {self.direction} ({self.forecast_and_observed}, {rows})"
+
+    @property
+    def where(self) -> str:
+        """Say which forecasts are meant."""
+        return f"{self.kind.words.forecasts} {self.among}"
+
+    @property
+    def among(self) -> str:
+        """Say which of the forecasts are meant."""
+        return self.kind.words.among(self.low, self.high)
+
+    @property
+    def direction(self) -> str:
+        """Say in which direction they are off."""
+        return self.kind.too(self.outcome > self.prediction)
+
+    @property
+    def forecast_and_observed(self) -> str:
+        """Say what was forecast beside what was observed."""
+        return self.kind.words.forecast_and_observed(self.prediction, self.outcome)
 
 
 def strongest_region(joint: Joint, witness: Floats) -> Region | None:
@@ -131,6 +154,22 @@ def region_between(joint: Joint, start: int, stop: int) -> Region:
         prediction=float(weight @ joint.prediction[part]) / total,
         outcome=float(joint.positives[part].sum()) / total,
         rows=int(joint.rows[part].sum()),
+    )
+
+
+def region_of(rows: Rows, low: float, high: float) -> Region:
+    """Describe the forecasts of rows between two positions."""
+    return region_of_part(rows.where((rows.position >= low) & (rows.position <= high)))
+
+
+def region_of_part(part: Rows) -> Region:
+    """Describe the forecasts of some rows."""
+    return Region(
+        float(part.place.min()),
+        float(part.place.max()),
+        *part.kind.forecast_and_observed(part),
+        len(part) if part.weight is None else int((part.weight > 0).sum()),
+        part.kind,
     )
 
 

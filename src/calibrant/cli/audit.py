@@ -67,9 +67,9 @@ if TYPE_CHECKING:
     from calibrant.data.labels import Labels
     from calibrant.data.paths import Files
     from calibrant.decisions import DecisionTask
-    from calibrant.inputs import Roles, Source
+    from calibrant.inputs import AskedKind, Roles, Source
     from calibrant.multiclass import MulticlassDecisionTask
-    from calibrant.real import Ask, RealSource, Survival
+    from calibrant.real import Survival
     from calibrant.repair import RecalibrationMap
     from calibrant.report import Audit
 
@@ -163,7 +163,7 @@ def audit(
     )
     from calibrant.data.labels import Labels
     from calibrant.inference import Settings
-    from calibrant.inputs import Roles, Source
+    from calibrant.inputs import Roles
     from calibrant.report import Asked, audit_real, audit_source
 
     all_numbers = full or html is not None or json is not None
@@ -208,8 +208,15 @@ def audit(
         source, decided = reader.read(files, ask, given_of(context, OF_PROBABILITIES))
         told = {"command": shlex.join(["calibrant", *sys.argv[1:]])}
         source = replace(source, described=source.described | told)
+        settings = Settings.read(
+            confidence=confidence,
+            tolerance=tolerance,
+            gap_tolerance=gap_tolerance,
+            rng=seed,
+            kind=source.kind,
+        )
         result: Audit
-        if isinstance(source, Source):
+        if source.kind.summed:
             asked = Asked(
                 None if task is None else _task_from(task, of_classes=classes is not None),
                 None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance),
@@ -218,20 +225,10 @@ def audit(
                 all_numbers,
                 None if map_file is not None else repair_command(context),
             )
-            settings = Settings.read(
-                confidence=confidence, tolerance=tolerance, gap_tolerance=gap_tolerance, rng=seed
-            )
             result = audit_source(source, settings, asked, tell)
         else:
-            chosen = Settings.read(confidence=confidence, rng=seed)
             result = audit_real(
-                source,
-                chosen,
-                tolerance,
-                gap_tolerance,
-                tell,
-                segments=find_segments,
-                oe_tolerance=oe_tolerance,
+                source, settings, tell, segments=find_segments, oe_tolerance=oe_tolerance
             )
         if html is not None:
             tell("pictures")
@@ -267,13 +264,18 @@ class _Reader:
     drop_missing: bool
 
     def read(
-        self, files: list[str], ask: Ask | Survival | None, of_probabilities: Mapping[str, object]
-    ) -> tuple[Source | RealSource, tuple[str, ...]]:
+        self,
+        files: list[str],
+        ask: AskedKind | Survival | None,
+        of_probabilities: Mapping[str, object],
+    ) -> tuple[Source, tuple[str, ...]]:
         """Return the forecasts, and what was decided about a log."""
-        if ask is not None and ask.kind == "survival":
-            return self._read_survival(files, ask, of_probabilities), ()
+        from calibrant.inputs import AskedKind
+
+        if isinstance(ask, AskedKind):
+            return self._read_kind(files, ask, of_probabilities), ()
         if ask is not None:
-            return self._read_real(files, ask, of_probabilities), ()
+            return self._read_survival(files, ask, of_probabilities), ()
         plain = not of_probabilities and not (self.how.percent or self.how.logits)
         source, decided = source_of(
             files,
@@ -285,35 +287,35 @@ class _Reader:
             drop_missing=self.drop_missing,
         )
         if self.map is not None:
-            from calibrant.inputs import Source
             from calibrant.repair import repaired
 
-            source = repaired(source, *self.map) if isinstance(source, Source) else source
+            source = repaired(source, *self.map) if source.kind.summed else source
         return source, decided
 
-    def _assumed(self, files: Files) -> RealSource | None:
+    def _assumed(self, files: Files) -> Source | None:
         return assumed_mean(files, self.roles, drop_missing=self.drop_missing, title=self.title)
 
     def _read_survival(
         self, files: list[str], ask: Any, of_probabilities: Mapping[str, object]
     ) -> Source:
-        from calibrant.real import read_survival, refuse_two_outcome_options
+        from calibrant.real import read_survival
+        from calibrant.report import refuse_options_of_probabilities
 
         kept = {name: value for name, value in of_probabilities.items() if name not in OF_RISKS}
-        refuse_two_outcome_options(kept, ask.kind)
+        refuse_options_of_probabilities(kept, ask.kind)
         return read_survival(
             files, self.roles, ask, drop_missing=self.drop_missing, title=self.title
         )
 
-    def _read_real(
-        self, files: list[str], ask: Any, of_probabilities: Mapping[str, object]
-    ) -> RealSource:
-        from calibrant.real import read_real, refuse_two_outcome_options
+    def _read_kind(
+        self, files: list[str], ask: AskedKind, of_probabilities: Mapping[str, object]
+    ) -> Source:
+        from calibrant.inputs import read
+        from calibrant.report import refuse_options_of_probabilities
 
-        refuse_two_outcome_options(of_probabilities, ask.kind)
-        return read_real(
-            files, None, self.roles, ask, drop_missing=self.drop_missing, title=self.title
-        )
+        refuse_options_of_probabilities(of_probabilities, ask.name)
+        roles = replace(self.roles, kind=ask)
+        return read(files, None, roles, drop_missing=self.drop_missing, title=self.title)
 
 
 def _loaded(map_file: str) -> RecalibrationMap:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from calibrant.answers import Answers
     from calibrant.data.paths import Files
     from calibrant.inputs import Roles, Source
-    from calibrant.real import RealSource
 
 
 OriginOption = Annotated[
@@ -162,9 +161,9 @@ def source_of(
     roles: Roles,
     how: Reading,
     title: str | None,
-    otherwise: Callable[[Files], RealSource | None],
+    otherwise: Callable[[Files], Source | None],
     **reading: Any,
-) -> tuple[Source | RealSource, tuple[str, ...]]:
+) -> tuple[Source, tuple[str, ...]]:
     """Bring files to the form of an audit, and say what was decided on a log.
 
     Parameters

@@ -11,8 +11,8 @@ import typer
 from calibrant.errors import InvalidOptionError
 
 if TYPE_CHECKING:
-    from calibrant.inputs import Roles
-    from calibrant.real import Ask, RealSource, Survival
+    from calibrant.inputs import AskedKind, Roles, Source
+    from calibrant.real import Survival
 
 KindOption = Annotated[
     str | None,
@@ -61,11 +61,12 @@ def ask_from(
     level: float | None,
     horizon: float | None,
     duration: str | None,
-) -> Ask | Survival | None:
+) -> AskedKind | Survival | None:
     """Read what the forecasts are forecasts of; None for probabilities."""
     if kind is None:
-        return None  # the room of real outcomes is not loaded for probabilities
-    from calibrant.real import Ask, Survival
+        return None
+    from calibrant.inputs import AskedKind
+    from calibrant.real import Survival
 
     of_survival = {"horizon": horizon, "duration": duration}
     if kind == "survival":
@@ -81,7 +82,7 @@ def ask_from(
             repr(kind),
         )
     refuse_beside(kind, of_survival)
-    return Ask(kind, range_from(range_), level)
+    return AskedKind(kind, range_from(range_), level)
 
 
 def refuse_beside(kind: str, given: Mapping[str, object]) -> None:
@@ -93,7 +94,7 @@ def refuse_beside(kind: str, given: Mapping[str, object]) -> None:
 
 def assumed_mean(
     files: object, roles: Roles, *, drop_missing: bool, title: str | None
-) -> RealSource | None:
+) -> Source | None:
     """Read files as forecasts of a mean where they are nothing else; None where they may be.
 
     Outcomes of many different values, beside forecasts that are no probabilities.
@@ -101,14 +102,16 @@ def assumed_mean(
     import numpy as np
 
     from calibrant.errors import CalibrantError
-    from calibrant.real import Ask, read_real
+    from calibrant.inputs import AskedKind, read
     from calibrant.words import count_text, number_text
 
     try:
-        found = read_real(files, None, roles, Ask("mean"), drop_missing=drop_missing, title=title)
+        asked = replace(roles, kind=AskedKind("mean"))
+        found = read(files, None, asked, drop_missing=drop_missing, title=title)
     except CalibrantError:
         return None
-    forecast, outcome = found.forecasts.forecast, np.unique(found.forecasts.outcome)
+    assert found.rows is not None  # noqa: S101  # forecasts of numbers are read by row
+    forecast, outcome = found.rows.prediction, np.unique(found.rows.outcome)
     if outcome.size < MANY_OUTCOMES or (forecast.min() >= 0 and forecast.max() <= 1):
         return None
     ends = f"from {number_text(float(outcome[0]))} to {number_text(float(outcome[-1]))}"

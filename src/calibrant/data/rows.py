@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,15 +33,23 @@ from calibrant.data.input import (
     refuse_other_labels,
 )
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
+from calibrant.kinds import BINARY, INTERVAL, UNIT, Kind, Scale, read_kind
 from calibrant.options import shown
 from calibrant.words import count_text
 
-Outcomes = npt.NDArray[np.uint8] | npt.NDArray[np.int64] | npt.NDArray[np.float64]
+Outcomes = npt.NDArray[Any]
+"""Single bytes, whole numbers or doubles, as they were given."""
 
 # How far outside [0, 1] a prediction may lie and still be taken for a rounding error.
 CLIP_FLOAT64 = 1e-9
 CLIP_FLOAT32 = 1e-6
 ROW_SUM_TOLERANCE = 1e-6
+# Ends of intervals are exact to this share of the largest of them.
+END_ROUNDING = 2.0**-40
+# Outcomes and forecasts in such units have losses that are squares, and sums of them.
+LEAST_SIZE, MOST_SIZE = 1e-100, 1e100
+# Share of outcomes that may equal a quantile or an end of an interval.
+MOST_TIED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +109,24 @@ class Given:
         return Rows(self.prediction, self.outcome, self.weight, whole=self.whole)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
-    """Rows that were checked: predictions in [0, 1], outcomes in [0, 1], weights not negative."""
+    """Rows that were checked, of any kind of forecast."""
 
     prediction: Floats
+    """Forecasts; of intervals the lower ends. Probabilities lie in [0, 1]."""
     outcome: Outcomes
     weight: Floats | None
+    """Not negative; None where all rows weigh the same."""
     clipped: int = 0
     """Predictions that lay outside [0, 1] by a rounding error and were moved to its end."""
     whole: bool = False
     """Whether predictions came as whole numbers or truth values, as labels do."""
+    upper: Floats | None = None
+    """The upper ends of intervals; None for forecasts of one number."""
+    kind: Kind = BINARY
+    scale: Scale = UNIT
+    """That of all rows, kept by every part of them."""
 
     @classmethod
     def read(
@@ -120,15 +136,105 @@ class Rows:
         sample_weight: object = None,
         pos_label: object = None,
     ) -> Rows:
-        """Coerce and check what the caller holds."""
+        """Coerce and check probabilities and outcomes."""
         return Given.read(y_true, y_proba, sample_weight, pos_label).checked()
 
+    @classmethod
+    def of_kind(
+        cls,
+        y_true: object,
+        y_pred: object,
+        kind: object = "mean",
+        *,
+        upper: object = None,
+        level: float | None = None,
+        range_: object = None,
+        sample_weight: object = None,
+    ) -> Rows:
+        """Coerce and check forecasts of numbers and their outcomes."""
+        if isinstance(y_true, Rows):
+            return y_true
+        refuse_other_labels(y_true=y_true, y_pred=y_pred, upper=upper, sample_weight=sample_weight)
+        outcome = quantity(y_true, "y_true")
+        forecast = quantity(y_pred, "y_pred", outcome.size)
+        high = None if upper is None else quantity(upper, "upper", outcome.size)
+        weight = None
+        if sample_weight is not None:
+            weight = finite_numbers(sample_weight, "sample_weight", outcome.size)
+            check_weights(weight)
+        known = _kind_of_ends(kind, high, level)
+        if high is not None:
+            _refuse_crossed(forecast, high)
+        found = cls(forecast, outcome, weight, upper=high, kind=known)
+        scaled = replace(found, scale=known.scale(found.weighing, range_))
+        # What was found on the way to the scale does not depend on it.
+        if "residual" in found.__dict__:
+            scaled.__dict__.update(residual=found.residual)
+        return scaled
+
+    def __len__(self) -> int:
+        return self.outcome.size
+
     def where(self, keep: npt.NDArray[Any]) -> Rows:
-        """Keep or reorder rows by a mask or an index."""
-        weight = None if self.weight is None else self.weight[keep]
+        """Keep or reorder rows by a mask or an index, on the same scale."""
         return replace(
-            self, prediction=self.prediction[keep], outcome=self.outcome[keep], weight=weight
+            self,
+            prediction=self.prediction[keep],
+            outcome=self.outcome[keep],
+            weight=None if self.weight is None else self.weight[keep],
+            upper=None if self.upper is None else self.upper[keep],
         )
+
+    def with_forecasts(self, prediction: Floats, upper: Floats | None = None) -> Rows:
+        """Return the same rows with other forecasts."""
+        return replace(self, prediction=prediction, upper=upper)
+
+    @cached_property
+    def weighing(self) -> Rows:
+        """The rows that have weight: others are ignored, however far outside they lie."""
+        if self.weight is None or self.weight.all():
+            return self
+        return self.where(self.weight > 0)
+
+    @property
+    def weights(self) -> Floats:
+        """Weights of the rows, ones where there are none."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    def mean_of(self, values: Floats) -> float:
+        """Return the weighted mean of one number a row."""
+        return float(np.average(values, weights=self.weights))
+
+    @cached_property
+    def residual(self) -> Floats:
+        """By how much each forecast was off: positive where it was too low, or too narrow."""
+        return self.kind.residuals(self.prediction, self.outcome, self.upper)
+
+    @property
+    def losses(self) -> Floats:
+        """Loss of each row, least on average for right forecasts."""
+        return self.kind.losses(self.prediction, self.outcome, self.upper)
+
+    @cached_property
+    def place(self) -> Floats:
+        """What forecasts are told apart by: the forecast, or the width of an interval."""
+        if self.upper is None:
+            return self.prediction
+        # Intervals of one width differ by the rounding errors of their ends, which are no width.
+        ends = self.weighing.prediction, self.weighing.upper
+        largest = max(float(np.abs(end).max()) for end in ends if end is not None)
+        grain = 2.0 ** np.ceil(np.log2(largest * END_ROUNDING)) if largest > 0 else 1.0
+        return np.asarray(np.round((self.upper - self.prediction) / grain) * grain)
+
+    @cached_property
+    def position(self) -> Floats:
+        """Where each forecast lies in the range of forecasts, in [0, 1]."""
+        return self.scale.positions(self.place)
+
+    @cached_property
+    def scaled_residual(self) -> Floats:
+        """Residuals in units of the scale, in [-1, 1]."""
+        return self.residual if self.scale.unit == 1 else self.residual / self.scale.unit
 
     def checked(self) -> Rows:
         """Return the rows: they were checked before."""
@@ -137,6 +243,103 @@ class Rows:
     def found_sound(self) -> Rows:
         """Return the rows: they were checked before."""
         return self
+
+    def refuse_ties(self) -> None:
+        """Refuse quantiles and intervals that outcomes often equal, as counts and zeros do.
+
+        A right quantile of such outcomes has more than its share of them at or below it, and would
+        be called wrong. Rare ties, as by rounding, do no harm.
+        """
+        kept = self.weighing
+        if kept.kind.chance is None:
+            return
+        tied = kept.outcome == kept.prediction
+        if kept.upper is not None:
+            tied |= kept.outcome == kept.upper
+        ties, most = int(tied.sum()), MOST_TIED * len(kept)
+        if ties > most + 3 * np.sqrt(most) + 1:
+            what = "interval ends" if kept.upper is not None else "quantiles"
+            raise InvalidForecastsError(
+                f"forecasts of {what} must be of outcomes that rarely equal them",
+                f"{ties} of {count_text(len(kept), 'row')} where y_true equals the forecast",
+                "outcomes with ties, such as counts, cannot be judged by shares: audit their mean "
+                "(kind='mean'), or the chance to exceed a threshold",
+            )
+
+
+def _kind_of_ends(kind: object, upper: Floats | None, level: float | None) -> Kind:
+    """Read a kind beside the ends that were given."""
+    ended = isinstance(kind, Kind) and kind.has_ends
+    if upper is None:
+        if kind == INTERVAL or ended:
+            raise InvalidOptionError(
+                "intervals need both ends", "one column", "pass y_pred=low, upper=high"
+            )
+        return read_kind(kind, level)
+    if ended:
+        return read_kind(kind)
+    if kind not in (INTERVAL, "mean"):
+        raise InvalidOptionError("upper ends are for intervals", repr(kind))
+    return read_kind(INTERVAL, level)
+
+
+def quantity(values: object, name: str, size: int | None = None) -> Floats:
+    """Read numbers in units whose squares are numbers as well."""
+    numbers = finite_numbers(values, name, size)
+    largest = max(float(numbers.max()), -float(numbers.min()))
+    if largest > MOST_SIZE or 0 < largest < LEAST_SIZE:
+        raise InvalidForecastsError(
+            f"{name} must have squares that are numbers",
+            f"{largest:.3g} as the largest in size",
+            f"use {'larger' if largest > 1 else 'smaller'} units",
+        )
+    return numbers
+
+
+def finite_numbers(values: object, name: str, size: int | None = None) -> Floats:
+    """Read a column of numbers, none of them missing or infinite."""
+    column = one_column(as_array(values, name), name)
+    if column.dtype.kind in "UTS":
+        raise InvalidForecastsError(f"{name} must hold numbers", f"text such as {str(column[0])!r}")
+    numbers = as_floats(column, name)
+    if numbers.size == 0:
+        raise InvalidForecastsError("there must be at least one row", "none")
+    if size is not None and numbers.size != size:
+        raise InvalidForecastsError(
+            f"{name} must have one entry per row", f"{numbers.size} for {size} rows"
+        )
+    # The sum of finite numbers tells in one pass that none is missing.
+    with np.errstate(over="ignore"):
+        total = numbers.sum()
+    if not np.isfinite(total):
+        refuse_missing(numbers, name)
+        infinite = ~np.isfinite(numbers)
+        if infinite.any():
+            raise InvalidForecastsError(
+                f"{name} must be finite",
+                f"{infinite.sum()} infinite, first rows {first_rows(infinite)}",
+            )
+    return numbers
+
+
+def check_weights(weight: Floats) -> None:
+    """Refuse weights that are negative, all zero, or too large or small to be squared."""
+    if (weight < 0).any() or not weight.any():
+        raise InvalidForecastsError(
+            "sample_weight must not be negative, nor all zero", f"a least one of {weight.min():g}"
+        )
+    refuse_extreme_weights(weight)
+
+
+def _refuse_crossed(low: Floats, high: Floats) -> None:
+    crossed = low > high
+    if crossed.any():
+        raise InvalidForecastsError(
+            "the lower end of an interval must not lie above the other one",
+            f"{count_text(int(crossed.sum()), 'row')} where it does, first rows "
+            f"{first_rows(crossed)}",
+            "are the two ends swapped" if crossed.all() else "",
+        )
 
 
 def refuse_extreme_weights(weight: Floats) -> None:

@@ -130,7 +130,7 @@ def judge_groups(groups: Division | Evidences, statistic: Statistic, settings: S
     """Judge groups by intervals that hold at once; without rows each has draws of its own."""
     if not isinstance(groups, Division):
         return judge_evidences(groups, statistic, settings)
-    if groups.clusters is not None:
+    if groups.clusters is not None or not groups.rows.kind.summed:
         found = {(by, name): evidence for by, name, evidence in groups.evidences()}
         return judge_evidences(found, statistic, settings)
     statistic.refuse_without_reach()

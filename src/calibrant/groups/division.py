@@ -57,7 +57,8 @@ class Division:
             labels = None if labels is None else labels[kept]
             found = [part.where(kept) for part in found]
         division = cls(rows, tuple(found), labels)
-        division.warn_of_outcomes()
+        if rows.kind.summed:
+            division.warn_of_outcomes()
         return division
 
     def members(self, part: Partition) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:

@@ -25,8 +25,9 @@ from calibrant.groups.segment_search import (
 )
 from calibrant.inference import LEAST_FREEDOM
 from calibrant.joint import Joint, Rows
+from calibrant.kinds import BINARY, Kind
 from calibrant.options import MOST_SEGMENTS, as_generator, check_share, whole
-from calibrant.words import count_text, forecast_and_rate, pvalue_text
+from calibrant.words import count_text, pvalue_text
 
 # Sums of a smaller variance have their exact distribution, of predictions rounded to such cells.
 MOST_EXACT, RESOLUTION = 100.0, 2**12
@@ -38,24 +39,26 @@ LEAST_CHANCE = 1e-12
 class Segment(Conjunction):
     """A conjunction of conditions, and what rows that did not choose it say about it."""
 
-    events: float
-    mean_prediction: float
-    base_rate: float
+    forecast: float
+    """Mean forecast; of quantiles and intervals the share of outcomes that was promised."""
+    observed: float
+    """Observed rate, mean, expectile or share."""
     bias: float
-    """Base rate minus mean prediction; beyond zero forecasts are too low."""
+    """Observed minus forecast."""
     pvalue: float
     """Chance that perfect forecasts' rows of the segment are so far off, times the number of
     segments tested."""
     confirmed: bool
     """Whether the p-value is below the level."""
+    kind: Kind = BINARY
+    events: float | None = None
+    """Rows with the event; None of kinds that have none."""
 
     @property
     def sentence(self) -> str:
         """Say what was forecast and what was observed, on rows that did not choose it."""
-        return (
-            f"{self.label}: {forecast_and_rate(self.mean_prediction, self.base_rate)} "
-            f"({count_text(self.rows, 'row')}, {pvalue_text(self.pvalue)})"
-        )
+        both = self.kind.words.forecast_and_observed(self.forecast, self.observed)
+        return f"{self.label}: {both} ({count_text(self.rows, 'row')}, {pvalue_text(self.pvalue)})"
 
 
 def find_segments(
@@ -158,15 +161,17 @@ def search_segments(
 ) -> tuple[Segment, ...]:
     """Search rows that were divided before."""
     cluster = None if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    size = rows.prediction.size
     singles = [part for part in parts if len(part.groupings) == 1]
-    forecast = grouped(rows.prediction, "prediction", size, parts=PARTS_OF_FORECASTS)
-    weight = np.ones(size) if rows.weight is None else rows.weight
+    forecast = grouped(rows.place, "prediction", len(rows), parts=PARTS_OF_FORECASTS)
+    charge = rows.weights * rows.residual
+    variance = np.square(charge)
+    if rows.kind.summed:
+        variance = rows.weights**2 * rows.prediction * (1 - rows.prediction)
     chosen = choose_segments(
-        weight * (rows.outcome - rows.prediction),
-        weight**2 * rows.prediction * (1 - rows.prediction),
+        charge,
+        variance,
         [*singles, forecast],
-        (rows.prediction, rows.outcome, rows.weight),
+        (rows.prediction, rows.outcome, rows.upper, rows.weight),
         rng,
         limits,
         cluster,
@@ -187,21 +192,46 @@ def search_segments(
 def _tested(
     conditions: Named, mine: Rows, cluster: Indices | None, tests: int, level: float
 ) -> Segment:
-    p, y = mine.prediction, np.asarray(mine.outcome, dtype=np.float64)
-    w = np.ones(p.size) if mine.weight is None else mine.weight
-    total = float(w.sum())
-    said, happened = (float(w @ p / total), float(w @ y / total)) if total else (0.0, 0.0)
-    pvalue = min(1.0, tests * _chance(w, p, y, cluster)) if total else 1.0
+    said, happened, pvalue = 0.0, 0.0, 1.0
+    if mine.weights.any():
+        said, happened = mine.kind.forecast_and_observed(mine)
+        pvalue = min(1.0, tests * _chance_of_sum(mine, cluster))
+    bias = happened - said
+    events = float(mine.outcome.sum()) if mine.kind.summed else None
     return Segment(
-        conditions,
-        int(p.size),
-        float(y.sum()),
-        said,
-        happened,
-        happened - said,
-        pvalue,
-        pvalue <= level,
+        conditions, len(mine), said, happened, bias, pvalue, pvalue <= level, mine.kind, events
     )
+
+
+def _chance_of_sum(mine: Rows, cluster: Indices | None) -> float:
+    """Two-sided chance of so large a sum of residuals, under the null law of the kind."""
+    if mine.kind.summed:
+        outcome = np.asarray(mine.outcome, dtype=np.float64)
+        return _chance(mine.weights, mine.prediction, outcome, cluster)
+    # Rows that are clusters of one have Student's t as well.
+    return _chance_of_residuals(mine, np.arange(len(mine)) if cluster is None else cluster)
+
+
+def _chance_of_residuals(part: Rows, cluster: Indices) -> float:
+    """Two-sided chance of so large a sum of residuals, by Student's t corrected for skewness.
+
+    The correction is Hall's (1992), which is monotone; without it, segments of strongly skewed
+    outcomes were confirmed in 12 % of samples of perfect forecasts instead of 5 %.
+    """
+    from scipy.special import stdtr
+
+    code = np.unique(cluster, return_inverse=True)[1]
+    sums = np.bincount(code, part.weights * part.residual)
+    sizes = np.bincount(code, part.weights)
+    count, freedom = sums.size, float(sizes.sum() ** 2 / (sizes @ sizes)) - 1
+    centred = sums - sums.mean()
+    squares = float(centred @ centred)
+    if freedom < LEAST_FREEDOM or squares <= 0:
+        return 1.0
+    score = float(sums.sum() / np.sqrt(squares * count / (count - 1)))
+    skew = float((centred**3).sum() / squares**1.5)
+    corrected = score + skew * score**2 / 3 + skew**2 * score**3 / 27 + skew / 6
+    return min(1.0, 2 * float(stdtr(freedom, -abs(corrected))))
 
 
 def _chance(w: Floats, p: Floats, y: Floats, cluster: Indices | None = None) -> float:

@@ -14,8 +14,6 @@ from calibrant.inference.cases import (
     LEAST_FREEDOM as LEAST_FREEDOM,
     Cases as Cases,
     cluster_codes as cluster_codes,
-    one_cluster as one_cluster,
-    widening as widening,
 )
 from calibrant.inference.certified import (
     CertifiedThreshold,
@@ -43,11 +41,7 @@ from calibrant.inference.dependence import (
 )
 from calibrant.inference.discrimination import auc, find_auc as find_auc
 from calibrant.inference.estimates import Estimate, ScoreTest
-from calibrant.inference.evidence import (
-    MOST_COINS_DRAWN as MOST_COINS_DRAWN,
-    RESOLUTION as RESOLUTION,
-    Evidence as Evidence,
-)
+from calibrant.inference.evidence import RESOLUTION as RESOLUTION, Evidence as Evidence
 from calibrant.inference.gap import (
     Ranges as Ranges,
     gaps_of_each as gaps_of_each,
@@ -60,7 +54,13 @@ from calibrant.inference.interval import (
     confidence_interval,
     find_interval as find_interval,
 )
+from calibrant.inference.laws import MOST_COINS_DRAWN as MOST_COINS_DRAWN
 from calibrant.inference.mean_scores import brier_score, log_loss
+from calibrant.inference.means import (
+    mean_reach as mean_reach,
+    mean_variance as mean_variance,
+    mean_with_reach as mean_with_reach,
+)
 from calibrant.inference.measured import Measured as Measured, measure_all as measure_all
 from calibrant.inference.monte_carlo import (
     CalibrationTest,
@@ -74,10 +74,11 @@ from calibrant.inference.paired import (
 )
 from calibrant.inference.power import RowsNeeded, rows_needed, verdict_chances
 from calibrant.inference.ratio import (
+    OE_TOLERANCE as OE_TOLERANCE,
+    RARE as RARE,
     Ratio,
     events_text as events_text,
     find_ratio as find_ratio,
-    gamma_limits as gamma_limits,
 )
 from calibrant.inference.ratio_verdicts import (
     RatioJudgement as RatioJudgement,
@@ -86,8 +87,6 @@ from calibrant.inference.ratio_verdicts import (
 from calibrant.inference.scores import mean_and_reach as mean_and_reach
 from calibrant.inference.settings import (
     GAP_TOLERANCE as GAP_TOLERANCE,
-    LARGEST_TOLERANCE as LARGEST_TOLERANCE,
-    TOLERATED_SHARE as TOLERATED_SHARE,
     Settings as Settings,
     default_tolerance,
 )
@@ -99,26 +98,21 @@ from calibrant.inference.simultaneous_verdicts import (
     Noise as Noise,
     cells_for as cells_for,
     confidence_of_each as confidence_of_each,
-    gap_columns as gap_columns,
     judge_all as judge_all,
     judge_evidences as judge_evidences,
     noise_of_each as noise_of_each,
     state_with as state_with,
 )
-from calibrant.inference.slope_and_shape import CLUSTERED_SHAPE as CLUSTERED_SHAPE
 from calibrant.inference.statistic import AnyMeasure as AnyMeasure, Statistic as Statistic
 from calibrant.inference.verdicts import (
     CALIBRATED as CALIBRATED,
     DETECTABLE as DETECTABLE,
     MISCALIBRATED as MISCALIBRATED,
-    RARE as RARE,
     UNDECIDED as UNDECIDED,
     Gap as Gap,
     Verdict,
-    error_and_gap as error_and_gap,
     find_verdict as find_verdict,
     range_text as range_text,
-    rows_needed_for as rows_needed_for,
     state_of as state_of,
     verdict,
     worse_state as worse_state,

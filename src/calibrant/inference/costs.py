@@ -152,7 +152,7 @@ def _coarse(evidence: Evidence, draws: int) -> Evidence:
     pooling = quantile_bins(given, CELLS)
     pooled = Evidence.of_joint(pooling.joint)
     one_by_one = evidence.exact(draws) and given.row_count * draws <= MOST_DRAWN
-    if clusters is None and (pooled.coins is not None or not one_by_one):
+    if clusters is None and (pooled.parts is not None or not one_by_one):
         return pooled
     place = np.searchsorted(pooling.occupied, pooling.pool_of(given.prediction))
     if rows is not None:

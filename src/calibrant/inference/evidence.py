@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +15,18 @@ from calibrant.data.rows import Given, Rows
 from calibrant.errors import InvalidForecastsError
 from calibrant.inference.cases import Cases, one_cluster, widening
 from calibrant.inference.cluster_charges import FEW_LEVELS, MANY_CLUSTERS, Clusters
-from calibrant.inference.coins import DRAWN_AT_ONCE, Coins
+from calibrant.inference.laws import COINS_OF_FORECASTS, NullLaw, law_of
+from calibrant.inference.settings import rarer_share
 from calibrant.inputs import Source
 from calibrant.joint import Joint
-from calibrant.joint.draws import draw_positives, refuse_mean_outcomes
 from calibrant.joint.sums import level_of
+from calibrant.kinds import BINARY, UNIT, Kind, Scale
 from calibrant.measurement import read_source
+from calibrant.regions import Region, region_between, region_of
 
 # Beyond this many levels statistic and draws use the same rounded predictions: time stays
 # bounded for any number of rows.
 RESOLUTION = 2**12
-# Rows of different weights are redrawn one by one up to this many numbers; then by the level.
-MOST_COINS_DRAWN = 2**25
 # Below this many clusters their number itself is a caution.
 FEW_CLUSTERS = 30
 
@@ -38,11 +39,13 @@ class Evidence:
     """The Joint of the rows, exact unless the caller rounded it."""
     joint: Joint
     """The same with at most 4096 levels: statistic and draws use its predictions."""
-    coins: Coins | None
-    """Rows by level and weight; None where weights differ and the rows are not known."""
+    parts: Any
+    """The rows of each level, as the null law stores them; None where they are not known."""
     clusters: Clusters | None
     rows: Rows | None = None
     """The rows, kept where a Joint does not hold all that is needed."""
+    law: NullLaw = COINS_OF_FORECASTS
+    """How residuals vary if the forecasts are right."""
 
     @classmethod
     def read(
@@ -67,17 +70,17 @@ class Evidence:
         return cls.of_rows(source, clusters)
 
     @classmethod
-    def of_joint(cls, given: Joint) -> Evidence:
+    def of_joint(cls, given: Joint, law: NullLaw = COINS_OF_FORECASTS) -> Evidence:
         """Take a Joint."""
-        refuse_mean_outcomes(given)
+        law.refuse(given)
         joint = given.rounded(RESOLUTION) if len(given) > RESOLUTION else given
-        return cls(given, joint, Coins.of_levels(given, joint), None)
+        return cls(given, joint, law.of_levels(given, joint), None, law=law)
 
     @classmethod
     def without_draws(cls, rows: Rows) -> Evidence:
         """Take rows whose noise is drawn elsewhere, so that they need not be rounded for it."""
         given = Joint.from_rows(rows)
-        refuse_mean_outcomes(given)
+        COINS_OF_FORECASTS.refuse(given)
         return cls(given, given, None, None, None if given.equally_weighted else rows)
 
     @classmethod
@@ -95,33 +98,37 @@ class Evidence:
         cls, rows: Given | Rows, clusters: object = None, joint: Joint | None = None
     ) -> Evidence:
         """Take rows that are one group of many, and so perhaps a single cluster."""
+        if isinstance(rows, Rows) and joint is None and not rows.kind.summed:
+            joint = Joint.of(rows)
         given, checked = (joint, rows.found_sound()) if joint else Joint.checked(rows)
-        evidence = cls.of_joint(given)
-        if evidence.coins is not None and clusters is None:
+        kind, scale = checked.kind, checked.scale
+        evidence = cls.of_joint(given, law_of(kind, bounded=scale.bounded))
+        if evidence.parts is not None and clusters is None:
             return evidence
-        labels = (
-            None if clusters is None else read_labels(clusters, "clusters", checked.prediction.size)
-        )
-        if checked.weight is not None and not checked.weight.all():
-            kept = checked.weight > 0
-            checked = checked.where(kept)
-            labels = None if labels is None else labels[kept]
-        joint, level = evidence.joint, level_of(checked.prediction, evidence.joint)
-        charges = None if labels is None else Clusters.of_rows(checked, joint, level, labels)
-        return cls(given, joint, Coins.of_rows(checked, joint, level), charges, checked)
+        labels = None if clusters is None else read_labels(clusters, "clusters", len(checked))
+        if labels is not None and checked.weighing is not checked:
+            labels = labels[checked.weights > 0]
+        return evidence.with_rows(checked.weighing, labels)
+
+    def with_rows(self, rows: Rows, labels: npt.NDArray[np.generic] | None) -> Evidence:
+        """Keep the rows, and what those of each cluster add up to."""
+        level = level_of(rows.position, self.joint)
+        clusters = None if labels is None else self.law.by_cluster(rows, self.joint, level, labels)
+        parts = self.law.of_rows(rows, self.joint, level)
+        return replace(self, parts=parts, clusters=clusters, rows=rows)
 
     def drawn_on(self, joint: Joint, level: npt.NDArray[np.intp]) -> Evidence:
         """Draw the same rows, which must be known, on other levels, given that of each row."""
         assert self.rows is not None  # noqa: S101  # the caller has looked
         clusters = self.clusters and self.clusters.on_levels(self.rows, joint, level)
-        coins = Coins.of_rows(self.rows, joint, level)
-        return Evidence(self.given, joint, coins, clusters, self.rows)
+        parts = self.law.of_rows(self.rows, joint, level)
+        return replace(self, joint=joint, parts=parts, clusters=clusters)
 
     def on_cells(self, cells: int) -> Evidence:
         """Draw the same rows on fewer levels; clusters stay on theirs."""
         if self.clusters is not None or len(self.joint) <= cells:
             return self
-        return Evidence.of_joint(self.given.rounded(cells))
+        return self.law.on_cells(self, cells)
 
     @classmethod
     def of_source(cls, source: Source) -> Evidence:
@@ -131,6 +138,38 @@ class Evidence:
         return cls.of_rows(source.rows, source.clusters, source.joint)
 
     @property
+    def kind(self) -> Kind:
+        """What the forecasts are forecasts of."""
+        return BINARY if self.rows is None else self.rows.kind
+
+    @property
+    def scale(self) -> Scale:
+        """Where forecasts lie between 0 and 1, and what residuals are measured in."""
+        return UNIT if self.rows is None else self.rows.scale
+
+    @property
+    def extent(self) -> float:
+        """What a tolerance in per cent is a share of: the rarer outcome, or the outcomes' range."""
+        return (
+            rarer_share(self.given)
+            if self.rows is None or self.kind.summed
+            else (self.kind.extent(self.rows))
+        )
+
+    def forecast_and_observed(self) -> tuple[float, float]:
+        """Return what was forecast on average, and what was observed."""
+        if self.rows is None or self.kind.summed:
+            return self.given.mean_prediction, self.given.base_rate
+        return self.kind.forecast_and_observed(self.rows)
+
+    def region(self, start: int, stop: int) -> Region:
+        """Describe the levels start .. stop-1 of the Joint that is drawn on."""
+        if self.rows is None or self.kind.summed:
+            return region_between(self.joint, start, stop)
+        low, high = self.joint.low[start], self.joint.high[stop - 1]
+        return region_of(self.rows, float(low), float(high))
+
+    @property
     def cells(self) -> int | None:
         """Cells that predictions were rounded to for the draws, or None."""
         return None if self.joint is self.given else self.joint.resolution
@@ -138,7 +177,7 @@ class Evidence:
     @property
     def approximate(self) -> bool:
         """Whether weights within a level differ and the rows are not known."""
-        return self.coins is None
+        return self.parts is None
 
     @property
     def clustered(self) -> bool:
@@ -152,15 +191,17 @@ class Evidence:
 
     @property
     def bounded(self) -> bool:
-        """Whether no error can be larger than 1, as none of probabilities can."""
-        return True
+        """Whether no error can be larger than 1 on the scale: those of means need a range."""
+        return self.kind.chance is not None or self.scale.bounded
 
     def widening(self, level: float) -> float:
-        """Factor by which few clusters make noise drawn from them too narrow; 1 without any.
+        """Factor by which noise drawn from few clusters, or few rows, is too narrow.
 
         Clusters drawn in bundles count as the bundles: more is not known of their spread.
         """
-        return 1.0 if self.clusters is None else widening(self.clusters.drawn_share, level)
+        if self.clusters is not None:
+            return widening(self.clusters.drawn_share, level)
+        return self.law.widening(self, level)
 
     @property
     def unit(self) -> float:
@@ -173,7 +214,7 @@ class Evidence:
         if self.clusters is None:
             return unit
         whole = float(self.clusters.share @ self.clusters.share)
-        return min(unit * self._design_effect(self.clusters), whole)
+        return min(unit * self.design_effect, whole)
 
     def cases(self) -> Cases:
         """Return the rows, added up where only their prediction and outcome matter."""
@@ -200,37 +241,30 @@ class Evidence:
         return Cases(of_both(joint.prediction), outcome, weight, square, None)
 
     def exact(self, draws: int) -> bool:
-        """Whether redrawn outcomes have exactly the distribution of perfect forecasts'."""
-        return self.clusters is None and self._drawn_one_by_one(draws)
+        """Whether draws have exactly the distribution of right forecasts."""
+        return self.clusters is None and self.law.exact(self, draws)
 
     def null_charges(self, draws: int, rng: np.random.Generator) -> Iterator[Floats]:
-        """Charges of perfect forecasts, `draws` rows in parts of bounded memory.
+        """Residual mass of right forecasts, `draws` rows in parts of bounded memory.
 
-        Outcomes are redrawn from the predictions. Clusters may depend inside in any way, so their
-        residuals are kept and their signs flipped at random, which is right for many clusters;
-        where they vary less than coins must, because few events happened, normal numbers make up
-        for it.
+        Rows follow the null law. Clusters may depend inside in any way, so their residuals are
+        kept and multiplied by random numbers, which is right for many clusters; where they vary
+        less than the law demands, because few events happened, normal numbers make up for it.
         """
-        if self.clusters is not None:
-            missing = np.sqrt(self._missing_spread())
-            size = self.clusters.drawn
-            for count in in_parts(draws, max(size, len(self.joint))):
-                signs = rng.integers(0, 2, size=(count, size)) * 2.0 - 1.0
-                flipped = np.ascontiguousarray((self.clusters.charges.T @ signs.T).T)
-                if self.clusters.bundled:
-                    shift = rng.standard_normal((count, 1)) * np.sqrt(self.clusters.left_out)
-                    flipped += shift * self._charge
-                yield flipped + missing * rng.standard_normal(flipped.shape)
-        elif self.coins is not None and self._drawn_one_by_one(draws):
-            for charges in self.coins.redrawn(self.joint, draws, rng):
-                yield from _in_cache(charges)
-        else:
-            joint = self.joint
-            for count in in_parts(draws, len(joint), DRAWN_AT_ONCE):
-                charges = draw_positives(joint, rng, count)
-                charges -= joint.weight * joint.prediction
-                charges /= joint.total
-                yield from _in_cache(charges)
+        if self.clusters is None:
+            yield from self.law.draw(self, draws, rng)
+            return
+        missing = self.law.missing_spread(self)
+        size = self.clusters.drawn
+        for count in in_parts(draws, max(size, len(self.joint))):
+            signs = self.law.multipliers(rng, (count, size))
+            flipped = np.ascontiguousarray((self.clusters.charges.T @ signs.T).T)
+            if self.clusters.bundled:
+                shift = rng.standard_normal((count, 1)) * np.sqrt(self.clusters.left_out)
+                flipped += shift * self._charge
+            if missing is not None:
+                flipped += np.sqrt(missing) * rng.standard_normal(flipped.shape)
+            yield flipped
 
     def multiplied_charges(
         self, draws: int, rng: np.random.Generator, confidence: float
@@ -248,7 +282,7 @@ class Evidence:
         charge = self._charge
         hidden = (ndtri((1 + confidence) / 2) * self.unit) ** 2 * joint.mass
         if self.clusters is None:
-            squares, cross, total = self._spreads()
+            squares, cross, total = self.law.spreads(self)
             squares = squares + hidden
             slope = np.divide(cross, squares, out=np.zeros_like(cross), where=squares > 0)
             rest = np.sqrt(max(0.0, total - float(cross @ slope)))
@@ -307,7 +341,7 @@ class Evidence:
         Squared residuals of rows, or of the rows of a cluster that fall into a run together.
         """
         if self.clusters is None:
-            return np.asarray(np.add.reduceat(self._spreads()[0], first))
+            return np.asarray(np.add.reduceat(self.law.spreads(self)[0], first))
         sums, count = self._sums_by_cluster(self.clusters, first), self.clusters.drawn
         mean = self.clusters.left_out * np.add.reduceat(self._charge, first) ** 2
         return np.asarray((sums**2).sum(axis=0) * (count / (count - 1)) + mean)
@@ -320,7 +354,7 @@ class Evidence:
         mass = np.add.reduceat(self.joint.mass, first)
         hidden = np.diag((ndtri((1 + confidence) / 2) * self.unit) ** 2 * mass)
         if self.clusters is None:
-            squares, cross, total = self._spreads()
+            squares, cross, total = self.law.spreads(self)
             within = np.diag(np.add.reduceat(squares, first)) + hidden
             across, scale = np.add.reduceat(cross, first), 1.0
         else:
@@ -341,49 +375,15 @@ class Evidence:
         runs = of_level[:, np.newaxis] == np.arange(first.size)
         return np.asarray(clusters.charges @ runs.astype(np.float64))
 
-    def _design_effect(self, clusters: Clusters) -> float:
-        sums = clusters.charges.sum(axis=1)
-        within = float(sums @ sums) + clusters.left_out * float(self._charge.sum()) ** 2
-        return max(1.0, within / max(float(self._spreads()[0].sum()), 1e-300))
+    @property
+    def design_effect(self) -> float:
+        """Factor by which clusters make sums of residuals vary more, at least 1."""
+        if self.clusters is None:
+            return 1.0
+        sums = self.clusters.charges.sum(axis=1)
+        within = float(sums @ sums) + self.clusters.left_out * float(self._charge.sum()) ** 2
+        return max(1.0, within / max(float(self.law.spreads(self)[0].sum()), 1e-300))
 
-    def _missing_spread(self) -> Floats:
-        """Variance that perfect forecasts' clusters must have beyond what the sample shows."""
-        if self.clusters is None or self.coins is None:
-            return np.zeros(len(self.joint))
-        chance = self.joint.prediction * (1 - self.joint.prediction)
-        coins = self.coins.sums((self.coins.weight / self.joint.total) ** 2 * self.coins.rows)
-        expected = coins * chance
-        if not expected.any():
-            return expected
-        short = max(0.0, float(expected.sum() - self._spreads()[0].sum()))
-        return np.asarray(expected / expected.sum() * short * self._design_effect(self.clusters))
-
-    def _drawn_one_by_one(self, draws: int) -> bool:
-        if self.coins is None:
-            return False
-        return (
-            self.coins.level.size == len(self.joint)
-            or self.coins.level.size * draws <= MOST_COINS_DRAWN
-        )
-
-    def _spreads(self) -> tuple[Floats, Floats, float]:
-        """Add up squared residuals and residuals, times w^2 / W^2, per level, and w^2 / W^2."""
-        joint = self.joint
-        v = joint.prediction
-        if self.coins is None:
-            squares = joint.weight_squares / joint.total**2
-            ones, zeros = joint.outcome, 1 - joint.outcome
-            return (
-                squares * (ones * (1 - v) ** 2 + zeros * v**2),
-                squares * (ones * (1 - v) - zeros * v),
-                float(squares.sum()),
-            )
-        return self.coins.spreads(joint)
-
-
-def _in_cache(charges: Floats) -> Iterator[Floats]:
-    """Hand out many draws, few at a time."""
-    first = 0
-    for count in in_parts(len(charges), charges.shape[1], NUMBERS_IN_CACHE):
-        yield charges[first : first + count]
-        first += count
+    def spread_by_level(self) -> Floats:
+        """Return the variance of each level's residual mass if forecasts are right."""
+        return self.law.variance(self)

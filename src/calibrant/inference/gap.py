@@ -17,7 +17,7 @@ from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
 from calibrant.options import MOST_BINS, whole
 from calibrant.pooling import Pooling, quantile_bins
-from calibrant.regions import Region, region_between
+from calibrant.regions import Region
 
 NAME = "typical_gap"
 # Ranges of forecasts: at most so many, of at least so many rows (in effect) on average.
@@ -74,12 +74,10 @@ class Ranges:
         """The typical gap: the root of the mean squared gap, 0 where chance explains it."""
         return float(np.sqrt(max(0.0, self.squared)))
 
-    def worst(self, joint: Joint) -> Region:
+    def worst(self, evidence: Evidence) -> Region:
         """Find the range whose gap is largest beside what chance makes of it."""
-        pooled = self.pooling.joint
-        variance = pooled.weight_squares / pooled.weight**2 * pooled.prediction
-        variance *= 1 - pooled.prediction
-        return region_between(joint, *self.most_surprising(joint, pooled.residual, variance))
+        gap, variance = evidence.law.gaps(evidence, self.pooling.joint, self.first)
+        return evidence.region(*self.most_surprising(evidence.joint, gap, variance))
 
     def most_surprising(self, joint: Joint, gap: Floats, variance: Floats) -> tuple[int, int]:
         """First level, and that after the last, of the range whose gap chance explains least."""

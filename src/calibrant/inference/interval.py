@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -50,6 +50,16 @@ class ConfidenceInterval:
 
     def __repr__(self) -> str:
         return brief(self)
+
+    def times(self, unit: float) -> ConfidenceInterval:
+        """Give the interval the units of the outcome."""
+        return replace(
+            self,
+            value=self.value * unit,
+            low=self.low * unit,
+            high=self.high * unit,
+            half_width=self.half_width * unit,
+        )
 
     def __str__(self) -> str:
         name = self.measure.replace("_", " ")

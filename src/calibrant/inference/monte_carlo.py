@@ -11,7 +11,6 @@ from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts
 from calibrant.catalogue import CATALOGUE
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.slope_and_shape import CLUSTERED_SHAPE, SHAPE, SLOPE
 from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint
 from calibrant.joint.draws import draw_positives
@@ -175,7 +174,7 @@ def calibration_test(
 
 def beside(headline: Statistic, evidence: Evidence) -> list[Statistic]:
     """Join a statistic by those that see slope, intercept and shape."""
-    return [headline, SLOPE, SHAPE if evidence.clusters is None else CLUSTERED_SHAPE]
+    return [headline, *evidence.law.tests(evidence)]
 
 
 def run_test(

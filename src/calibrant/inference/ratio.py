@@ -8,11 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calibrant.arrays import Floats, blocks
-from calibrant.inference.cases import Cases
+from calibrant.data.rows import Rows
+from calibrant.inference.cases import Cases, widening
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.means import mean_reach
 from calibrant.options import ROUNDING
-from calibrant.words import percent_text, ratio_texts, thousands_text
+from calibrant.words import agreeing, count_text, percent_text, ratio_texts, thousands_text
 
+# Beside a base rate this close to 0 or 1 the ratio of observed to expected events is shown.
+RARE = 0.1
+# Share by which observed means may differ from expected ones when nobody says.
+OE_TOLERANCE = 0.1
+# With fewer outcomes that are not zero, or as uneven as so few, intervals are approximate.
+FEWEST_OUTCOMES = 30
 # A binomial number whose variance is so close to its mean is a Poisson number.
 NEARLY_POISSON = 1e-9
 
@@ -94,6 +102,85 @@ def find_ratio(
     with np.errstate(over="ignore"):
         low, high = np.divide(limits, expected)
     return Ratio(value, float(low), float(high), confidence, *counted)
+
+
+def ratio_of_all(evidence: Evidence, confidence: float) -> Ratio | None:
+    """Observed over expected where a verdict shows it: of rare events, and of means.
+
+    Of the rarer outcome; None where the kind has no sums to compare.
+    """
+    rows = evidence.rows
+    if rows is not None and not rows.kind.summed:
+        return find_mean_ratio(evidence, confidence) if rows.kind.has_ratio(rows) else None
+    rate = evidence.given.base_rate
+    if min(rate, 1 - rate) >= RARE:
+        return None
+    return find_ratio(evidence, confidence, swapped=rate > 0.5)
+
+
+def ratio_of_group(evidence: Evidence, confidence: float) -> Ratio | None:
+    """Observed over expected of a group; None where the kind has no sums to compare."""
+    rows = evidence.rows
+    if rows is None or rows.kind.summed:
+        return find_ratio(evidence, confidence)
+    return find_mean_ratio(evidence, confidence) if rows.kind.has_ratio(rows) else None
+
+
+def find_mean_ratio(evidence: Evidence, confidence: float) -> Ratio:
+    """Observed over expected (A/E) of means of outcomes that are not negative.
+
+    The delta method for the logarithm, by row or by cluster: its interval is skewed as sums of
+    claims are. Outcomes of unequal size count as many as equal ones with the same sum of squared
+    shares. The upper limit leaves room for one more outcome as far above its forecast as the
+    largest (the gamma limit of Fay and Feuer 1997): a large one is often not among those seen.
+    """
+    from scipy.special import ndtri
+
+    kept = evidence.rows
+    assert kept is not None  # noqa: S101  # means are known by rows
+    expected, observed = (kept.weights * column for column in (kept.prediction, kept.outcome))
+    sums = float(observed.sum()), float(expected.sum())
+    value = sums[0] / sums[1]
+    if value == 0:
+        return Ratio(0.0, 0.0, np.inf, confidence, *sums)
+    share = kept.weights / kept.weights.sum()
+    influence = (kept.outcome - value * kept.prediction) / float(share @ kept.outcome)
+    code = None if evidence.clusters is None else evidence.clusters.code
+    seen, beyond = (
+        some if code is None else np.asarray(np.bincount(code, some), np.float64)
+        for some in (observed, observed - value * expected)
+    )
+    reach = mean_reach(share, influence, code, confidence)
+    reach *= widening(seen / sums[0], 1 - confidence)
+    factor = float(np.exp(min(reach, 700.0)))
+    low, high = value / factor, value * factor
+    if 0 < reach < np.inf:
+        level = (1 - confidence) / 2
+        variance = (sums[0] * reach / float(ndtri(1 - level))) ** 2
+        more = gamma_limits(sums[0], variance, float(beyond.max()), level)[1]
+        high = max(high, more / sums[1])
+    return Ratio(value, low, high, confidence, *sums)
+
+
+def cautions_of_ratio(rows: Rows) -> tuple[str, ...]:
+    """Say of few or very uneven outcomes that the interval of A/E is approximate."""
+    outcome = rows.weights * rows.outcome
+    seen = int(np.count_nonzero(outcome))
+    alike = float(outcome.sum() ** 2 / (outcome @ outcome)) if seen else 0.0
+    if alike >= FEWEST_OUTCOMES:
+        return ()
+    if seen < FEWEST_OUTCOMES:
+        told = (
+            f"{count_text(seen, 'outcome')} {agreeing(seen, 'is', 'are')} not zero: the interval "
+            "of observed over expected is approximate"
+        )
+    else:
+        told = (
+            f"the outcomes are so uneven that their sum is as uncertain as that of "
+            f"{count_text(max(round(alike), 1), 'equal outcome')}: all intervals are approximate, "
+            "and too narrow if larger outcomes are possible"
+        )
+    return (told,)
 
 
 def events_text(events: float) -> str:

@@ -56,7 +56,11 @@ class RatioJudgement:
     def of(cls, ratio: Ratio, groups: Groups | None, tolerance: float) -> RatioJudgement:
         """Judge ratios that were found before; those of the groups hold at once."""
         check_positive("oe_tolerance", tolerance)
-        judged = [(g.label, RatioVerdict(g.ratio, tolerance)) for g in groups or ()]
+        judged = [
+            (group.label, RatioVerdict(group.ratio, tolerance))
+            for group in groups or ()
+            if group.ratio is not None
+        ]
         return cls(tolerance, RatioVerdict(ratio, tolerance), tuple(judged))
 
     @property

@@ -4,24 +4,39 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
 from calibrant.joint import Joint
+from calibrant.kinds import BINARY, Kind
 from calibrant.options import (
     ShareOfRarer,
     Tolerance,
     as_generator,
+    check_positive,
     check_within,
     enough_draws,
     number_or_percent,
     tolerance_from,
 )
 
-# The default tolerance is this much, or this share of the rarer outcome if that is less.
-LARGEST_TOLERANCE, TOLERATED_SHARE = 0.02, 0.1
 # A typical gap of so many times the tolerance is small enough when nobody says.
 GAP_TOLERANCE = 2.0
+
+
+class Judged(Protocol):
+    """Forecasts of some kind, and what a tolerance in per cent of theirs is a share of."""
+
+    @property
+    def kind(self) -> Kind:
+        """What the forecasts are forecasts of."""
+        ...
+
+    @property
+    def extent(self) -> float:
+        """Share of the rarer outcome, or the range of outcomes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +63,18 @@ class Settings:
         tolerance: Tolerance | str | None = None,
         gap_tolerance: Tolerance | str | None = None,
         rng: np.random.Generator | int | None = None,
+        kind: Kind = BINARY,
     ) -> Settings:
-        """Check what a caller chose."""
+        """Check what a caller chose; tolerances are in the units of the kind."""
         draws = enough_draws(draws, confidence)
-        allowed = None if tolerance is None else tolerance_from("tolerance", tolerance)
-        gap = None if gap_tolerance is None else gap_tolerance_from(gap_tolerance)
+        if kind.summed:
+            allowed = None if tolerance is None else tolerance_from("tolerance", tolerance)
+            gap = None if gap_tolerance is None else gap_tolerance_from(gap_tolerance)
+        else:
+            allowed, gap = (
+                None if given is None else _in_units_from(name, given)
+                for name, given in (("tolerance", tolerance), ("gap_tolerance", gap_tolerance))
+            )
         seed = rng if isinstance(rng, int) else None
         return cls(confidence, draws, allowed, gap, as_generator(rng), seed)
 
@@ -72,21 +94,22 @@ class Settings:
         """Judge by another tolerance, with the same source of randomness."""
         return replace(self, tolerance=tolerance)
 
-    def settled(self, joint: Joint) -> Settings:
+    def settled(self, whole: Judged | Joint) -> Settings:
         """Judge parts of some forecasts by the tolerances of all of them."""
-        allowed = self.allowed(joint)
-        return replace(self, tolerance=allowed, gap_tolerance=self.gap_allowed(joint, allowed))
+        allowed = self.allowed(whole)
+        return replace(self, tolerance=allowed, gap_tolerance=self.gap_allowed(whole, allowed))
 
-    def gap_allowed(self, joint: Joint, tolerance: float) -> float:
+    def gap_allowed(self, whole: Judged | Joint, tolerance: float) -> float:
         """Largest acceptable typical gap: what was asked for, or twice the tolerance."""
+        kind, _ = _kind_and_extent(whole)
         if self.gap_tolerance is None:
-            return min(1.0, GAP_TOLERANCE * tolerance)
-        return tolerated(self.gap_tolerance, joint)
+            return min(np.inf if kind.in_outcome_units else 1.0, GAP_TOLERANCE * tolerance)
+        return tolerated(self.gap_tolerance, whole)
 
-    def allowed(self, joint: Joint) -> float:
+    def allowed(self, whole: Judged | Joint) -> float:
         """Largest acceptable error for forecasts: what was asked for, or the default."""
         return (
-            default_tolerance(joint) if self.tolerance is None else tolerated(self.tolerance, joint)
+            default_tolerance(whole) if self.tolerance is None else tolerated(self.tolerance, whole)
         )
 
 
@@ -100,22 +123,40 @@ def gap_tolerance_from(given: Tolerance | str) -> Tolerance:
     return check_within("gap_tolerance", number, 0, 1)
 
 
-def tolerated(tolerance: Tolerance, joint: Joint) -> float:
-    """Return a tolerance as a number: one that is relative depends on the rarer outcome."""
+def _in_units_from(name: str, given: Tolerance | str) -> Tolerance:
+    """Read a tolerance in the units of the outcome, or of probability, or in per cent."""
+    if isinstance(given, ShareOfRarer):
+        return given
+    number, percent = number_or_percent(name, given)
+    check_positive("tolerance", number)
+    return ShareOfRarer(number) if percent else number
+
+
+def tolerated(tolerance: Tolerance, whole: Judged | Joint) -> float:
+    """Return a tolerance as a number: one that is relative is a share of the extent."""
     if isinstance(tolerance, ShareOfRarer):
-        return tolerance.share * rarer_share(joint)
+        return tolerance.share * _kind_and_extent(whole)[1]
     return tolerance
 
 
-def default_tolerance(joint: Joint) -> float:
+def default_tolerance(whole: Judged | Joint) -> float:
     """Largest acceptable error when nobody says: 0.02, or a tenth of the rarer outcome.
+
+    Of means 2 % of the range of outcomes.
 
     Examples
     --------
     >>> default_tolerance(Joint.from_counts([0.01], [1000], [10]))
     0.001
     """
-    return min(LARGEST_TOLERANCE, TOLERATED_SHARE * rarer_share(joint))
+    kind, extent = _kind_and_extent(whole)
+    return kind.default_tolerance(extent)
+
+
+def _kind_and_extent(whole: Judged | Joint) -> tuple[Kind, float]:
+    if isinstance(whole, Joint):
+        return BINARY, rarer_share(whole)
+    return whole.kind, whole.extent
 
 
 def rarer_share(joint: Joint) -> float:

@@ -12,8 +12,8 @@ from calibrant.arrays import Floats
 from calibrant.data.groupings import label_of
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import gaps_of_each
-from calibrant.inference.interval import ONE_CLUSTER, ConfidenceInterval, upper_quantile
-from calibrant.inference.ratio import Ratio, find_ratio
+from calibrant.inference.interval import LONE, ONE_CLUSTER, ConfidenceInterval, upper_quantile
+from calibrant.inference.ratio import Ratio, ratio_of_group
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdicts import (
@@ -24,11 +24,12 @@ from calibrant.inference.verdicts import (
     worse_state,
 )
 from calibrant.joint import Joint
+from calibrant.kinds import Kind
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import card
 from calibrant.parallel import in_threads
 from calibrant.regions import Region
-from calibrant.words import agreeing, count_text, forecast_and_rate, number_text
+from calibrant.words import agreeing, count_text, number_text
 
 # Groups with fewer rows, or fewer of either outcome, are marked as small.
 FEW_ROWS, FEW_EVENTS = 100, 10
@@ -52,9 +53,12 @@ class Group:
     """Column that defines the group, or columns with " & " between them."""
     name: str
     rows: int
-    events: float
-    mean_prediction: float
-    base_rate: float
+    events: float | None
+    """Rows with the event; None of kinds that have none."""
+    forecast: float
+    """Mean forecast; of quantiles and intervals the share of outcomes that was promised."""
+    observed: float
+    """Observed rate, mean, expectile or share."""
     value: float
     """Smooth error (or the measure asked for) of the group."""
     low: float
@@ -66,8 +70,10 @@ class Group:
     """"calibrated", "miscalibrated" or "undecided": the worse of smooth error and typical gap."""
     small: bool
     """Few rows or few events: expect a wide interval."""
-    ratio: Ratio
-    """Observed over expected events, its interval simultaneous over all groups as well."""
+    ratio: Ratio | None
+    """Observed over expected, its interval simultaneous over all groups as well; None of kinds
+    without sums to compare."""
+    kind: Kind
     caution: str = ""
     """What to know before trusting the interval."""
     gap: ConfidenceInterval | None = None
@@ -83,10 +89,8 @@ class Group:
     @property
     def sentence(self) -> str:
         """Say what was forecast for the group, and what was observed."""
-        said = (
-            f"{self.label}: {forecast_and_rate(self.mean_prediction, self.base_rate)} "
-            f"({count_text(self.rows, 'row')})"
-        )
+        both = self.kind.words.forecast_and_observed(self.forecast, self.observed)
+        said = f"{self.label}: {both} ({count_text(self.rows, 'row')})"
         return said if self.worst is None else f"{said}, but {self.worst.sentence}"
 
 
@@ -107,6 +111,8 @@ class Groups:
         return f"Groups({len(self)}, {len(self.failing)} beyond {self.tolerance:.4g})"
 
     def _repr_html_(self) -> str:
+        if not all(group.kind.summed for group in self):
+            return card(self.sentence)
         height = 1.2 + 0.24 * min(len(self), MOST_DRAWN)
         return card(self.sentence, "GroupsDisplay", self, height=height)
 
@@ -158,20 +164,24 @@ class Groups:
 
     def table(self) -> dict[str, list[Any]]:
         """Return one column per property of the groups."""
-        left_out = ("ratio", "gap", "worst")
+        left_out = ("ratio", "gap", "worst", "kind")
         fields = [name for name in Group.__dataclass_fields__ if name not in left_out]
         found = {name: [getattr(group, name) for group in self] for name in fields}
-        ratios = [group.ratio for group in self]
+        ratios, gaps = [group.ratio for group in self], [group.gap for group in self]
         return (
             found
             | {
-                "observed": [ratio.observed for ratio in ratios],
-                "expected": [ratio.expected for ratio in ratios],
-                "ratio": [ratio.value for ratio in ratios],
-                "ratio_low": [ratio.low for ratio in ratios],
-                "ratio_high": [ratio.high for ratio in ratios],
+                "observed_sum": [ratio and ratio.observed for ratio in ratios],
+                "expected_sum": [ratio and ratio.expected for ratio in ratios],
+                "ratio": [ratio and ratio.value for ratio in ratios],
+                "ratio_low": [ratio and ratio.low for ratio in ratios],
+                "ratio_high": [ratio and ratio.high for ratio in ratios],
             }
-            | gap_columns([group.gap for group in self])
+            | {
+                "gap": [gap and gap.value for gap in gaps],
+                "gap_low": [gap and gap.low for gap in gaps],
+                "gap_high": [gap and gap.high for gap in gaps],
+            }
         )
 
     def confirmed(self, pvalue: Mapping[str, float]) -> Groups:
@@ -248,7 +258,7 @@ def judge_all(
     """
     if values is None:
         values = [statistic.value(evidence.given) for *_, evidence in named]
-    tolerance = min(settings.allowed(evidence.given) for *_, evidence in named)
+    tolerance = min(settings.allowed(evidence) for *_, evidence in named)
     half_widths = noise.reach(settings.confidence)
     single = confidence_of_each(settings.confidence, len(named))
     judged = [
@@ -259,7 +269,7 @@ def judge_all(
     ]
     gap_tolerance = None
     if statistic.function is smooth_calibration_error:
-        gap_tolerance = min(settings.gap_allowed(one.given, tolerance) for *_, one in named)
+        gap_tolerance = min(settings.gap_allowed(one, tolerance) for *_, one in named)
         judged = _with_gaps(judged, [one for *_, one in named], gap_tolerance, single)
     order = noise.strongest_first(values, [group.state for group in judged])
     return Groups(
@@ -276,22 +286,14 @@ def _with_gaps(
     """Judge groups by their typical gaps as well; a tolerance of 1 leaves the states alone."""
     judged = []
     gaps = gaps_of_each(evidences, single)
-    for group, evidence, (gap, ranges) in zip(groups, evidences, gaps, strict=True):
+    for group, evidence, (scaled, ranges) in zip(groups, evidences, gaps, strict=True):
+        gap = scaled.times(evidence.scale.unit)
         state = state_of(gap.low, gap.high, tolerance)
         by_gap = state == MISCALIBRATED != group.state
-        worst = ranges.worst(evidence.joint) if by_gap else None
+        worst = ranges.worst(evidence) if by_gap else None
         both = worse_state(group.state, state)
         judged.append(replace(group, gap=gap, worst=worst, state=both))
     return judged
-
-
-def gap_columns(gaps: Sequence[ConfidenceInterval | None]) -> dict[str, list[float | None]]:
-    """Return typical gaps of groups as columns, with their limits."""
-    return {
-        "gap": [None if gap is None else gap.value for gap in gaps],
-        "gap_low": [None if gap is None else gap.low for gap in gaps],
-        "gap_high": [None if gap is None else gap.high for gap in gaps],
-    }
 
 
 def judge_evidences(
@@ -358,23 +360,31 @@ def _group(
     key: Named, value: float, half_width: float, floor: float, tolerance: float, single: float
 ) -> Group:
     by, name, evidence = key
-    joint = evidence.given
-    low, high = max(0.0, value - half_width), min(1.0, value + half_width)
-    events = float((joint.positives / joint.weight * joint.rows).sum())
-    few = min(events, joint.row_count - events) < FEW_EVENTS or joint.row_count < FEW_ROWS
+    joint, kind, unit = evidence.given, evidence.kind, evidence.scale.unit
+    low, high = max(0.0, value - half_width) * unit, value + half_width
+    high = (min(1.0, high) if evidence.bounded else high) * unit
+    forecast, observed = evidence.forecast_and_observed()
+    events = None
+    if kind.summed:
+        events = float((joint.positives / joint.weight * joint.rows).sum())
+    few = joint.row_count if events is None else min(events, joint.row_count - events)
+    caution = ""
+    if evidence.lone:
+        caution = ONE_CLUSTER if evidence.bounded else LONE
     return Group(
         by=by,
         name=name,
         rows=joint.row_count,
         events=events,
-        mean_prediction=joint.mean_prediction,
-        base_rate=joint.base_rate,
-        value=value,
+        forecast=forecast,
+        observed=observed,
+        value=value * unit,
         low=low,
         high=high,
-        noise_floor=floor,
+        noise_floor=floor * unit,
         state=state_of(low, high, tolerance),
-        small=bool(few),
-        ratio=find_ratio(evidence, single),
-        caution=ONE_CLUSTER if evidence.lone else "",
+        small=few < FEW_EVENTS or joint.row_count < FEW_ROWS,
+        ratio=ratio_of_group(evidence, single),
+        kind=kind,
+        caution=caution,
     )

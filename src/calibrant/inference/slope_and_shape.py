@@ -6,6 +6,8 @@ such a range cancel in it: a slope that is off, or waves. Two statistics see tho
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 import calibrant._kernels as kernels
@@ -45,6 +47,20 @@ def slope_scores(joint: Joint, charges: Floats) -> Floats:
     seen = spread > NO_VARIATION * spread[0]
     with np.errstate(over="ignore"):  # an event that was as good as impossible
         return np.asarray((scores[:, seen] ** 2 / spread[seen]).sum(axis=1))
+
+
+def line_scores(position: Floats, variance: Floats) -> Callable[[Joint, Floats], Floats]:
+    """Score statistic of intercept and slope over positions, given the variance of each level."""
+    design = np.stack([np.ones_like(position), position])
+    if variance.any():
+        design[1] -= np.average(position, weights=variance)
+    spread = (design**2) @ variance
+    seen = spread > NO_VARIATION * spread[0]
+
+    def scores(_: Joint, charges: Floats) -> Floats:
+        return np.asarray(((charges @ design[seen].T) ** 2 / spread[seen]).sum(axis=1))
+
+    return scores
 
 
 def shape_gains(joint: Joint, charges: Floats) -> Floats:

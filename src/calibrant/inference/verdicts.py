@@ -11,7 +11,12 @@ from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges, gap_interval
 from calibrant.inference.interval import ConfidenceInterval, find_interval, multiplier_interval
 from calibrant.inference.monte_carlo import CalibrationTest, beside, run_test
-from calibrant.inference.ratio import Ratio, find_ratio
+from calibrant.inference.ratio import (
+    OE_TOLERANCE,
+    Ratio,
+    cautions_of_ratio,
+    ratio_of_all,
+)
 from calibrant.inference.rows_to_settle import MOST_ROWS, rows_to_settle, rows_to_settle_gap
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
@@ -32,8 +37,6 @@ from calibrant.words import (
 )
 
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
-# Beside a base rate this close to 0 or 1 the ratio of observed to expected events is shown.
-RARE = 0.1
 # Rows needed are told from at least so many rows, and if their range is no wider than a factor.
 FEWEST_TO_PLAN, WIDEST_PLAN = 50, 10
 # A p-value up to this is called detectable.
@@ -335,25 +338,52 @@ def verdict(
     return find_verdict(evidence, Statistic.of(measure), settings)
 
 
-def find_verdict(evidence: Evidence, statistic: Statistic, settings: Settings) -> Verdict:
-    """Judge evidence that was read before."""
-    joint = evidence.given
-    allowed = settings.allowed(joint)
+def find_verdict(
+    evidence: Evidence,
+    statistic: Statistic,
+    settings: Settings,
+    ratio_tolerance: float | None = None,
+) -> Verdict:
+    """Judge evidence of any kind of forecast that was read before."""
+    if evidence.rows is not None:
+        evidence.rows.refuse_ties()
+    kind, unit = evidence.kind, evidence.scale.unit
+    allowed = settings.allowed(evidence)
+    gap_allowed = settings.gap_allowed(evidence, allowed)
+    inner = replace(settings, tolerance=allowed / unit, gap_tolerance=gap_allowed / unit)
     if statistic.function is smooth_calibration_error:
-        interval, gap = error_and_gap(evidence, statistic, settings, allowed)
+        interval, gap = error_and_gap(evidence, statistic, inner)
         reached(0.6)
         test = run_test(evidence, beside(statistic, evidence), settings.draws, settings.rng)
     else:
         statistic.refuse_without_reach()
         interval, gap = find_interval(evidence, statistic, settings), None
         test = run_test(evidence, statistic, settings.draws, settings.rng)
-    ratio = None
-    if min(joint.base_rate, 1 - joint.base_rate) < RARE:
-        ratio = find_ratio(evidence, settings.confidence, swapped=joint.base_rate > 0.5)
-    found = Verdict(interval, allowed, gap, test, joint.row_count, None, ratio)
-    if found.state != UNDECIDED:
-        return found
-    return replace(found, rows_needed=rows_needed_for(found, evidence, statistic, settings))
+    ratio = ratio_of_all(evidence, settings.confidence)
+    judged = None
+    if ratio is not None and evidence.rows is not None and not kind.summed:
+        judged = OE_TOLERANCE if ratio_tolerance is None else ratio_tolerance
+        cautions = (*interval.cautions, *cautions_of_ratio(evidence.rows))
+        interval = replace(interval, cautions=cautions)
+    rows = evidence.given.row_count
+    found = Verdict(interval, allowed / unit, gap, test, rows, None, ratio, judged)
+    if found.state == UNDECIDED:
+        found = replace(found, rows_needed=rows_needed_for(found, evidence, statistic, settings))
+    return found if unit == 1 else _in_units(found, unit)
+
+
+def _in_units(found: Verdict, unit: float) -> Verdict:
+    """Give every number of a verdict the units of the outcome."""
+    gap, test = found.gap, found.test
+    headline, *others = test.parts or (test,)
+    scaled = replace(headline, statistic=headline.statistic * unit, null=headline.null * unit)
+    return replace(
+        found,
+        interval=found.interval.times(unit),
+        tolerance=found.tolerance * unit,
+        gap=gap and replace(gap, interval=gap.interval.times(unit), tolerance=gap.tolerance * unit),
+        test=replace(test, parts=(scaled, *others)) if test.parts else scaled,
+    )
 
 
 def rows_needed_for(
@@ -374,7 +404,7 @@ def rows_needed_for(
 
 
 def error_and_gap(
-    evidence: Evidence, statistic: Statistic, settings: Settings, tolerance: float
+    evidence: Evidence, statistic: Statistic, settings: Settings
 ) -> tuple[ConfidenceInterval, Gap]:
     """Intervals of the smooth error and of the typical gap, from the same random multipliers."""
     confidence, ranges = settings.confidence, Ranges.of(evidence)
@@ -387,13 +417,15 @@ def error_and_gap(
     deviations, noise = (np.concatenate(found) for found in drawn)
     error = multiplier_interval(evidence, statistic, deviations, confidence)
     gap = gap_interval(evidence, ranges, noise, confidence)
-    allowed = settings.gap_allowed(evidence.given, tolerance)
+    allowed = settings.gap_tolerance
+    assert isinstance(allowed, float)  # noqa: S101  # the caller has settled it
     needed = None
     if state_of(gap.low, gap.high, allowed) == UNDECIDED:
         wide = noise * evidence.widening(1 - confidence)
         rows = evidence.given.row_count
         needed = rows_to_settle_gap(rows, ranges.squared, wide, allowed, confidence)
-    return error, Gap(gap, allowed, ranges.mass.size, ranges.worst(evidence.joint), needed)
+    worst, between = ranges.worst(evidence), evidence.kind.words.between
+    return error, Gap(gap, allowed, ranges.mass.size, worst, needed, between)
 
 
 def range_text(rows: tuple[int, int], noun: str = "row") -> str:

@@ -1,11 +1,9 @@
 """The door: arrays, a Joint, a frame, files or aggregates become checked forecasts."""
 
 from calibrant.inputs.pairs import Pairs, join_pairs, pair_columns, pair_files
-from calibrant.inputs.roles import Roles
+from calibrant.inputs.roles import AskedKind, Roles
 from calibrant.inputs.source import (
     Source,
-    keys_of_files,
-    keys_of_frame,
     prepare,
     read,
     reading_notes,
@@ -13,12 +11,11 @@ from calibrant.inputs.source import (
 from calibrant.inputs.summed import sum_up
 
 __all__ = [
+    "AskedKind",
     "Pairs",
     "Roles",
     "Source",
     "join_pairs",
-    "keys_of_files",
-    "keys_of_frame",
     "pair_columns",
     "pair_files",
     "prepare",

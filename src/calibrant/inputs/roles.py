@@ -14,14 +14,57 @@ from calibrant.data.input import as_floats, read_column
 from calibrant.data.labels import Labels
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.kinds import INTERVAL
 from calibrant.options import shown
+
+PREDICTION = "prediction"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedKind:
+    """What the forecasts are forecasts of, as a user says it."""
+
+    name: str = "mean"
+    range: object = None
+    level: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InvalidOptionError("kind must be a name such as 'mean'", shown(self.name))
+
+    @property
+    def columns(self) -> tuple[str, str] | None:
+        """Columns of the ends of intervals, where they are named."""
+        name, equals, text = self.name.partition("=")
+        if name.strip() != INTERVAL or not equals:
+            return None
+        names = [part.strip() for part in text.split(",")]
+        if len(names) != 2 or not all(names) or names[0] == names[1]:
+            raise self.no_columns()
+        return names[0], names[1]
+
+    def no_columns(self) -> InvalidOptionError:
+        """Return the refusal of intervals whose ends are not named."""
+        return InvalidOptionError(
+            "intervals need the columns of both ends", repr(self.name), "interval=low,high"
+        )
+
+    @property
+    def plain(self) -> str:
+        """The kind without the names of columns."""
+        return INTERVAL if self.of_intervals else self.name
+
+    @property
+    def of_intervals(self) -> bool:
+        """Whether forecasts are intervals."""
+        return self.name.partition("=")[0].strip() == INTERVAL
 
 
 @dataclass(frozen=True, slots=True)
 class Roles:
     """Which column, or which array, plays which part."""
 
-    prediction: str = "prediction"
+    prediction: str = PREDICTION
     outcome: str = "outcome"
     weight: object = None
     clusters: object = None
@@ -51,6 +94,8 @@ class Roles:
     """Whether to look for columns that may identify what rows are about: are such rows alike?"""
     keys: Mapping[str, object] = field(default_factory=dict)
     """Those columns."""
+    kind: AskedKind | None = None
+    """What the forecasts are forecasts of; None for probabilities."""
 
     def __post_init__(self) -> None:
         # Columns of pandas may have numbers for names.
@@ -62,7 +107,7 @@ class Roles:
     @property
     def need_rows(self) -> bool:
         """Whether sums by prediction are not enough."""
-        beside = (self.clusters, self.time, self.classes)
+        beside = (self.clusters, self.time, self.classes, self.kind)
         return self.segments or any(part is not None for part in beside)
 
     def parts(self, present: Collection[str] = ()) -> dict[str, Part]:
@@ -94,8 +139,20 @@ class Roles:
         else:
             numbers.append(self.prediction if self.prediction_sum is None else self.prediction_sum)
             if self.count is None and self.positives is None:
-                parts[self.outcome] = Part.OUTCOME
+                parts[self.outcome] = Part.OUTCOME if self.kind is None else Part.NUMBER
+            if self.kind is not None and self.kind.of_intervals:
+                numbers[-1:] = self._ends(self.kind)
         return parts | {str(name): Part.NUMBER for name in numbers if name is not None}
+
+    def _ends(self, kind: AskedKind) -> list[object]:
+        """Name the columns of the ends of intervals; that of predictions if it was named."""
+        ends = kind.columns
+        if ends is None:
+            raise kind.no_columns()
+        if self.outcome in ends:
+            raise InvalidOptionError(f"column {self.outcome!r} must not be the prediction as well")
+        named = self.prediction in ends or self.prediction != PREDICTION
+        return [*ends, *([self.prediction] if named else [])]
 
     def _refuse_told(self) -> None:
         """Refuse predictions and weights that are the outcomes: they say nothing of forecasts."""
@@ -131,6 +188,9 @@ class Roles:
 
     def described(self) -> dict[str, object]:
         """Name the columns that predictions and outcomes were read from."""
+        ends = None if self.kind is None else self.kind.columns
+        if ends is not None:
+            return {"interval": ", ".join(ends), "outcome": self.outcome}
         if self.count is None:
             return {"prediction": self.prediction, "outcome": self.outcome}
         predicted: dict[str, object] = {"prediction": self.prediction}

@@ -32,10 +32,11 @@ from calibrant.data.tables import Part
 from calibrant.data.times import Times, checked_times, have_zone, read_dates
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
 from calibrant.inputs.classes import read_class_columns, without_words
-from calibrant.inputs.roles import Roles
+from calibrant.inputs.roles import AskedKind, Roles
 from calibrant.inputs.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes, as_forecasts
+from calibrant.kinds import BINARY, Kind
 from calibrant.words import count_text
 
 Columns = dict[str, Any]
@@ -81,6 +82,11 @@ class Source:
     """Labels of those who act, each of whom gets a threshold of its own: models."""
 
     @property
+    def kind(self) -> Kind:
+        """What the forecasts are forecasts of."""
+        return BINARY if self.rows is None else self.rows.kind
+
+    @property
     def all_notes(self) -> tuple[str, ...]:
         """The notes, and how many rows were dropped."""
         return (*self.notes, *dropped_notes(self.dropped))
@@ -109,6 +115,8 @@ class Source:
     def fingerprint(self) -> str:
         """Hash of predictions and outcomes; equal for the same rows in any order."""
         joint, forecasts = self.joint, self.classes
+        if self.rows is not None and not self.kind.summed:
+            return _fingerprint_of(self.rows)
         if forecasts is not None:
             held = (forecasts.probability, forecasts.label)
             order = canonical_order(*held)
@@ -122,6 +130,15 @@ class Source:
         for column in columns:
             digest.update(np.ascontiguousarray(column).tobytes())
         return digest.hexdigest()[:16]
+
+
+def _fingerprint_of(rows: Rows) -> str:
+    columns = [rows.prediction, rows.outcome, *([] if rows.upper is None else [rows.upper])]
+    order = canonical_order(*columns)
+    digest = hashlib.sha256(rows.kind.name.encode())
+    for column in columns:
+        digest.update(np.ascontiguousarray(column[order] + 0.0).tobytes())
+    return digest.hexdigest()[:16]
 
 
 class Readable(Protocol):
@@ -205,6 +222,8 @@ def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, ti
         time=roles.time,
     )
     held = replace(roles, by=roles.labels_by())
+    if roles.kind is not None:
+        return _of_kind(_rows_of_kind(data, y_proba, roles.kind, roles.weight), held, title)
     many = are_classes(data, y_proba, roles.classes)
     if many:
         roles.refuse_with_classes(labels)
@@ -251,6 +270,9 @@ def _columns_of(files: Files) -> list[str]:
 def _columns_named(roles: Roles) -> Iterator[None]:
     """Say of columns what the library says of the arrays that they were read into."""
     names = {"y_true": roles.outcome, "y_proba": roles.prediction, "sample_weight": roles.weight}
+    if roles.kind is not None:
+        low, high = roles.kind.columns or (roles.prediction, "upper")
+        names |= {"y_pred": low, "upper": high}
     with arguments_named(**{name: f"column {column!r}" for name, column in names.items()}):
         yield
 
@@ -303,7 +325,10 @@ def _read_frame(
         weight=None if roles.weight is None else columns[str(roles.weight)],
         keys={name: columns[name] for name in roles.keys},
     )
-    if roles.classes is not None:
+    if roles.kind is not None:
+        with _columns_named(roles):
+            source = _of_kind(_rows_in_columns(columns, roles, held.weight), held, title)
+    elif roles.classes is not None:
         forecasts = read_class_columns(columns, held, percent=percent)
         source = _of_classes(forecasts, held, title)
     else:
@@ -458,6 +483,49 @@ def _of_rows(
         times=times,
         classes=classes,
     )
+
+
+def _rows_of_kind(y_true: object, y_pred: object, kind: AskedKind, weight: object) -> Rows:
+    """Check outcomes and forecasts of numbers; intervals have two columns."""
+    upper: object = None
+    if kind.of_intervals:
+        table = as_array(y_pred, "y_pred")
+        if table.ndim != 2 or table.shape[1] != 2:
+            raise InvalidForecastsError(
+                "intervals must be two columns, the lower and the upper ends",
+                f"shape {table.shape}",
+            )
+        y_pred, upper = table[:, 0], table[:, 1]
+    return Rows.of_kind(
+        y_true,
+        y_pred,
+        kind.plain,
+        upper=upper,
+        level=kind.level,
+        range_=kind.range,
+        sample_weight=weight,
+    )
+
+
+def _rows_in_columns(columns: Columns, roles: Roles, weight: object) -> Rows:
+    """Check forecasts of numbers that stand in columns."""
+    assert roles.kind is not None  # noqa: S101  # the caller has looked
+    ends = roles.kind.columns
+    low, high = ends or (roles.prediction, None)
+    return Rows.of_kind(
+        columns[roles.outcome],
+        columns[low],
+        roles.kind.plain,
+        upper=None if high is None else columns[high],
+        level=roles.kind.level,
+        range_=roles.kind.range,
+        sample_weight=weight,
+    )
+
+
+def _of_kind(rows: Rows, roles: Roles, title: str) -> Source:
+    """Keep rows of forecasts of numbers, whose positions are predictions to a Joint."""
+    return _of_rows(Joint.of(rows), rows, roles, title)
 
 
 def _of_classes(forecasts: ClassForecasts, roles: Roles, title: str) -> Source:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from calibrant.joint.engine.passes import Resolution
     from calibrant.joint.engine.tally import Tally
 
+# Under this name rows keep the Joint that was made of them.
+JOINT = "_joint"
+
 
 class Constructed(JointLevels):
     """Every way to sum rows, or sums of rows, into the levels of a Joint."""
@@ -89,6 +92,15 @@ class Constructed(JointLevels):
         if np.array_equal(low, high):
             return cls(held.at(low)), sound
         return cls.of_cells(held.between(low, high), index, FINEST), sound
+
+    @classmethod
+    def of(cls, rows: Rows) -> Self:
+        """Group rows of any kind that were checked; found once for the same rows."""
+        weighing = rows.weighing
+        found = weighing.__dict__.get(JOINT)
+        if found is None:
+            found = weighing.__dict__[JOINT] = cls(sums.levels(weighing)[0])
+        return found
 
     @classmethod
     def checked(cls, rows: AnyRows) -> tuple[Self, Rows]:

@@ -223,6 +223,8 @@ def in_cells(levels: LevelSums, resolution: int) -> tuple[CellSums, Indices]:
 
 def levels(rows: AnyRows) -> tuple[LevelSums, Rows]:
     """Group rows by bit-equal predictions; the rows, checked."""
+    if isinstance(rows, Rows) and not rows.kind.summed:
+        return levels_of_kind(rows), rows
     (prediction, *columns), binary, checked = _passed(rows, kernels.levels, thread_count())
     return LevelSums(prediction=prediction, **_counted(columns, checked, binary)), checked
 
@@ -240,6 +242,23 @@ def levels_of_numbers(position: Floats, number: Floats, weight: Floats | None) -
     levels, *columns, _, binary = kernels.levels(position, number, weight, thread_count())
     sound = Rows(position, number, weight)
     return LevelSums(prediction=levels, **_counted(columns, sound, binary))
+
+
+def levels_of_kind(rows: Rows) -> LevelSums:
+    """Add up the residuals of rows by the position of their forecasts, in units of the scale.
+
+    Kernels need positions and residuals only, so `positives` are what makes the residuals right.
+    For means of outcomes in a known range they are sums of outcomes, scaled to [0, 1].
+    """
+    if rows.kind.compares_numbers(rows.scale):
+        return levels_of_numbers(rows.position, rows.scale.positions(rows.outcome), rows.weight)
+    least, most = float(rows.residual.min()), float(rows.residual.max())
+    spread = most - least if most > least else 1.0
+    number = rows.residual - least
+    number /= spread
+    sums = levels_of_numbers(rows.position, number, rows.weight)
+    charges = (sums.positives * spread + sums.weight * least) / rows.scale.unit
+    return replace(sums, positives=sums.weight * sums.prediction + charges, binary=False)
 
 
 def bins(rows: AnyRows, edges: Floats, *, closed_left: bool) -> CellSums:

@@ -23,9 +23,9 @@ import numpy.typing as npt
 import calibrant._kernels as kernels
 from calibrant.arrays import Floats
 from calibrant.errors import InvalidStateError
-from calibrant.inference import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.joint import Joint
 from calibrant.joint.sums import LevelSums
+from calibrant.kinds import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.monitoring.bettors import BETTORS, CELLS, EDGES
 from calibrant.options import ShareOfRarer, Tolerance
 from calibrant.pooling import isotonic

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from calibrant.inference import (
-    LARGEST_TOLERANCE,
-    TOLERATED_SHARE,
     CalibrationTest,
     Evidence,
     Groups,
@@ -20,6 +18,7 @@ from calibrant.inference import (
     judge_evidences,
 )
 from calibrant.joint.classes import ClassForecasts
+from calibrant.kinds import LARGEST_TOLERANCE, TOLERATED_SHARE
 from calibrant.measurement import Measurement
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.monte_carlo import calibration_test

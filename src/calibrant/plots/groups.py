@@ -105,7 +105,7 @@ class GroupsDisplay(Display):
         Groups beyond the tolerance are never left out.
         """
         kept = [g for g in self.shown if not g.small or g.state == MISCALIBRATED] or self.shown
-        rates = [group.base_rate for group in kept] + [g.mean_prediction for g in self.shown]
+        rates = [group.observed for group in kept] + [g.forecast for g in self.shown]
         room = 0.1 * max(max(rates) - min(rates), 0.1 * max(rates), LEAST_AXIS)
         return max(0.0, min(rates) - room), min(1.0, max(rates) + room)
 
@@ -113,13 +113,13 @@ class GroupsDisplay(Display):
     def cut(self) -> bool:
         """Whether a rate lies beyond the axis."""
         low, high = self.limits
-        return any(not low <= group.base_rate <= high for group in self.shown)
+        return any(not low <= group.observed <= high for group in self.shown)
 
     @staticmethod
     def rate_limits(group: Group) -> tuple[float, float]:
         """Where the rate of a group may lie: its limits of O/E times the mean forecast."""
-        said, ratio = group.mean_prediction, group.ratio
-        if said <= 0:
+        said, ratio = group.forecast, group.ratio
+        if said <= 0 or ratio is None:
             return 0.0, 1.0
         return min(1.0, said * ratio.low), min(1.0, said * ratio.high)
 
@@ -129,7 +129,7 @@ class GroupsDisplay(Display):
         told: set[str] = set()
         for place, group in enumerate(self.shown):
             at = [place, place]
-            said, happened = group.mean_prediction, group.base_rate
+            said, happened = group.forecast, group.observed
             ax.plot(self.rate_limits(group), at, color=MUTED, lw=0.8, zorder=1)
             ax.plot([said, happened], at, color=QUIET, lw=2, zorder=2)
             ax.plot([said], [place], "o", color=PAPER, mec=INK, ms=6, zorder=3)

@@ -8,12 +8,11 @@ import numpy as np
 
 from calibrant.data import canonical_order
 from calibrant.data.input import read_labels, refuse_other_labels
+from calibrant.data.rows import Rows
 from calibrant.inference import cluster_codes
 from calibrant.options import as_generator
 from calibrant.real.bets import bets_on
-from calibrant.real.forecasts import RealForecasts
 from calibrant.real.monitor import QUARTILES, RealMonitor
-from calibrant.real.properties import Coverage, Quantile
 from calibrant.words import chance_text, count_text
 
 
@@ -60,7 +59,7 @@ def betting_test(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or RealForecasts
+    y_true : array-like of shape (n,), or Rows
         Outcomes.
     y_pred : array-like of shape (n,), optional
         Forecasts; of intervals the lower ends.
@@ -100,16 +99,14 @@ def betting_test(
     True
     """
     refuse_other_labels(y_true=y_true, y_pred=y_pred, upper=upper, clusters=clusters)
-    given = y_true
-    if not isinstance(given, RealForecasts):
-        given = RealForecasts.read(y_true, y_pred, kind, upper=upper, level=level, range_=range)
+    given = Rows.of_kind(y_true, y_pred, kind, upper=upper, level=level, range_=range)
     ends = (given.scale.start, given.scale.end) if given.scale.bounded else None
     bet = bets_on(given)
     if clusters is not None:
         bet = bet.averaged(cluster_codes(read_labels(clusters, "clusters", len(given))))
     order = canonical_order(bet.place, bet.prediction, bet.outcome)
     bet = bet.where(as_generator(rng).permutation(order))
-    by_place = isinstance(given.kind, Quantile | Coverage)
+    by_place = given.kind.chance is not None
     monitor = RealMonitor(
         given.kind,
         range=ends if given.kind.in_outcome_units else None,
@@ -119,5 +116,5 @@ def betting_test(
     )
     monitor.play(bet)
     return BettingTest(
-        monitor.pvalue, monitor.evidence, given.kind.kind, len(given), monitor.observed
+        monitor.pvalue, monitor.evidence, given.kind.name, len(given), monitor.observed
     )

@@ -8,15 +8,12 @@ import numpy as np
 
 from calibrant.data import canonical_order
 from calibrant.data.input import read_labels, refuse_other_labels
+from calibrant.data.rows import Rows
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
-from calibrant.inference import Difference
+from calibrant.inference import Difference, mean_with_reach
+from calibrant.kinds import Scale
 from calibrant.options import check_positive, check_share
-from calibrant.real.forecasts import RealForecasts
-from calibrant.real.losses import loss_name, losses
-from calibrant.real.means import mean_with_reach
 from calibrant.real.measures import calibration_error
-from calibrant.real.properties import Coverage
-from calibrant.real.scale import OutcomeScale
 from calibrant.words import comparable_texts, percent_text
 
 
@@ -123,24 +120,24 @@ def compare(
         _read(y_true, forecast, kind, level, range, sample_weight) for forecast in (first, second)
     ]
     labels = None if clusters is None else read_labels(clusters, "clusters", len(pair[0]))
-    columns = [column for one in pair for column in (one.forecast, one.upper)]
+    columns = [column for one in pair for column in (one.prediction, one.upper)]
     # Sums in another order would differ in the last digit.
     order = canonical_order(*columns, pair[0].outcome, pair[0].weight, labels)
     pair = [one.where(order) for one in pair]
     labels = None if labels is None else labels[order]
-    if range is None and not isinstance(pair[0].kind, Coverage):
+    if range is None and not pair[0].kind.has_ends:
         pair = _in_one_range(pair)
-    difference = losses(pair[1]) - losses(pair[0])
+    difference = pair[1].losses - pair[0].losses
     value, reach = mean_with_reach(pair[0], difference, labels, confidence)
     if not np.isfinite(reach):
         raise InferenceRefusedError(
             "an interval needs at least two rows or clusters with weight", "one with nearly all"
         )
-    before = pair[0].mean_of(losses(pair[0]))
+    before = pair[0].mean_of(pair[0].losses)
     one, other = (float(calibration_error(forecasts)) for forecasts in pair)
     return RealComparison(
-        pair[0].kind.kind,
-        loss_name(pair[0].kind),
+        pair[0].kind.name,
+        pair[0].kind.loss_name,
         before,
         before + value,
         value - reach,
@@ -151,7 +148,7 @@ def compare(
         all(
             np.array_equal(*sides)
             for sides in zip(
-                *((forecasts.forecast, forecasts.upper) for forecasts in pair), strict=True
+                *((forecasts.prediction, forecasts.upper) for forecasts in pair), strict=True
             )
         ),
     )
@@ -164,26 +161,24 @@ def _read(
     level: float | None,
     ends: object,
     weight: object,
-) -> RealForecasts:
+) -> Rows:
     if kind != "interval":
-        return RealForecasts.read(
-            y_true, forecast, kind, level=level, range_=ends, sample_weight=weight
-        )
+        return Rows.of_kind(y_true, forecast, kind, level=level, range_=ends, sample_weight=weight)
     if not (isinstance(forecast, tuple | list) and len(forecast) == 2):
         raise InvalidOptionError(
             "intervals of a forecaster are two columns", type(forecast).__name__, "(low, high)"
         )
     low, high = forecast
-    return RealForecasts.read(
+    return Rows.of_kind(
         y_true, low, kind, upper=high, level=level, range_=ends, sample_weight=weight
     )
 
 
-def _in_one_range(pair: list[RealForecasts]) -> list[RealForecasts]:
+def _in_one_range(pair: list[Rows]) -> list[Rows]:
     """Place the forecasts of both in the same range, so that their errors can be compared."""
     low = min(forecasts.scale.start for forecasts in pair)
     high = max(forecasts.scale.end for forecasts in pair)
     return [
-        replace(forecasts, scale=OutcomeScale(low, high, forecasts.scale.unit, bounded=False))
+        replace(forecasts, scale=Scale(low, high, forecasts.scale.unit, bounded=False))
         for forecasts in pair
     ]

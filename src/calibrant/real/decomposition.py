@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.data import canonical_order
+from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
 from calibrant.notebook import card
-from calibrant.real.forecasts import RealForecasts
 from calibrant.real.isotonic import isotonic_fit
-from calibrant.real.properties import Coverage
 from calibrant.words import number_text, percent_text
 
 
@@ -82,7 +81,7 @@ def loss_decomposition(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or RealForecasts
+    y_true : array-like of shape (n,), or Rows
         Outcomes, any finite numbers.
     y_pred : array-like of shape (n,), optional
         Forecasts.
@@ -121,32 +120,29 @@ def loss_decomposition(
     The pinball loss of 0.312 is miscalibration 0.188 - discrimination 0.375 + uncertainty 0.5;
     forecasts save 37.5 % of the uncertainty.
     """
-    if isinstance(y_true, RealForecasts):
-        forecasts = y_true
-    else:
-        forecasts = RealForecasts.read(y_true, y_pred, kind, sample_weight=sample_weight)
+    forecasts = Rows.of_kind(y_true, y_pred, kind, sample_weight=sample_weight)
     asked = forecasts.kind
-    if isinstance(asked, Coverage):
+    if asked.has_ends:
         raise InvalidOptionError(
             "coverage has no loss of its own to decompose",
             "intervals",
             "decompose each end as a quantile, such as kind='quantile=0.05'",
         )
     # Sums in another order would differ in the last digit.
-    order = canonical_order(forecasts.forecast, forecasts.outcome, forecasts.weight)
+    order = canonical_order(forecasts.prediction, forecasts.outcome, forecasts.weight)
     forecasts = forecasts.where(order)
     fit = isotonic_fit(forecasts)
     best = np.full(len(forecasts), asked.best(forecasts.outcome, forecasts.weights))
     loss, recalibrated, constant = (
         forecasts.mean_of(asked.losses(forecast, forecasts.outcome))
-        for forecast in (forecasts.forecast, fit.at_rows, best)
+        for forecast in (forecasts.prediction, fit.at_rows, best)
     )
     return LossDecomposition(
         loss,
         max(0.0, loss - recalibrated),  # less by a rounding error where nothing can be saved
         max(0.0, constant - recalibrated),
         constant,
-        asked.kind,
+        asked.name,
         asked.loss_name,
         fit.pools,
     )

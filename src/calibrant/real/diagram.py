@@ -8,13 +8,10 @@ import numpy as np
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data.input import read_labels
-from calibrant.inference import clopper_pearson
+from calibrant.data.rows import Rows
+from calibrant.inference import Evidence, clopper_pearson, mean_reach, mean_variance
 from calibrant.pooling import quantile_bins
-from calibrant.real.evidence import RealEvidence
-from calibrant.real.forecasts import RealForecasts
-from calibrant.real.means import mean_reach, mean_variance
-from calibrant.real.properties import Coverage, Expectile, Quantile
-from calibrant.real.regions import RealRegion, observed, promised
+from calibrant.regions import Region, region_of_part
 
 # Ranges of about equal weight, with at least so many rows each.
 DOTS, ROWS_IN_A_DOT = 12, 20
@@ -25,7 +22,7 @@ ROUNDING = 1e-9
 class Dot:
     """A range of forecasts, and what was observed in it with its interval."""
 
-    region: RealRegion
+    region: Region
     place: float
     """Mean forecast, or mean width of the intervals."""
     low: float
@@ -34,7 +31,7 @@ class Dot:
 
 
 def dots(
-    forecasts: RealForecasts, evidence: RealEvidence, confidence: float, clusters: object = None
+    forecasts: Rows, evidence: Evidence, confidence: float, clusters: object = None
 ) -> tuple[Dot, ...]:
     """Cut the forecasts into ranges of about equal weight."""
     # A rounding error of the weights' sums must not cost a range.
@@ -47,14 +44,7 @@ def dots(
     for pool in np.unique(pools[weighing]):
         rows = np.flatnonzero((pools == pool) & weighing)
         part = forecasts.where(rows)
-        region = RealRegion(
-            float(part.place.min()),
-            float(part.place.max()),
-            promised(part),
-            observed(part),
-            len(part),
-            part.kind,
-        )
+        region = region_of_part(part)
         code = None if labels is None else np.unique(labels[rows], return_inverse=True)[1]
         low, high = observed_interval(part, region.outcome, confidence, code)
         found.append(Dot(region, part.mean_of(part.place), low, high))
@@ -62,7 +52,7 @@ def dots(
 
 
 def observed_interval(
-    part: RealForecasts, seen: float, confidence: float, cluster: Indices | None
+    part: Rows, seen: float, confidence: float, cluster: Indices | None
 ) -> tuple[float, float]:
     """Interval of what was observed: Clopper and Pearson's for shares, Student's for the others.
 
@@ -70,7 +60,7 @@ def observed_interval(
     """
     share = part.weights / part.weights.sum()
     influence = _influence(part, seen)
-    if isinstance(part.kind, Quantile | Coverage):
+    if part.kind.chance is not None:
         rows = 1 / float(share @ share)
         if cluster is not None:
             variance, _ = mean_variance(share, influence, cluster)
@@ -83,13 +73,11 @@ def observed_interval(
     return seen - reach, seen + reach
 
 
-def _influence(part: RealForecasts, seen: float) -> Floats:
+def _influence(part: Rows, seen: float) -> Floats:
     """Return what each row adds to the error of what was observed."""
     kind = part.kind
-    if isinstance(kind, Quantile | Coverage):
-        return np.asarray(part.reached - seen, dtype=np.float64)
+    if kind.chance is not None:
+        return kind.bets(part)[1] - seen
     residual = kind.residuals(np.full(len(part), seen), part.outcome)
-    if isinstance(kind, Expectile):
-        sides = np.where(part.outcome <= seen, 1 - kind.level, kind.level)
-        return np.asarray(residual / part.mean_of(2 * sides))
-    return residual
+    sides = np.where(part.outcome <= seen, 1 - kind.side, kind.side)
+    return np.asarray(residual / part.mean_of(2 * sides))

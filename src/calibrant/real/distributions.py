@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.data.input import read_numbers, refuse_other_labels
-from calibrant.data.rows import Rows
+from calibrant.data.rows import Rows, check_weights, finite_numbers
 from calibrant.data.splits import canonical_order
 from calibrant.decisions import ScoreDecomposition
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
@@ -22,7 +22,6 @@ from calibrant.real.distribution_forms import (
     Ensemble,
     QuantileColumns,
 )
-from calibrant.real.forecasts import check_weights, finite_numbers
 from calibrant.real.pit import PitHistogram, PitTest, band_of_bins, kuiper, kuiper_pvalue
 from calibrant.words import count_text
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.data.rows import Rows
 from calibrant.errors import ConvergenceError, InferenceRefusedError
-from calibrant.real.forecasts import RealForecasts
+from calibrant.kinds import Kind, Quantile
 from calibrant.real.isotonic import isotonic_fit
-from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.words import count_text, number_text
 
 # Pieces of a curve; between quantiles of the forecasts.
@@ -51,21 +51,20 @@ class Bend:
         return {"knot": self.knot.tolist(), "value": self.value.tolist(), "slope": self.slope}
 
 
-def fit_shift(forecasts: RealForecasts) -> Bend:
+def fit_shift(forecasts: Rows) -> Bend:
     """Find the number of least loss to add to every forecast."""
-    assert not isinstance(forecasts.kind, Coverage)  # noqa: S101  # widened, not shifted
-    off = forecasts.outcome - forecasts.forecast
+    off = forecasts.outcome - forecasts.prediction
     return Bend.shift(forecasts.kind.best(off, forecasts.weights))
 
 
-def fit_line(forecasts: RealForecasts) -> Bend:
+def fit_line(forecasts: Rows) -> Bend:
     """Find the line of least loss that does not decrease."""
-    kind, z = forecasts.kind, forecasts.forecast
+    kind, z = forecasts.kind, forecasts.prediction
     middle, spread = float(np.average(z, weights=forecasts.weights)), float(np.ptp(z))
     if spread == 0:
         return fit_shift(forecasts)
     x = (z - middle) / spread
-    if isinstance(kind, Quantile):
+    if kind.chance is not None:
         slope = _quantile_slope(kind, x, forecasts.outcome, forecasts.weights)
         start = kind.best(forecasts.outcome - slope * x, forecasts.weights)
     else:
@@ -73,9 +72,9 @@ def fit_line(forecasts: RealForecasts) -> Bend:
     return Bend(np.array([middle]), np.array([start]), float(slope) / spread)
 
 
-def fit_curve(forecasts: RealForecasts) -> Bend:
+def fit_curve(forecasts: Rows) -> Bend:
     """Find the increasing function of least loss that is linear between quantiles of forecasts."""
-    z = forecasts.forecast
+    z = forecasts.prediction
     knot = np.unique(np.quantile(z, np.linspace(0, 1, PIECES + 1), method="lower"))
     if knot.size < 3:
         return fit_line(forecasts)
@@ -84,7 +83,7 @@ def fit_curve(forecasts: RealForecasts) -> Bend:
     return Bend(knot, np.cumsum(found))
 
 
-def fit_isotonic(forecasts: RealForecasts) -> Bend:
+def fit_isotonic(forecasts: Rows) -> Bend:
     """Find the increasing function of least loss; linear between its pools."""
     fit = isotonic_fit(forecasts)
     new = np.append(True, np.diff(fit.value) != 0)
@@ -110,27 +109,27 @@ class Conformal:
         return self.rank / (self.rows + 1)
 
 
-def fit_conformal(forecasts: RealForecasts) -> Conformal:
+def fit_conformal(forecasts: Rows) -> Conformal:
     """Find the rank of what outcomes exceed forecasts by that the next row keeps with its level.
 
     Of quantiles below 1/2 the rank is rounded down, as their promise is that outcomes lie above.
     """
-    kind = forecasts.kind
-    assert isinstance(kind, Quantile | Coverage)  # noqa: S101  # checked by the caller
-    off = forecasts.outcome - forecasts.forecast
+    level = forecasts.kind.chance
+    assert level is not None  # noqa: S101  # checked by the caller
+    off = forecasts.outcome - forecasts.prediction
     if forecasts.upper is not None:
         off = np.maximum(-off, forecasts.outcome - forecasts.upper)
     rows = off.size
-    exact = kind.level * (rows + 1)
+    exact = level * (rows + 1)
     near = round(exact)
     # A level such as 0.9 is no double: 0.9 times 10 is 9.
     whole = abs(exact - near) <= 1e-9 * exact
-    down = isinstance(kind, Quantile) and kind.level < 0.5
+    down = forecasts.upper is None and level < 0.5
     rank = near if whole else floor(exact) if down else ceil(exact)
     if not 1 <= rank <= rows:
-        least = count_text(rows_for_conformal(kind.level), "row")
+        least = count_text(rows_for_conformal(level), "row")
         raise InferenceRefusedError(
-            f"a conformal shift to the level {number_text(kind.level)} needs at least {least}",
+            f"a conformal shift to the level {number_text(level)} needs at least {least}",
             count_text(rows, "row"),
         )
     return Conformal(float(np.partition(off, rank - 1)[rank - 1]), rank, rows)
@@ -141,16 +140,16 @@ def rows_for_conformal(level: float) -> int:
     return ceil(1 / min(level, 1 - level) * (1 - 1e-12)) - 1
 
 
-def fit_widening(forecasts: RealForecasts) -> float:
+def fit_widening(forecasts: Rows) -> float:
     """By how much to move both ends of intervals outward; as far as the rows let it, if few."""
-    kind, upper = forecasts.kind, forecasts.upper
-    assert isinstance(kind, Coverage)  # noqa: S101  # for intervals only
+    level, upper = forecasts.kind.chance, forecasts.upper
+    assert level is not None  # noqa: S101  # for intervals only
     assert upper is not None  # noqa: S101
-    off = np.maximum(forecasts.forecast - forecasts.outcome, forecasts.outcome - upper)
-    return Quantile(kind.level).best(off, forecasts.weights)
+    off = np.maximum(forecasts.prediction - forecasts.outcome, forecasts.outcome - upper)
+    return Quantile(level).best(off, forecasts.weights)
 
 
-def _quantile_slope(kind: Quantile, x: Floats, y: Floats, weight: Floats) -> float:
+def _quantile_slope(kind: Kind, x: Floats, y: Floats, weight: Floats) -> float:
     """Slope of least loss with the best start for each: a convex function of one number."""
     from scipy.optimize import minimize_scalar
 
@@ -170,7 +169,7 @@ def _quantile_slope(kind: Quantile, x: Floats, y: Floats, weight: Floats) -> flo
     return min((0.0, float(found.x)), key=loss)
 
 
-def _least_squares(forecasts: RealForecasts, design: Floats) -> Floats:
+def _least_squares(forecasts: Rows, design: Floats) -> Floats:
     """Asymmetric least squares, all coefficients but the first at least 0.
 
     Sides follow from the fit and the fit from the sides until they agree; for means at once. A step
@@ -179,8 +178,7 @@ def _least_squares(forecasts: RealForecasts, design: Floats) -> Floats:
     from scipy.optimize import lsq_linear
 
     kind = forecasts.kind
-    assert isinstance(kind, Mean | Expectile)  # noqa: S101  # quantiles have no squares
-    level = kind.level if isinstance(kind, Expectile) else 0.5
+    level = kind.side
     middle = float(np.average(forecasts.outcome, weights=forecasts.weights))
     y = forecasts.outcome - middle
     least = np.append(-np.inf, np.zeros(design.shape[1] - 1))

@@ -17,9 +17,9 @@ import numpy as np
 
 import calibrant._kernels as kernels
 from calibrant.arrays import Flags, Floats, Indices
+from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
-from calibrant.real.forecasts import RealForecasts
-from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
+from calibrant.kinds import Kind
 
 # Sums of residuals that differ by less than this share of all weight are equal: a level such as
 # 0.9 is no double, and its multiples must not decide ties.
@@ -48,28 +48,28 @@ class IsotonicFit:
         return 1 + int(np.count_nonzero(np.diff(self.value)))
 
 
-def isotonic_fit(forecasts: RealForecasts) -> IsotonicFit:
+def isotonic_fit(forecasts: Rows) -> IsotonicFit:
     """Find the increasing function of the forecast that has the least mean loss.
 
     Rows without weight have no say. Of quantiles that are equally good it takes the least, as
     `Quantile.best` does.
     """
     kind = forecasts.kind
-    if isinstance(kind, Coverage):
+    if kind.has_ends:
         raise InvalidOptionError(
             "isotonic recalibration is for means, quantiles and expectiles",
             "intervals",
             "recalibrate each end as a quantile",
         )
     weight = forecasts.weights
-    forecast, level = np.unique(forecasts.forecast, return_inverse=True)
+    forecast, level = np.unique(forecasts.prediction, return_inverse=True)
     taught = np.bincount(level, weight, forecast.size) > 0
     rows = np.flatnonzero(weight > 0)
     # Equal forecasts in the order of outcomes: sums do not depend on the order of rows.
     rows = rows[np.lexsort((weight[rows], forecasts.outcome[rows], level[rows]))]
     outcome, weight = forecasts.outcome[rows], weight[rows]
     first = np.flatnonzero(np.diff(level[rows], prepend=-1))
-    if isinstance(kind, Mean):
+    if kind.chance is None and kind.side == 0.5:
         value = _means(outcome, weight, first)
     else:
         value = _by_halving(kind, outcome, weight, first)
@@ -90,9 +90,7 @@ def _means(outcome: Floats, weight: Floats, first: Indices) -> Floats:
     return np.repeat(means, np.diff(np.append(start, total.size)))
 
 
-def _by_halving(
-    kind: Quantile | Expectile, outcome: Floats, weight: Floats, first: Indices
-) -> Floats:
+def _by_halving(kind: Kind, outcome: Floats, weight: Floats, first: Indices) -> Floats:
     """Cut levels at the middle of the outcomes that are left to them until one is left."""
     outcomes = np.unique(outcome)
     of_row = np.repeat(np.arange(first.size), np.diff(np.append(first, outcome.size)))
@@ -104,11 +102,11 @@ def _by_halving(
         below = _at_most(np.add.reduceat(residual, first), low, float(np.abs(residual).sum()))
         high = np.where(below, middle, high)
         low = np.where(below | (low == high), low, middle + 1)
-    if isinstance(kind, Quantile):
+    if kind.chance is not None:
         return np.asarray(outcomes[low])
     # Outcomes from this one on are above g, all others below. Blocks with other outcomes need no
     # pooling with each other, so that one call serves all.
-    side = np.where(outcome >= outcomes[low[of_row]], kind.level, 1 - kind.level)
+    side = np.where(outcome >= outcomes[low[of_row]], kind.side, 1 - kind.side)
     return _means(outcome, weight * side, first)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from calibrant.data.input import read_numbers, refuse_other_labels
+from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError, InvalidStateError
+from calibrant.kinds import Kind, kind_named
 from calibrant.notebook import card
 from calibrant.options import check_share, refuse_unknown
 from calibrant.real.fits import (
@@ -23,27 +25,23 @@ from calibrant.real.fits import (
     fit_shift,
     fit_widening,
 )
-from calibrant.real.forecasts import AnyKind, RealForecasts
-from calibrant.real.properties import Coverage, Expectile, Mean, Quantile
 from calibrant.stored import Stored, load_json, restoring
 from calibrant.words import comparable_texts, number_text
 
 SCHEMA = 1
 STORED = "a stored map of real forecasts"
-KINDS: dict[str, Any] = {
-    "mean": Mean, "quantile": Quantile, "expectile": Expectile, "interval": Coverage
-}  # fmt: skip
+KINDS = ("mean", "quantile", "expectile", "interval")
 # Places at which a sentence says what a map does.
 SHOWN = (0.1, 0.5, 0.9)
 METHODS = ("identity", "shift", "line", "curve", "isotonic", "conformal")
 """Every map by name, the simplest first; the conformal shift is never chosen, only asked for."""
 
 
-def methods_for(kind: AnyKind) -> tuple[str, ...]:
+def methods_for(kind: Kind) -> tuple[str, ...]:
     """Name the maps that forecasts of a kind can be fitted with, the simplest first."""
-    if isinstance(kind, Coverage):
+    if kind.has_ends:
         return ("identity", "shift", "conformal")
-    if isinstance(kind, Quantile):
+    if kind.chance is not None:
         return ("identity", "shift", "line", "isotonic", "conformal")
     return ("identity", "shift", "line", "curve", "isotonic")
 
@@ -55,7 +53,7 @@ class RealMap:
     Make one with `repair`, or with `load` from what `to_json` wrote.
     """
 
-    kind: AnyKind
+    kind: Kind
     method: str
     form: Bend
     """What forecasts become; of intervals, lower ends."""
@@ -87,7 +85,7 @@ class RealMap:
         forecast = read_numbers(y_pred, "y_pred")
         if self.upper_form is None:
             if upper is not None:
-                raise InvalidOptionError("upper ends are for intervals", self.kind.kind)
+                raise InvalidOptionError("upper ends are for intervals", self.kind.name)
             return self.form(forecast)
         if upper is None:
             raise InvalidOptionError("intervals need both ends", "one column", "pass upper=high")
@@ -108,7 +106,7 @@ class RealMap:
     def _does(self) -> str:
         if self.method == "identity":
             return "Forecasts stay as they are."
-        if isinstance(self.kind, Coverage):
+        if self.upper_form is not None:
             by = -float(self.form.value[0])
             text = number_text(abs(by))
             way = "outward" if by >= 0 else "inward"
@@ -128,10 +126,8 @@ class RealMap:
     def _promise(self) -> str:
         if self.coverage is None:
             return ""
-        down = isinstance(self.kind, Quantile) and self.kind.level < 0.5
-        where = "below it" if down else "at or below it"
-        if isinstance(self.kind, Coverage):
-            where = "inside it"
+        down = self.upper_form is None and (self.kind.chance or 0.0) < 0.5
+        where = "below it" if down else f"{self.kind.words.observed} it"
         of = self.rows + 1
         return (
             f" The next outcome lies {where} with a chance of {round(self.coverage * of)} in {of}, "
@@ -150,8 +146,8 @@ class RealMap:
         return {
             "schema": SCHEMA,
             "real_map": self.method,
-            "kind": self.kind.kind.partition("=")[0],
-            "level": None if isinstance(self.kind, Mean) else self.kind.level,
+            "kind": self.kind.name.partition("=")[0],
+            "level": getattr(self.kind, "level", None),
             "form": self.form.as_dict(),
             "upper_form": None if self.upper_form is None else self.upper_form.as_dict(),
             "rows": self.rows,
@@ -193,7 +189,7 @@ class RealMap:
         return expression(self.form, column, dialect)
 
 
-def fitted_map(forecasts: RealForecasts, method: str) -> RealMap:
+def fitted_map(forecasts: Rows, method: str) -> RealMap:
     """Fit one map to all rows."""
     kind = forecasts.kind
     refuse_unknown("method", method, methods_for(kind))
@@ -206,13 +202,13 @@ def fitted_map(forecasts: RealForecasts, method: str) -> RealMap:
     coverage, upper = None, None
     if method == "identity":
         form = Bend.shift(0.0)
-        upper = Bend.shift(0.0) if isinstance(kind, Coverage) else None
+        upper = Bend.shift(0.0) if kind.has_ends else None
     elif method == "conformal":
         found = fit_conformal(forecasts)
         coverage, by = found.coverage, found.by
-        form = Bend.shift(-by if isinstance(kind, Coverage) else by)
-        upper = Bend.shift(by) if isinstance(kind, Coverage) else None
-    elif isinstance(kind, Coverage):
+        form = Bend.shift(-by if kind.has_ends else by)
+        upper = Bend.shift(by) if kind.has_ends else None
+    elif kind.has_ends:
         by = fit_widening(forecasts)
         form, upper = Bend.shift(-by), Bend.shift(by)
     else:
@@ -220,15 +216,15 @@ def fitted_map(forecasts: RealForecasts, method: str) -> RealMap:
             "shift": fit_shift, "line": fit_line, "curve": fit_curve, "isotonic": fit_isotonic
         }  # fmt: skip
         form = fits[method](forecasts)
-    seen = tuple(np.quantile(forecasts.forecast, SHOWN, method="lower").tolist())
+    seen = tuple(np.quantile(forecasts.prediction, SHOWN, method="lower").tolist())
     return RealMap(kind, method, form, upper, len(forecasts), seen, coverage)
 
 
-def moved(found: RealMap, forecasts: RealForecasts) -> RealForecasts:
+def moved(found: RealMap, forecasts: Rows) -> Rows:
     """Return the same rows with the forecasts of a map."""
-    changed = found.predict(forecasts.forecast, forecasts.upper)
+    changed = found.predict(forecasts.prediction, forecasts.upper)
     low, high = (changed, None) if found.upper_form is None else changed
-    return replace(forecasts, forecast=low, upper=high)
+    return forecasts.with_forecasts(low, high)
 
 
 def load(source: str | Path | Mapping[str, Any]) -> RealMap:
@@ -249,10 +245,10 @@ def load(source: str | Path | Mapping[str, Any]) -> RealMap:
     data = load_json(source, STORED)
     data.require_schema(SCHEMA)
     with restoring(STORED):
-        kind = KINDS[data.choice("kind", KINDS)]
-        asked = kind() if kind is Mean else kind(_level(data))
+        name = data.choice("kind", KINDS)
+        asked = kind_named(name, None if name == "mean" else _level(data))
         method = data.choice("real_map", methods_for(asked))
-        both = isinstance(asked, Coverage)
+        both = asked.has_ends
         if (data.get("upper_form") is not None) != both:
             raise InvalidStateError(f"upper_form of {STORED} must be there for intervals alone")
         coverage = data.get("coverage")

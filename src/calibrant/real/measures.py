@@ -10,11 +10,11 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.catalogue import find_measure
+from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measurement import Measurement
-from calibrant.real.forecasts import RealForecasts
-from calibrant.real.regions import clearest_region
+from calibrant.regions import region_of, strongest_region
 from calibrant.witness import Witness
 
 # Measures that need nothing of outcomes but the residuals of each level.
@@ -32,15 +32,17 @@ MEASURES = (
 class RealWitness:
     """The test that attains a value, as a function of the forecast."""
 
-    forecasts: RealForecasts
+    forecasts: Rows
     inner: Witness
 
     @property
     def sentence(self) -> str:
         """Say what it found, in the units of the outcome."""
-        joint = self.forecasts.joint
-        region = clearest_region(self.forecasts, joint, self.inner(joint.prediction))
-        return "no forecast is off" if region is None else region.sentence
+        joint = Joint.of(self.forecasts)
+        region = strongest_region(joint, self.inner(joint.prediction))
+        if region is None:
+            return "no forecast is off"
+        return region_of(self.forecasts, region.low, region.high).sentence
 
     def __call__(self, prediction: object) -> Floats:
         """Value of the test at each forecast; of intervals, at each width."""
@@ -71,7 +73,7 @@ def calibration_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or RealForecasts
+    y_true : array-like of shape (n,), or Rows
         Outcomes, any finite numbers.
     y_pred : array-like of shape (n,), optional
         Forecasts; of intervals the lower ends.
@@ -124,28 +126,25 @@ def calibration_error(
     """
     if measure not in MEASURES:
         raise InvalidOptionError(f"measure must be one of {', '.join(MEASURES)}", repr(measure))
-    if isinstance(y_true, RealForecasts):
-        forecasts = y_true
-    else:
-        forecasts = RealForecasts.read(
-            y_true,
-            y_pred,
-            kind,
-            upper=upper,
-            level=level,
-            range_=range,
-            sample_weight=sample_weight,
-        )
+    forecasts = Rows.of_kind(
+        y_true,
+        y_pred,
+        kind,
+        upper=upper,
+        level=level,
+        range_=range,
+        sample_weight=sample_weight,
+    )
     return measured(forecasts, measure, options)
 
 
-def measured(forecasts: RealForecasts, name: str, options: dict[str, Any]) -> Measurement:
+def measured(forecasts: Rows, name: str, options: dict[str, Any]) -> Measurement:
     """Measure forecasts that were checked before."""
     entry = find_measure(name)
-    value = entry.function(forecasts.joint, **options)
+    value = entry.function(Joint.of(forecasts), **options)
     unit = forecasts.scale.unit ** entry.power(**options)
     low, high = value.bounds
-    scaled = {"kind": forecasts.kind.kind}
+    scaled = {"kind": forecasts.kind.name}
     if forecasts.scale.bounded:
         scaled["range"] = f"{forecasts.scale.start:g} to {forecasts.scale.end:g}"
     return Measurement(
@@ -157,5 +156,5 @@ def measured(forecasts: RealForecasts, name: str, options: dict[str, Any]) -> Me
     )
 
 
-def _witness(forecasts: RealForecasts, value: Measurement) -> RealWitness:
+def _witness(forecasts: Rows, value: Measurement) -> RealWitness:
     return RealWitness(forecasts, value.witness)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data.input import refuse_several
+from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError, InvalidStateError
+from calibrant.kinds import Kind, Scale, kind_named, read_kind
 from calibrant.monitoring import Bets
 from calibrant.notebook import card
 from calibrant.options import check_share, shown
 from calibrant.real.bets import Bet, allowance_of, bets_on
-from calibrant.real.forecasts import AnyKind, RealForecasts
-from calibrant.real.properties import Coverage, Expectile, Mean, Quantile, property_of
-from calibrant.real.regions import promised_and_observed
-from calibrant.real.scale import OutcomeScale
 from calibrant.stored import Resumable, Stored, parse, restoring
 from calibrant.words import chance_text, count_text, number_text
 
@@ -30,9 +28,7 @@ LEARNED_FROM = 64
 QUARTILES = (0.25, 0.5, 0.75)
 # Rows that are far beyond any run length: this monitor has no detector of changes.
 NO_CHANGE = 1e300
-KINDS: dict[str, Any] = {
-    "mean": Mean, "quantile": Quantile, "expectile": Expectile, "interval": Coverage
-}  # fmt: skip
+KINDS = ("mean", "quantile", "expectile", "interval")
 
 
 class RealMonitor(Resumable):
@@ -102,16 +98,16 @@ class RealMonitor(Resumable):
         edges: object = None,
     ) -> None:
         check_share("alpha", alpha)
-        self.kind: AnyKind = _kind(kind, level)
-        self._scale = None if range is None else OutcomeScale.between(range)
-        if isinstance(self.kind, Coverage) and range is not None:
+        self.kind: Kind = read_kind(kind, level)
+        self._scale = None if range is None else Scale.between(range)
+        if self.kind.has_ends and range is not None:
             raise InvalidOptionError("range is for means, quantiles and expectiles", "intervals")
         self.alpha = float(alpha)
         self.allowance = allowance_of(self.kind, self._scale, tolerance)
-        self._by_place = isinstance(self.kind, Quantile | Coverage)
+        self._by_place = self.kind.chance is not None
         if edges is not None and not self._by_place:
             raise InvalidOptionError(
-                "edges are for quantiles and intervals", self.kind.kind, "leave edges out"
+                "edges are for quantiles and intervals", self.kind.name, "leave edges out"
             )
         self._edges = None if edges is None else _edges(edges)
         self._first: list[float] = []
@@ -163,16 +159,7 @@ class RealMonitor(Resumable):
         bool
             Whether there is, or was, an alarm.
         """
-        interval = isinstance(self.kind, Coverage)
-        level = self.kind.level if isinstance(self.kind, Coverage) else None
-        given = RealForecasts.read(
-            y_true,
-            y_pred,
-            "interval" if interval else self.kind,
-            upper=upper,
-            level=level,
-            range_=self.range,
-        )
+        given = Rows.of_kind(y_true, y_pred, self.kind, upper=upper, range_=self.range)
         return self.play(bets_on(given))
 
     def play(self, bet: Bet) -> bool:
@@ -244,12 +231,12 @@ class RealMonitor(Resumable):
     def observed(self) -> str:
         """Say what was promised beside what was observed, over all rows; nothing of expectiles."""
         with self._lock:
-            if isinstance(self.kind, Expectile):
+            if self.kind.side != 0.5:
                 return ""  # the mean of the bets is none of an expectile
             promised, observed = self._sums / max(self.rows, 1)
             if not self._by_place and self._scale is not None:
                 promised, observed = (float(self._scale.places(v)) for v in (promised, observed))
-            return promised_and_observed(self.kind, float(promised), float(observed))
+            return self.kind.words.forecast_and_observed(float(promised), float(observed))
 
     @property
     def sentence(self) -> str:
@@ -276,15 +263,15 @@ class RealMonitor(Resumable):
     def __repr__(self) -> str:
         state = "alarm" if self.alarm else "no alarm"
         seen = f"{self.rows} rows, p-value {self.pvalue:.3g}"
-        return f"RealMonitor({self.kind.kind!r}, {seen}, {state})"
+        return f"RealMonitor({self.kind.name!r}, {seen}, {state})"
 
     def to_json(self) -> str:
         """Write the whole state; `from_json` carries on from it bit for bit."""
         with self._lock:
             state = {
                 "schema": SCHEMA,
-                "kind": self.kind.kind.partition("=")[0],
-                "level": None if isinstance(self.kind, Mean) else self.kind.level,
+                "kind": self.kind.name.partition("=")[0],
+                "level": getattr(self.kind, "level", None),
                 "range": None if self.range is None else list(self.range),
                 "allowance": self.allowance,
                 "alpha": self.alpha,
@@ -314,9 +301,9 @@ class RealMonitor(Resumable):
         state.require_schema(SCHEMA)
         with restoring(STORED):
             ends = state.get("range")
-            kind = KINDS[state.choice("kind", KINDS)]
+            kind = state.choice("kind", KINDS)
             monitor = cls(
-                kind() if kind is Mean else kind(_stored_level(state)),
+                kind_named(kind, None if kind == "mean" else _stored_level(state)),
                 range=None if ends is None else state.numbers("range", shape=(2,)).tolist(),
                 tolerance=0.0,
                 alpha=state.number("alpha", 0.0, 1.0),
@@ -354,18 +341,6 @@ def _stored_level(state: Stored) -> float:
 def bets_share(bets: Bets, alpha: float) -> float:
     """Share of the evidence that some bets have: an alarm is one over alpha of the whole."""
     return 1 / (bets.alarm_level * alpha)
-
-
-def _kind(kind: object, level: float | None) -> AnyKind:
-    if kind != "interval" and not isinstance(kind, Coverage):
-        if level is not None:
-            raise InvalidOptionError("level is for intervals", shown(level), "kind='quantile=0.9'")
-        return property_of(kind)
-    promised = kind.level if isinstance(kind, Coverage) else level
-    if promised is None:
-        raise InvalidOptionError("intervals need the share they promise", "none", "pass level=0.9")
-    check_share("level", promised)
-    return Coverage(float(promised))
 
 
 def _edges(edges: object) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -11,15 +11,13 @@ import numpy as np
 from calibrant.arrays import Flags, Floats, Indices
 from calibrant.data import canonical_order, deal_clusters, deal_folds
 from calibrant.data.input import read_labels, refuse_other_labels
+from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
+from calibrant.inference import mean_with_reach
 from calibrant.notebook import card
 from calibrant.options import as_generator, check_share, refuse_unknown
 from calibrant.real.fits import rows_for_conformal
-from calibrant.real.forecasts import RealForecasts
-from calibrant.real.losses import loss_name, losses
 from calibrant.real.maps import METHODS, RealMap, fitted_map, methods_for, moved
-from calibrant.real.means import mean_with_reach
-from calibrant.real.properties import Coverage, Quantile
 from calibrant.words import comparable_texts, interval_texts, number_text, percent_text
 
 CHOOSE, LEAVE = "choose", "identity"
@@ -90,9 +88,9 @@ class RealRepair:
     @property
     def _seen(self) -> str:
         kind = self.map.kind
-        if isinstance(kind, Quantile | Coverage):
-            where = "inside" if isinstance(kind, Coverage) else "at or below"
-            observed, promised = map(percent_text, (self.observed, kind.level))
+        if kind.chance is not None:
+            where = kind.words.observed
+            observed, promised = map(percent_text, (self.observed, kind.chance))
             return f"outcomes {where} without it: {observed}, promised {promised}"
         return f"mean residual without it: {number_text(self.observed)}"
 
@@ -133,7 +131,7 @@ def repair(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or RealForecasts
+    y_true : array-like of shape (n,), or Rows
         Outcomes.
     y_pred : array-like of shape (n,), optional
         Forecasts; of intervals the lower ends.
@@ -198,11 +196,9 @@ def repair(
     refuse_other_labels(
         y_true=y_true, y_pred=y_pred, upper=upper, sample_weight=sample_weight, clusters=clusters
     )
-    given = y_true
-    if not isinstance(given, RealForecasts):
-        given = RealForecasts.read(
-            y_true, y_pred, kind, upper=upper, level=level, sample_weight=sample_weight
-        )
+    given = Rows.of_kind(
+        y_true, y_pred, kind, upper=upper, level=level, sample_weight=sample_weight
+    )
     refuse_unknown("method", method, (CHOOSE, *METHODS))
     cluster = None
     if clusters is not None:
@@ -216,7 +212,7 @@ def repair(
         kept = given.weight > 0
         given = given.where(kept)
         cluster = None if cluster is None else np.unique(cluster[kept], return_inverse=True)[1]
-    content = (given.forecast, given.outcome, given.upper, given.weight, cluster)
+    content = (given.prediction, given.outcome, given.upper, given.weight, cluster)
     order = canonical_order(*content)  # sums in another order would differ in the last digit
     given, cluster = given.where(order), None if cluster is None else cluster[order]
     rows = _InFolds.dealt(given, cluster, as_generator(rng), conformal=method == "conformal")
@@ -229,7 +225,7 @@ def repair(
 class _InFolds:
     """Rows in folds."""
 
-    forecasts: RealForecasts
+    forecasts: Rows
     fold: Indices
     cluster: Indices | None
     enough: bool
@@ -238,7 +234,7 @@ class _InFolds:
     @classmethod
     def dealt(
         cls,
-        forecasts: RealForecasts,
+        forecasts: Rows,
         cluster: Indices | None,
         rng: np.random.Generator,
         *,
@@ -246,14 +242,14 @@ class _InFolds:
     ) -> _InFolds:
         units = len(forecasts) if cluster is None else int(cluster.max()) + 1
         needed = FEWEST
-        if conformal and isinstance(forecasts.kind, Quantile | Coverage):
+        if conformal and forecasts.kind.chance is not None:
             # Four fifths of the rows must be enough for a shift.
-            needed = max(needed, 2 * rows_for_conformal(forecasts.kind.level))
+            needed = max(needed, 2 * rows_for_conformal(forecasts.kind.chance))
         if units < needed:
             return cls(forecasts, np.zeros(len(forecasts), dtype=np.intp), cluster, enough=False)
         if cluster is not None:
             return cls(forecasts, deal_clusters(cluster, FOLDS, rng), cluster, enough=True)
-        content = (forecasts.forecast, forecasts.outcome, forecasts.upper, forecasts.weight)
+        content = (forecasts.prediction, forecasts.outcome, forecasts.upper, forecasts.weight)
         fold = deal_folds(FOLDS, rng, *content, near=forecasts.place)
         return cls(forecasts, fold, None, enough=True)
 
@@ -262,7 +258,7 @@ class _InFolds:
         if not self.enough:
             return self._unjudged(names, asked=asked)
         held = {name: self._cross_fitted(name) for name in names}
-        lost = {name: losses(some) for name, some in held.items()}
+        lost = {name: some.losses for name, some in held.items()}
         everyone = np.ones(len(self.forecasts), dtype=bool)
         chosen = names[-1] if asked else self._chosen(lost, everyone)
         kept = lost[names[-1]] if asked else self._nested(names, lost)
@@ -276,7 +272,7 @@ class _InFolds:
             fitted_map(self.forecasts, chosen),
             gain,
             {"map": names, "loss": after, "saved": [before - loss for loss in after]},
-            loss_name(self.forecasts.kind),
+            self.forecasts.kind.loss_name,
             before,
             before - gain.value,
             _observed(self.forecasts),
@@ -304,7 +300,7 @@ class _InFolds:
 
     def _unjudged(self, names: list[str], *, asked: bool) -> RealRepair:
         """Take what was asked for though too few rows can judge it, or leave forecasts alone."""
-        loss = self.forecasts.mean_of(losses(self.forecasts))
+        loss = self.forecasts.mean_of(self.forecasts.losses)
         chosen = names[-1] if asked else LEAVE
         few = "rows" if self.cluster is None else "clusters"
         unknown = LossSaved(0.0, 0.0, 0.0, 0.0) if chosen == LEAVE else UNKNOWN
@@ -312,28 +308,28 @@ class _InFolds:
             fitted_map(self.forecasts, chosen),
             unknown,
             {"map": [LEAVE], "loss": [loss], "saved": [0.0]},
-            loss_name(self.forecasts.kind),
+            self.forecasts.kind.loss_name,
             loss,
             loss if chosen == LEAVE else np.nan,
             _observed(self.forecasts),
             f"there are too few {few} to judge a map by",
         )
 
-    def _cross_fitted(self, name: str) -> RealForecasts:
+    def _cross_fitted(self, name: str) -> Rows:
         """Forecasts of a map, each row by one that has not seen it."""
         if name == LEAVE:
             return self.forecasts
-        low = self.forecasts.forecast.copy()
+        low = self.forecasts.prediction.copy()
         high = None if self.forecasts.upper is None else self.forecasts.upper.copy()
         for fold in range(FOLDS):
             inside = self.fold == fold
             part = moved(
                 fitted_map(self.forecasts.where(~inside), name), self.forecasts.where(inside)
             )
-            low[inside] = part.forecast
+            low[inside] = part.prediction
             if high is not None and part.upper is not None:
                 high[inside] = part.upper
-        return replace(self.forecasts, forecast=low, upper=high)
+        return self.forecasts.with_forecasts(low, high)
 
     def _nested(self, names: list[str], lost: dict[str, Floats]) -> Floats:
         """Losses of the map that other folds chose, fitted to other folds."""
@@ -354,7 +350,7 @@ class _InFolds:
                 for left_out, judging in (pair, pair[::-1]):
                     inside = self.fold == judging
                     part = moved(found, self.forecasts.where(inside))
-                    without[left_out][name][inside] = losses(part)
+                    without[left_out][name][inside] = part.losses
         return {fold: self._chosen(lost, self.fold != fold) for fold, lost in without.items()}
 
     def _chosen(self, lost: dict[str, Floats], keep: Flags) -> str:
@@ -378,8 +374,8 @@ class _InFolds:
 UNKNOWN = LossSaved(np.nan, np.nan, np.nan, 0.0)
 
 
-def _observed(forecasts: RealForecasts) -> float:
+def _observed(forecasts: Rows) -> float:
     """Return the share of outcomes below or inside, or else the mean residual."""
-    if isinstance(forecasts.kind, Quantile | Coverage):
-        return forecasts.mean_of(forecasts.reached.astype(np.float64))
+    if forecasts.kind.chance is not None:
+        return forecasts.kind.forecast_and_observed(forecasts)[1]
     return forecasts.mean_of(forecasts.residual)

@@ -9,38 +9,44 @@ from typing import Any
 import numpy as np
 
 from calibrant.errors import InvalidOptionError
+from calibrant.groups import (
+    Division,
+    Groups,
+    Segment,
+    groups_of,
+    judge_groups,
+    no_columns,
+    search_segments,
+)
 from calibrant.inference import (
     DETECTABLE,
     MISCALIBRATED,
     CalibrationTest,
     Dependence,
+    Evidence,
     Settings,
     Statistic,
     Verdict,
     find_dependence,
+    find_verdict,
+    mean_reach,
     run_test,
     state_with,
 )
+from calibrant.inputs import Source
+from calibrant.joint import Joint, Rows
+from calibrant.joint.sums import level_of
 from calibrant.measurement import Measurement
 from calibrant.notebook import brief
 from calibrant.options import share_from
 from calibrant.real.decomposition import LossDecomposition, loss_decomposition
 from calibrant.real.diagram import Dot, dots, observed_interval
-from calibrant.real.evidence import RealEvidence
-from calibrant.real.forecasts import RealForecasts
-from calibrant.real.groups import RealGroups, judge_groups
-from calibrant.real.losses import losses
-from calibrant.real.means import mean_reach
 from calibrant.real.measures import MEASURES, measured
-from calibrant.real.properties import Coverage, Quantile
-from calibrant.real.reading import RealSource
-from calibrant.real.regions import RealRegion, observed, other_region, promised, region_of
 from calibrant.real.repair import RealRepair, repair
-from calibrant.real.segments import RealSegment, search_real_segments
-from calibrant.real.verdicts import OE_TOLERANCE, allowed, judge
-from calibrant.regions import Region, strongest_region
+from calibrant.regions import Region, opposite_region, region_of, strongest_region
 from calibrant.stages import Tell, silent
 
+HEADLINE = Statistic.of("smooth_calibration_error")
 # A noise floor is needed to a digit or two only.
 DRAWS_FOR_A_FLOOR = 199
 # Maps are fitted in passing to at most so many rows.
@@ -52,8 +58,8 @@ class RealSummary:
     """What an audit of forecasts of real outcomes found."""
 
     title: str
-    source: RealSource = field(repr=False)
-    evidence: RealEvidence = field(repr=False)
+    source: Source = field(repr=False)
+    evidence: Evidence = field(repr=False)
     verdict: Verdict
     """Whether the smooth error is within the tolerance, in the units of the outcome."""
     tolerance_given: bool
@@ -72,8 +78,8 @@ class RealSummary:
     repair: RealRepair | None
     """The map that helps most on rows it has not seen; None for too many rows."""
     dots: tuple[Dot, ...]
-    groups: RealGroups | None
-    segments: tuple[RealSegment, ...] | None
+    groups: Groups | None
+    segments: tuple[Segment, ...] | None
     """Combinations of columns that are worst, judged by rows that did not choose them."""
     settings: dict[str, object]
     dependence: Dependence | None = None
@@ -83,14 +89,15 @@ class RealSummary:
         return brief(self)
 
     @property
-    def forecasts(self) -> RealForecasts:
+    def forecasts(self) -> Rows:
         """The rows."""
-        return self.source.forecasts
+        assert self.source.rows is not None  # noqa: S101  # forecasts of numbers are read by row
+        return self.source.rows
 
     @property
     def kind(self) -> str:
         """What the forecasts are forecasts of."""
-        return self.forecasts.kind.kind
+        return self.forecasts.kind.name
 
     @property
     def state(self) -> str:
@@ -103,7 +110,7 @@ class RealSummary:
         return self.verdict.state == MISCALIBRATED or self.verdict.pvalue <= DETECTABLE
 
     @cached_property
-    def worst(self) -> RealRegion | None:
+    def worst(self) -> Region | None:
         """Where forecasts are most clearly off; None where chance explains all of it.
 
         Where the smooth error sees nothing beyond chance, the worst range of the typical gap.
@@ -112,13 +119,12 @@ class RealSummary:
             return None
         gap = self.verdict.gap
         if gap is not None and self.verdict.test.headline.pvalue > DETECTABLE:
-            assert isinstance(gap.worst, RealRegion)  # noqa: S101  # `judge` has made it
             return gap.worst
         region = self._strongest
         return None if region is None else region_of(self.forecasts, region.low, region.high)
 
     @cached_property
-    def other(self) -> RealRegion | None:
+    def other(self) -> Region | None:
         """Where forecasts are off the other way, clearly and by more than is tolerated."""
         if self.worst is None or self._strongest is None:
             return None
@@ -133,73 +139,75 @@ class RealSummary:
         forecasts = self.forecasts
         if self.verdict.test.headline.pvalue > DETECTABLE:
             return None
-        joint, witness = forecasts.joint, self.measures[MEASURES[0]].witness
+        joint, witness = Joint.of(forecasts), self.measures[MEASURES[0]].witness
         return strongest_region(joint, witness(forecasts.scale.places(joint.prediction)))
 
 
 def summarise_real(
-    source: RealSource,
+    source: Source,
     settings: Settings,
-    tolerance: float | str | None = None,
-    gap_tolerance: float | str | None = None,
     tell: Tell = silent,
     *,
     segments: bool = False,
     oe_tolerance: float | str | None = None,
 ) -> RealSummary:
     """Judge and measure everything that makes sense for the forecasts."""
-    forecasts = source.forecasts
+    forecasts = source.rows
+    assert forecasts is not None  # noqa: S101  # forecasts of numbers are read by row
     tell("verdict")
-    evidence = RealEvidence.of(forecasts, source.clusters)
-    limit = allowed(forecasts, tolerance)
-    gap_limit = None if gap_tolerance is None else allowed(forecasts, gap_tolerance)
+    evidence = Evidence.of_source(source)
     start = settings.for_section()
-    share = OE_TOLERANCE if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance)
-    verdict = judge(forecasts, evidence, settings, limit, gap_limit, share)
+    share = None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance)
+    verdict = find_verdict(evidence, HEADLINE, settings, share)
     if oe_tolerance is not None and verdict.ratio is None:
         raise InvalidOptionError(
             "oe_tolerance is for means of outcomes and forecasts that are not negative",
-            f"kind={forecasts.kind.kind!r}",
+            f"kind={forecasts.kind.name!r}",
             "leave it out",
         )
     tell("every measure")
     measures = {name: measured(forecasts, name, {}) for name in MEASURES}
     floors = _floors(evidence, forecasts.scale.unit, start.for_section())
     floors[MEASURES[0]] = verdict.noise_floor
-    groups = None
-    if source.by:
+    groups, looked_for = None, None
+    divided = groups_of(source)
+    if divided is not None:
         tell("groups")
-        groups = judge_groups(source, start.for_section(), limit, gap_limit)
-    looked_for = None
+        groups = judge_groups(divided, HEADLINE, start.for_section().settled(evidence))
     if segments:
         tell("segments")
-        looked_for = search_real_segments(source, 1 - settings.confidence, start.for_section().rng)
+        if not isinstance(divided, Division):
+            raise no_columns()
+        rng = start.for_section().rng
+        level = 1 - settings.confidence
+        looked_for = search_segments(divided.rows, divided.parts, level, rng, divided.clusters)
     tell("what to do")
     kind = forecasts.kind
     few = len(forecasts) <= MOST_REPAIRED
     found = None
     if few:
         found = repair(forecasts, clusters=source.clusters, confidence=settings.confidence, rng=0)
+    promised, observed = evidence.forecast_and_observed()
     return RealSummary(
         title=source.title,
         source=source,
         evidence=evidence,
         verdict=verdict,
-        tolerance_given=tolerance is not None,
+        tolerance_given=settings.tolerance is not None,
         measures=measures,
         floors=floors,
-        promised=promised(forecasts),
-        observed=observed(forecasts),
+        promised=promised,
+        observed=observed,
         bias=_bias(forecasts, evidence, settings.confidence),
-        loss=forecasts.mean_of(losses(forecasts)),
+        loss=forecasts.mean_of(forecasts.losses),
         decomposition=None if forecasts.upper is not None else loss_decomposition(forecasts),
         repair=found,
         dots=dots(forecasts, evidence, settings.confidence, source.clusters),
         groups=groups,
         segments=looked_for,
         settings={
-            "kind": kind.kind,
-            "tolerance": limit,
+            "kind": kind.name,
+            "tolerance": verdict.tolerance,
             "confidence": settings.confidence,
             "draws": settings.draws,
             "seed": settings.seed,
@@ -209,11 +217,12 @@ def summarise_real(
     )
 
 
-def _dependence(source: RealSource) -> Dependence | None:
+def _dependence(source: Source) -> Dependence | None:
     """Look for dependence among rows, unless clusters say what depends."""
     if source.clusters is not None:
         return None
-    rows = source.forecasts
+    rows = source.rows
+    assert rows is not None  # noqa: S101  # forecasts of numbers are read by row
     keys: dict[str, Any] = {name: np.ma.asarray(column) for name, column in source.by.items()}
     keys |= source.roles.key_columns()
     # Rows that weigh nothing are gone from the forecasts; their columns are then left out.
@@ -221,7 +230,7 @@ def _dependence(source: RealSource) -> Dependence | None:
     return find_dependence(rows.place, rows.residual, rows.outcome, keys)
 
 
-def _floors(evidence: RealEvidence, unit: float, settings: Settings) -> dict[str, float]:
+def _floors(evidence: Evidence, unit: float, settings: Settings) -> dict[str, float]:
     statistics = [Statistic.of(name) for name in MEASURES]
     draws = min(settings.draws, DRAWS_FOR_A_FLOOR)
     test: CalibrationTest = run_test(evidence, statistics, draws, settings.rng)
@@ -232,16 +241,36 @@ def _floors(evidence: RealEvidence, unit: float, settings: Settings) -> dict[str
     }
 
 
-def _bias(
-    forecasts: RealForecasts, evidence: RealEvidence, confidence: float
-) -> tuple[float, float, float]:
+def _bias(forecasts: Rows, evidence: Evidence, confidence: float) -> tuple[float, float, float]:
     """Mean residual with its interval, by row or by cluster."""
     kept = forecasts.weighing
     share = kept.weights / kept.weights.sum()
     mean = float(share @ kept.residual)
     code = None if evidence.clusters is None else evidence.clusters.code
-    if isinstance(kept.kind, Quantile | Coverage):  # a share, which may be 0 or 1
-        low, high = observed_interval(kept, kept.kind.level - mean, confidence, code)
-        return mean, kept.kind.level - high, kept.kind.level - low
+    level = kept.kind.chance
+    if level is not None:  # a share, which may be 0 or 1
+        low, high = observed_interval(kept, level - mean, confidence, code)
+        return mean, level - high, level - low
     reach = mean_reach(share, kept.residual - mean, code, confidence)
     return mean, mean - reach, mean + reach
+
+
+def other_region(rows: Rows, evidence: Evidence, region: Region) -> Region | None:
+    """Find where forecasts are clearly off the other way, beside a region of the Joint.
+
+    Outcomes near the forecasts of a range may all be alike by chance: none is taken to vary less
+    than all rows do.
+    """
+    if evidence.clusters is not None:  # one of them may be a range of its own
+        return None
+    joint, rows, level = evidence.given, rows.weighing, rows.kind.chance
+    charge = np.abs(rows.weights * rows.scaled_residual)
+    if level is not None:
+        variance = joint.weight_squares * level * (1 - level)
+    else:
+        squares = charge**2
+        seen = np.bincount(level_of(rows.position, joint), squares, len(joint))
+        usual = squares.sum() / joint.weight_squares.sum()
+        variance = np.maximum(seen, joint.weight_squares * usual)
+    found = opposite_region(joint, region, variance, float(charge.max()))
+    return None if found is None else region_of(rows, found.low, found.high)

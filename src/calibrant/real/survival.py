@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Flags, Floats, Indices
+from calibrant.data.files import opened, without_missing
 from calibrant.data.groupings import columns_of
 from calibrant.data.input import first_rows, read_column, read_labels, refuse_other_labels
-from calibrant.data.rows import Given
+from calibrant.data.paths import Paths, settled
+from calibrant.data.rows import Given, check_weights, finite_numbers
 from calibrant.data.splits import canonical_order
+from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.inputs import Roles, Source, read as read_source
+from calibrant.inputs import Roles, Source, read as read_source, reading_notes
 from calibrant.joint import Joint
 from calibrant.notebook import card
 from calibrant.options import check_positive
-from calibrant.real.forecasts import check_weights, finite_numbers
 from calibrant.real.kaplan_meier import RiskTable
 from calibrant.words import count_text, number_text, page, percent_text, thousands_text
 
@@ -329,3 +335,84 @@ def _last_usable(duration: Floats, event: Indices) -> float:
     """Return the last time at which outcomes are known: none is lost if all end in events."""
     last = float(duration.max())
     return last if (event[duration == last] == 0).any() else np.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """Risks of an event by a horizon, and the column of times."""
+
+    horizon: float
+    duration: str
+
+    @property
+    def kind(self) -> str:
+        """How users name it."""
+        return "survival"
+
+
+def read_survival(
+    paths: Paths,
+    roles: Roles,
+    ask: Survival,
+    *,
+    drop_missing: bool = False,
+    title: str | None = None,
+) -> Source:
+    """Read files of risks, times and what ended them; censored rows count through others."""
+    parts = roles.parts()
+    if ask.duration in (roles.outcome, roles.prediction):
+        part = "outcome" if ask.duration == roles.outcome else "prediction"
+        raise InvalidOptionError(f"column {ask.duration!r} must not be the {part} as well")
+    parts[roles.outcome] = parts[ask.duration] = Part.NUMBER
+    with settled(paths) as files, opened(files, parts, progress=False) as (relation, _):
+        columns = dict(relation.fetchnumpy())
+    dropped = 0
+    if drop_missing:
+        columns, dropped = _kept(columns, roles)
+    named = {
+        "duration": ask.duration,
+        "event": roles.outcome,
+        "y_proba": roles.prediction,
+        "risk": roles.prediction,
+        "sample_weight": roles.weight,
+    }
+    with _columns_named(named):
+        forecasts = SurvivalForecasts.read(
+            columns[ask.duration],
+            columns[roles.outcome],
+            columns[roles.prediction],
+            ask.horizon,
+            sample_weight=None if roles.weight is None else columns[str(roles.weight)],
+        )
+    held = replace(
+        roles,
+        by={column: columns[column] for column in roles.columns_by()} or None,
+        clusters=None if roles.clusters is None else columns[str(roles.clusters)],
+        time=None if roles.time is None else columns[str(roles.time)],
+        weight=None,
+    )
+    source = forecasts.as_source(held, title)
+    told = {"files": [Path(file).name for file in files.given], **roles.described()}
+    notes = (*reading_notes(files, None, dropped), *source.notes)
+    described = told | {"duration": ask.duration} | source.described
+    return replace(source, described=described, notes=notes, dropped=dropped)
+
+
+@contextmanager
+def _columns_named(named: Mapping[str, object]) -> Iterator[None]:
+    """Say of columns what the library says of the arrays that they were read into."""
+    try:
+        yield
+    except InvalidForecastsError as error:
+        what = error.what
+        for argument, name in named.items():
+            what = re.sub(rf"\b{argument}\b", f"column {name!r}", what)
+        raise type(error)(what, error.got, error.hint) from error
+
+
+def _kept(columns: dict[str, Any], roles: Roles) -> tuple[dict[str, Any], int]:
+    """Leave out rows that lack a value; a group may."""
+    columns, dropped = without_missing(columns, [*roles.columns_by(), *roles.keys])
+    if not len(columns[roles.outcome]):
+        raise InvalidForecastsError("there must be at least one row without missing values")
+    return columns, dropped

@@ -5,6 +5,7 @@ from calibrant.report.audit import (
     audit,
     audit_real as audit_real,
     audit_source as audit_source,
+    refuse_options_of_probabilities as refuse_options_of_probabilities,
 )
 from calibrant.report.repair_command import (
     RepairCommand as RepairCommand,

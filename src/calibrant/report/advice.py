@@ -128,7 +128,7 @@ def _rows_of(source: Source, evidence: Evidence) -> tuple[Rows | None, dict[str,
         return evidence.rows, {"clusters": evidence.clusters.code}
     if source.times is not None:
         return source.rows, {"time": source.times}
-    if evidence.rows is None and evidence.coins is not None:
+    if evidence.rows is None and evidence.parts is not None:
         cases = evidence.cases()
         return Rows(cases.prediction, cases.outcome, cases.weight), {}
     return evidence.rows, {}

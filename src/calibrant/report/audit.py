@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,7 +13,7 @@ from calibrant.data.labels import Labels
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
 from calibrant.inference import Settings, Verdict
-from calibrant.inputs import Roles, Source, read
+from calibrant.inputs import AskedKind, Roles, Source, read
 from calibrant.measurement import Measurement
 from calibrant.options import share_from
 from calibrant.report.findings import Finding
@@ -30,7 +29,6 @@ from calibrant.writing import write_whole
 if TYPE_CHECKING:
     from calibrant.groups import Groups, Segment
     from calibrant.multiclass import MulticlassDecisionTask
-    from calibrant.real import RealSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,10 +322,8 @@ def audit(
     )
     if na not in {"refuse", "drop"}:
         raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))
-    if kind is not None or _is_real(y_true):
-        from calibrant.real import Ask, read_real, refuse_two_outcome_options
-
-        refuse_two_outcome_options(
+    if kind is not None:
+        refuse_options_of_probabilities(
             {
                 "classes": classes,
                 "pos_label": pos_label,
@@ -342,17 +338,17 @@ def audit(
             },
             kind or "mean",
         )
-        ask = Ask(kind or "mean", range, level)
-        real = read_real(y_true, y_proba, roles, ask, drop_missing=na == "drop", title=title)
-        chosen = Settings.read(confidence=confidence, draws=draws, rng=rng)
-        return audit_real(
-            real,
-            chosen,
-            tolerance,
-            gap_tolerance,
-            segments=find_segments,
-            oe_tolerance=oe_tolerance,
+        roles = replace(roles, kind=AskedKind(kind or "mean", range, level))
+        real = read(y_true, y_proba, roles, drop_missing=na == "drop", title=title)
+        chosen = Settings.read(
+            confidence=confidence,
+            draws=draws,
+            tolerance=tolerance,
+            gap_tolerance=gap_tolerance,
+            rng=rng,
+            kind=real.kind,
         )
+        return audit_real(real, chosen, segments=find_segments, oe_tolerance=oe_tolerance)
     if range is not None or level is not None:
         raise InvalidOptionError(
             f"{'level' if range is None else 'range'} is for real outcomes",
@@ -373,17 +369,18 @@ def audit(
     return audit_source(source, settings, Asked(task, ratio, allowed, find_segments))
 
 
-def _is_real(data: object) -> bool:
-    """Whether forecasts are of real outcomes already; their room is loaded only if need be."""
-    room = sys.modules.get("calibrant.real")
-    return room is not None and isinstance(data, room.RealForecasts)
+def refuse_options_of_probabilities(given: Mapping[str, object], kind: str) -> None:
+    """Refuse options that make sense for predicted probabilities only."""
+    beside = [name for name, value in given.items() if value not in (None, False)]
+    if beside:
+        raise InvalidOptionError(
+            f"{beside[0]} is for predicted probabilities", f"kind={kind!r}", "leave it out"
+        )
 
 
 def audit_real(
-    source: RealSource,
+    source: Source,
     settings: Settings,
-    tolerance: float | str | None = None,
-    gap_tolerance: float | str | None = None,
     tell: Tell = silent,
     *,
     segments: bool = False,
@@ -396,8 +393,6 @@ def audit_real(
     found = summarise_real(
         source,
         settings,
-        tolerance,
-        gap_tolerance,
         tell,
         segments=segments,
         oe_tolerance=oe_tolerance,

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from calibrant.groups import Groups, Segment
     from calibrant.report.sections import ClassSection
 
-SCHEMA = 3
+SCHEMA = 4
+KIND = "kind"
 # Numbers and nulls between brackets, spread over lines.
 COLUMN = re.compile(r"(?<=\[)\n[-+.\deE,\snul]+?(?=\])")
 
@@ -124,8 +125,21 @@ def _groups(groups: Groups) -> dict[str, Any]:
         "confidence": groups.confidence,
         "sentence": groups.sentence,
         "gap_tolerance": groups.gap_tolerance,
-        "groups": [asdict(group) | {"gap": _limits(group.gap)} for group in groups],
+        "groups": [
+            without_kind(group)
+            | {
+                "ratio": None if group.ratio is None else asdict(group.ratio),
+                "gap": _limits(group.gap),
+                "worst": None if group.worst is None else without_kind(group.worst),
+            }
+            for group in groups
+        ],
     }
+
+
+def without_kind(found: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass as they are; the kind is that of the whole audit."""
+    return {field.name: getattr(found, field.name) for field in fields(found) if field.name != KIND}
 
 
 def _limits(gap: ConfidenceInterval | None) -> dict[str, float] | None:
@@ -226,7 +240,7 @@ def _gap(gap: Gap) -> dict[str, Any]:
         "high": gap.interval.high,
         "tolerance": gap.tolerance,
         "ranges": gap.ranges,
-        "worst": asdict(gap.worst),
+        "worst": without_kind(gap.worst),
     }
 
 
@@ -254,7 +268,7 @@ def _repair(summary: Summary) -> dict[str, Any] | None:
 
 def _segment(segment: Segment) -> dict[str, Any]:
     conditions = [{"column": column, "level": level} for column, level in segment.conditions]
-    return {**asdict(segment), "conditions": conditions, "sentence": segment.sentence}
+    return {**without_kind(segment), "conditions": conditions, "sentence": segment.sentence}
 
 
 def _classical(summary: Summary) -> dict[str, Any]:

@@ -304,15 +304,15 @@ def _groups(name: str, groups: Groups, tolerance: float) -> Sheet:
 def _dumbbell(
     sheet: Sheet, axis: Axis, y: float, group: Group, label: str, facts: dict[str, object]
 ) -> None:
-    said, happened = group.mean_prediction, group.base_rate
+    said, happened = group.forecast, group.observed
     least, most = (float(end) for end in GroupsDisplay.rate_limits(group))
-    gap = ""
+    gap, ratio = "", "" if group.ratio is None else f"; O/E {group.ratio.text}"
     if group.gap is not None:
         ends = range_text(group.gap.low, group.gap.high, "about")
         gap = f"; typical gap {group.gap.value:.3g} ({ends})"
     words = (
         f"{label}: {count_text(group.rows, 'row')}; {rates_text(said, happened)} "
-        f"({range_text(least, most, 'about')}); O/E {group.ratio.text}; error {group.value:.3g} "
+        f"({range_text(least, most, 'about')}){ratio}; error {group.value:.3g} "
         f"({range_text(group.low, group.high, 'about')}){gap}: {group.state}"
     )
     sheet.line(axis([least, most]), [y, y], "muted", 1)

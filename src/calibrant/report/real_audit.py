@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from calibrant.groups import Groups, Segment
 from calibrant.measurement import Measurement
-from calibrant.real import RealGroups, RealSegment, RealSummary, loss_name
+from calibrant.real import RealSummary
 from calibrant.report import real_words as words
 from calibrant.report.audit import Audit
 from calibrant.report.findings import NOTE, Finding
@@ -87,7 +88,7 @@ class RealAudit(Audit):
         return self.summary.measures
 
     @property
-    def groups(self) -> RealGroups | None:
+    def groups(self) -> Groups | None:
         """One verdict per group, if groups were asked for."""
         return self.summary.groups
 
@@ -96,7 +97,7 @@ class RealAudit(Audit):
         """None: real outcomes have no classes."""
 
     @property
-    def segments(self) -> tuple[RealSegment, ...] | None:  # type: ignore[override]
+    def segments(self) -> tuple[Segment, ...] | None:
         """Combinations of columns that are worst, if they were asked for."""
         return self.summary.segments
 
@@ -140,7 +141,7 @@ def render_real_screen(
     return [*lines, *notes, *last]
 
 
-def _worst_groups(summary: RealSummary, groups: RealGroups, room: int, width: int) -> list[Line]:
+def _worst_groups(summary: RealSummary, groups: Groups, room: int, width: int) -> list[Line]:
     told = sentence_lines(groups.count_sentence, width)
     listed = groups.failing or groups.groups
     shown = max(1, min(len(listed), MOST_GROUPS, room - len(told) - 1))
@@ -161,7 +162,7 @@ def _worst_groups(summary: RealSummary, groups: RealGroups, room: int, width: in
 def _notes(summary: RealSummary) -> Iterator[str]:
     for trap in find_real_traps(summary):
         yield f"{trap.text} {capital(trap.advice)}"
-    yield from summary.source.notes
+    yield from summary.source.all_notes
     yield from summary.verdict.cautions
     if summary.dependence is not None:
         yield f"{summary.dependence.sentence}; {summary.dependence.advice}"
@@ -227,7 +228,7 @@ def as_dict(summary: RealSummary) -> dict[str, Any]:
             "observed": summary.observed,
             "dropped": summary.source.dropped,
             "fingerprint": summary.source.fingerprint,
-            "notes": list(summary.source.notes),
+            "notes": list(summary.source.all_notes),
             "scale": asdict(forecasts.scale),
         },
         "conclusion": words.conclusion(summary),
@@ -235,7 +236,7 @@ def as_dict(summary: RealSummary) -> dict[str, Any]:
         "verdict": verdict_dict(summary.verdict),
         "where": None if worst is None else worst.sentence,
         "bias": dict(zip(("value", "low", "high"), summary.bias, strict=True)),
-        "loss": {"name": loss_name(forecasts.kind), "value": summary.loss},
+        "loss": {"name": forecasts.kind.loss_name, "value": summary.loss},
         "decomposition": None if summary.decomposition is None else asdict(summary.decomposition),
         "repair": None if summary.repair is None else summary.repair.as_dict(),
         "measures": {
@@ -262,7 +263,7 @@ def as_dict(summary: RealSummary) -> dict[str, Any]:
             {
                 "conditions": one.conditions,
                 "rows": one.rows,
-                "promised": one.promised,
+                "forecast": one.forecast,
                 "observed": one.observed,
                 "pvalue": one.pvalue,
                 "confirmed": one.confirmed,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant.real import Coverage, Dot, RealSummary
+from calibrant.real import Dot, RealSummary
 from calibrant.report import real_words as words
 from calibrant.report.drawing import COLOURS, SHAPES, Axis, Sheet
 from calibrant.report.json import plain
@@ -63,11 +63,7 @@ def _script_data(summary: RealSummary) -> Markup:
 
 def _meaning(summary: RealSummary) -> str:
     """Say how to read the diagram."""
-    if isinstance(summary.forecasts.kind, Coverage):
-        return "Across: how wide intervals are. Up: how many outcomes they hold."
-    if not summary.forecasts.kind.in_outcome_units:
-        return "Across: the forecast. Up: how many outcomes lie at or below it."
-    return "Across: the forecast. Up: what was observed. Perfect forecasts lie on the dashed line."
+    return summary.forecasts.kind.words.meaning
 
 
 def _diagram(summary: RealSummary) -> Sheet:
@@ -98,11 +94,9 @@ def _diagram(summary: RealSummary) -> Sheet:
         state = "miscalibrated" if off else "calibrated"
         ink = COLOURS[state]
         sheet.dot(x, float(upward(dot.region.outcome)), capital(_told(dot)), state, ink)
-    probabilities = not summary.forecasts.kind.in_outcome_units
-    observed = "share of outcomes" if probabilities else "observed"
-    sheet.upward(upward, left, observed, percent=probabilities)
-    place = "width of the interval" if isinstance(summary.forecasts.kind, Coverage) else "forecast"
-    sheet.across(across, base, place, percent=False)
+    terms = summary.forecasts.kind.words
+    sheet.upward(upward, left, terms.observed_axis, percent=terms.points)
+    sheet.across(across, base, terms.axis, percent=False)
     return sheet
 
 
@@ -113,7 +107,7 @@ def _right(summary: RealSummary, dot: Dot) -> float:
 def _told(dot: Dot) -> str:
     region = dot.region
     rows = count_text(region.rows, "row")
-    return f"{region.where}: {region.promised_and_observed} ({rows})"
+    return f"{region.where}: {region.forecast_and_observed} ({rows})"
 
 
 def _axis(values: list[float], start: float, end: float) -> Axis:

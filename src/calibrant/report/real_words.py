@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from calibrant.inference import CALIBRATED, MISCALIBRATED, ConfidenceInterval, worse_state
-from calibrant.real import (
-    Coverage,
-    Mean,
-    Quantile,
-    RealGroups,
-    RealSummary,
-    loss_name,
-)
+from calibrant.inference import CALIBRATED, MISCALIBRATED, ConfidenceInterval, Groups, worse_state
+from calibrant.kinds import OfNumbers
+from calibrant.real import RealSummary
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.tables import GAP, GAP_BETWEEN, PERFECT, ShownTable
 from calibrant.report.traps import find_real_traps
@@ -28,7 +22,6 @@ from calibrant.words import (
     interval_texts,
     number_text,
     percent_text,
-    points_text,
     rounded_down,
     rounded_up,
     thousands_text,
@@ -50,7 +43,7 @@ def conclusion(summary: RealSummary) -> str:
         return f"{told} {verdict.outlook or _cure(summary)}"
     if verdict.state == MISCALIBRATED:
         return f"{_wrong(summary)} {_cure(summary)}"
-    several = "intervals" if isinstance(summary.forecasts.kind, Coverage) else "forecasts"
+    several = summary.forecasts.kind.words.forecasts
     useless = [trap.useless for trap in find_real_traps(summary) if trap.useless]
     trust = f"use the {several} as they are"
     if useless:
@@ -70,7 +63,7 @@ def certainty(summary: RealSummary) -> str:
 
 
 def _about_test(summary: RealSummary) -> str:
-    if isinstance(summary.forecasts.kind, Quantile | Coverage) and summary.source.clusters is None:
+    if summary.forecasts.kind.chance is not None and summary.source.clusters is None:
         return ""
     return " (approximately)"
 
@@ -80,9 +73,10 @@ def _origin(summary: RealSummary) -> str:
     if summary.tolerance_given:
         return ""
     forecasts = summary.forecasts
-    if not forecasts.kind.in_outcome_units:
+    if not isinstance(forecasts.kind, OfNumbers):
         return " Default tolerance: 2 points, or a tenth of the rarer side if less."
-    return f" Default tolerance: 2 % of {forecasts.span_words} ({number_text(forecasts.span)})."
+    extent, name = forecasts.kind.extent_and_name(forecasts)
+    return f" Default tolerance: 2 % of {name} ({number_text(extent)})."
 
 
 def unit_of(summary: RealSummary) -> ErrorUnit:
@@ -105,7 +99,7 @@ def _worst_range(summary: RealSummary) -> str:
         return ""
     by = _amount(summary, abs(region.outcome - region.prediction))
     rows = f"{thousands_text(region.rows)} of {count_text(len(summary.forecasts), 'row')}"
-    told = f"{region.where} are {region.direction} by {by} ({region.promised_and_observed}, {rows})"
+    told = f"{region.where} are {region.direction} by {by} ({region.forecast_and_observed}, {rows})"
     other = summary.other
     if other is not None:
         by = _amount(summary, abs(other.outcome - other.prediction))
@@ -115,7 +109,7 @@ def _worst_range(summary: RealSummary) -> str:
 
 def _amount(summary: RealSummary, size: float) -> str:
     """Write how far apart two numbers are: in points, or in the units of the outcome."""
-    return number_text(size) if summary.forecasts.kind.in_outcome_units else points_text(size)
+    return summary.forecasts.kind.words.amount(size)
 
 
 def _cure(summary: RealSummary) -> str:
@@ -128,7 +122,7 @@ def _cure(summary: RealSummary) -> str:
             f"Recalibrate: the {found.map.method} map lowers the {found.loss} from {before} to "
             f"{after} on held-out data."
         )
-    if isinstance(summary.forecasts.kind, Coverage):
+    if summary.forecasts.kind.has_ends:
         wider = summary.observed < summary.promised
         return f"{'Widen' if wider else 'Narrow'} them on rows that the model was not fitted to."
     return "Recalibrate them on rows that the model was not fitted to, or change the model."
@@ -136,19 +130,11 @@ def _cure(summary: RealSummary) -> str:
 
 def headline(summary: RealSummary) -> str:
     """Say what was read, and what the forecasts are forecasts of."""
-    kind = summary.forecasts.kind
-    what = {
-        Mean: "forecasts of the mean",
-        Quantile: f"forecasts of the {percent_text(getattr(kind, 'level', 0.5))} quantile",
-        Coverage: f"intervals that promise {percent_text(getattr(kind, 'level', 0.5))}",
-    }.get(type(kind), f"forecasts of the {kind.kind.replace('=', ' ')}")
-    told = capital(f"{count_text(len(summary.forecasts), 'row')} of {what}: ")
-    if isinstance(kind, Quantile | Coverage):
-        where = "inside" if isinstance(kind, Coverage) else "at or below"
-        return f"{told}{percent_text(summary.observed)} of outcomes {where}."
-    forecast, observed = comparable_texts(summary.promised, summary.observed)
-    word = "mean" if isinstance(kind, Mean) else "expectile"
-    return f"{told}mean forecast {forecast}, observed {word} {observed}."
+    words = summary.forecasts.kind.words
+    told = capital(f"{count_text(len(summary.forecasts), 'row')} of {words.what}: ")
+    if words.points:
+        return f"{told}{percent_text(summary.observed)} of outcomes {words.observed}."
+    return f"{told}{words.forecast_and_observed(summary.promised, summary.observed)}."
 
 
 def number_table(summary: RealSummary) -> ShownTable:
@@ -171,14 +157,11 @@ def number_table(summary: RealSummary) -> ShownTable:
     texts = comparable_texts(float(binned), summary.floors[binned.name])
     rows.append((f"binned error, {binned.settings['bins']} bins", texts[0], "", texts[1]))
     mean, low, high = interval_texts(*summary.bias)
-    what = "promised - observed share"
-    if summary.forecasts.kind.in_outcome_units:
-        what = "observed - forecast"
-    rows.append((what, mean, f"{low} to {high}", ""))
+    rows.append((summary.forecasts.kind.words.bias, mean, f"{low} to {high}", ""))
     if verdict.ratio is not None:
         value, low, high = verdict.ratio.texts
         rows.append(("observed/expected (A/E)", value, f"{low} to {high}", ""))
-    rows.append((loss_name(summary.forecasts.kind), number_text(summary.loss), "", ""))
+    rows.append((summary.forecasts.kind.loss_name, number_text(summary.loss), "", ""))
     return ShownTable(("measure", "value", "interval", PERFECT), tuple(rows))
 
 
@@ -205,11 +188,11 @@ def dot_table(summary: RealSummary) -> ShownTable:
                 *_amounts(summary, region.prediction, region.outcome, dot.low, dot.high),
             )
         )
-    place = "width" if isinstance(summary.forecasts.kind, Coverage) else "forecasts"
+    place = summary.forecasts.kind.words.place
     return ShownTable((place, "rows", PROMISED, OBSERVED, "from", "to"), tuple(rows))
 
 
-def group_table(groups: RealGroups, summary: RealSummary) -> ShownTable:
+def group_table(groups: Groups, summary: RealSummary) -> ShownTable:
     """Show every group, the strongest evidence first."""
     rows = []
     for group in groups.groups:
@@ -219,7 +202,7 @@ def group_table(groups: RealGroups, summary: RealSummary) -> ShownTable:
             (
                 group.label,
                 thousands_text(group.rows),
-                *_amounts(summary, group.promised, group.observed),
+                *_amounts(summary, group.forecast, group.observed),
                 error[0],
                 f"{rounded_down(group.low)} to {rounded_up(group.high)}",
                 error[1],
@@ -239,6 +222,4 @@ def _gap_cells(gap: ConfidenceInterval | None) -> tuple[str, str]:
 
 
 def _amounts(summary: RealSummary, *values: float) -> tuple[str, ...]:
-    if summary.forecasts.kind.in_outcome_units:
-        return comparable_texts(values[0], *values[1:])
-    return tuple(percent_text(value) for value in values)
+    return summary.forecasts.kind.words.amounts(*values)

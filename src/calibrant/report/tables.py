@@ -107,9 +107,9 @@ def group_table(groups: Groups) -> ShownTable:
             (
                 group.label if groups.noun == "group" else visible(group.name),
                 thousands_text(group.rows),
-                thousands_text(group.events),
-                fixed_text(group.mean_prediction, digits - 1),
-                _fixed(group.base_rate, digits - 1),
+                "" if group.events is None else thousands_text(group.events),
+                fixed_text(group.forecast, digits - 1),
+                _fixed(group.observed, digits - 1),
                 *_ratio_cells(group.ratio),
                 fixed_text(group.value, digits),
                 f"{_fixed(group.low, digits)} and {_fixed(group.high, digits)}",
@@ -134,7 +134,7 @@ def markdown_group_table(groups: Groups) -> ShownTable:
 
 def _digits(groups: Groups) -> int:
     """Digits after the point that show the tolerance, and the rarest event, with two digits."""
-    rates = [rate / 10 for g in groups for rate in (g.mean_prediction, g.base_rate) if rate > 0]
+    rates = [rate / 10 for g in groups for rate in (g.forecast, g.observed) if rate > 0]
     smallest = max(min([groups.tolerance, *rates]), 10.0**-MOST_DIGITS)
     return max(4, 1 - math.floor(math.log10(smallest)))
 
@@ -150,7 +150,9 @@ def _gap_cells(gap: ConfidenceInterval | None, digits: int) -> tuple[str, str]:
     return fixed_text(gap.value, digits), ends
 
 
-def _ratio_cells(ratio: Ratio) -> tuple[str, str]:
+def _ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
+    if ratio is None:
+        return "", ""
     value, low, high = ratio.texts
     return value, f"{low} and {high}"
 
@@ -158,17 +160,13 @@ def _ratio_cells(ratio: Ratio) -> tuple[str, str]:
 def ratio_table(groups: Groups, judged: RatioJudgement | None) -> ShownTable:
     """Show events of every group beside those forecast, narrow enough for any terminal."""
     # Weights are no events: these numbers are in units of the mean weight.
-    weighted = any(group.ratio.weighted for group in groups)
+    ratios = [(group.label, group.ratio) for group in groups if group.ratio is not None]
+    weighted = any(ratio.weighted for _, ratio in ratios)
     counted = ("weighted observed", "expected") if weighted else ("observed", "expected")
     heads = (groups.noun, *counted, RATIO, "between")
     rows = [
-        (
-            group.label,
-            events_text(group.ratio.observed),
-            events_text(group.ratio.expected),
-            *_ratio_cells(group.ratio),
-        )
-        for group in groups
+        (label, events_text(ratio.observed), events_text(ratio.expected), *_ratio_cells(ratio))
+        for label, ratio in ratios
     ]
     if judged is None:
         return ShownTable(heads, tuple(rows))
@@ -214,9 +212,9 @@ def segment_table(segments: Sequence[Segment]) -> ShownTable:
             (
                 segment.label,
                 thousands_text(segment.rows),
-                thousands_text(segment.events),
-                f"{segment.mean_prediction:.3f}",
-                f"{segment.base_rate:.3f}",
+                "" if segment.events is None else thousands_text(segment.events),
+                f"{segment.forecast:.3f}",
+                f"{segment.observed:.3f}",
                 chance_text(segment.pvalue),
                 segment_verdict(segment),
             )

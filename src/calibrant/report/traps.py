@@ -93,16 +93,16 @@ def find_real_traps(summary: RealSummary) -> tuple[Trap, ...]:
                 spoils_maps=True,
             )
         )
-    if np.ptp(rows.forecast) == 0 and (rows.upper is None or np.ptp(rows.upper) == 0):
+    if np.ptp(rows.prediction) == 0 and (rows.upper is None or np.ptp(rows.upper) == 0):
         found.append(
             Trap(
                 "CAL081",
-                f"Every forecast is {number_text(float(rows.forecast[0]))}.",
+                f"Every forecast is {number_text(float(rows.prediction[0]))}.",
                 "check that the column holds the forecasts of the model",
                 useless="every one is the same, so they do not tell one row from another",
             )
         )
-    if rows.upper is None and bool((rows.forecast == rows.outcome).all()):
+    if rows.upper is None and bool((rows.prediction == rows.outcome).all()):
         found.append(
             Trap(
                 "CAL082",
@@ -111,7 +111,7 @@ def find_real_traps(summary: RealSummary) -> tuple[Trap, ...]:
                 useless="they look like a copy of the outcomes",
             )
         )
-    columns = [rows.forecast, rows.outcome, *([] if rows.upper is None else [rows.upper])]
+    columns = [rows.prediction, rows.outcome, *([] if rows.upper is None else [rows.upper])]
     counts = np.unique(np.column_stack(columns), axis=0, return_counts=True)[1]
     copies = _copies(counts, counts) if summary.source.clusters is None else 1
     if copies > 1:

@@ -6,21 +6,21 @@ import numpy as np
 
 from calibrant.arrays import Floats, Indices
 from calibrant.data.input import read_labels
+from calibrant.data.rows import Rows
 from calibrant.errors import InferenceRefusedError
-from calibrant.inference import cluster_codes, widening
-from calibrant.real.forecasts import RealForecasts
+from calibrant.inference.cases import cluster_codes, widening
 
 
 def mean_with_reach(
-    forecasts: RealForecasts, values: Floats, clusters: object, confidence: float
+    rows: Rows, values: Floats, clusters: object, confidence: float
 ) -> tuple[float, float]:
     """Mean of one number a row, and how far it may lie from the population's."""
     cluster = None
-    kept = forecasts.weights > 0
+    kept = rows.weights > 0
     if clusters is not None:
-        code = cluster_codes(read_labels(clusters, "clusters", len(forecasts)))
+        code = cluster_codes(read_labels(clusters, "clusters", len(rows)))
         cluster = np.unique(code[kept], return_inverse=True)[1]
-    part, seen = forecasts.where(kept), values[kept]
+    part, seen = rows.where(kept), values[kept]
     if len(part) < 2 or (cluster is not None and cluster.max() < 1):
         raise InferenceRefusedError(
             "an interval needs at least two rows or clusters with weight", "one"

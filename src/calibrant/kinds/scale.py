@@ -11,12 +11,9 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.options import shown
 from calibrant.words import number_text
 
-# Share of the outcomes, in the middle, whose width stands for how much outcomes differ.
-MIDDLE = 0.9
-
 
 @dataclass(frozen=True, slots=True)
-class OutcomeScale:
+class Scale:
     """How forecasts become positions in [0, 1], and residuals numbers in [-1, 1]."""
 
     start: float
@@ -28,7 +25,7 @@ class OutcomeScale:
     """Whether outcomes are known to lie between `start` and `end`."""
 
     @classmethod
-    def between(cls, range_: object) -> OutcomeScale:
+    def between(cls, range_: object) -> Scale:
         """Take the range that outcomes are known to lie in."""
         try:
             low, high = (float(end) for end in range_)  # type: ignore[attr-defined]
@@ -41,24 +38,28 @@ class OutcomeScale:
         return cls(low, high, high - low, bounded=True)
 
     @classmethod
-    def of_forecasts(cls, place: Floats, unit: float) -> OutcomeScale:
+    def of_places(cls, place: Floats, unit: float) -> Scale:
         """Use the range of the forecasts themselves."""
         return cls(float(place.min()), float(place.max()), unit, bounded=False)
 
+    @property
+    def width(self) -> float:
+        """How far apart the two ends are."""
+        return self.end - self.start
+
     def positions(self, place: Floats) -> Floats:
         """Return where forecasts lie in the range; all at 0 if there is but one."""
-        width = self.end - self.start
-        if width == 0:
+        if self.width == 0:
             return np.zeros(place.size)
-        if self.start == 0 and width == 1 and place.min() >= 0 and place.max() <= 1:
+        if self.start == 0 and self.width == 1 and place.min() >= 0 and place.max() <= 1:
             return place
         position = place - self.start
-        position /= width
+        position /= self.width
         return np.clip(position, 0.0, 1.0, out=position)
 
     def places(self, position: Floats | float) -> Floats:
         """Return the forecasts at positions."""
-        return np.asarray(self.start + np.asarray(position) * (self.end - self.start))
+        return np.asarray(self.start + np.asarray(position) * self.width)
 
     def refuse_outside(self, values: Floats, name: str) -> None:
         """Refuse numbers outside a range that the caller has given."""
@@ -71,3 +72,7 @@ class OutcomeScale:
                 f"{outside} of {values.size} outside, from {low:g} to {high:g}",
                 "widen the range, or leave it out if outcomes have no bounds",
             )
+
+
+UNIT = Scale(0.0, 1.0, 1.0, bounded=True)
+"""The scale of probabilities."""
