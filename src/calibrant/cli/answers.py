@@ -16,7 +16,7 @@ from calibrant.cli.logs import (
     fields_of,
     words_of,
 )
-from calibrant.cli.options import Scale
+from calibrant.cli.options import PredictionScale
 from calibrant.cli.write import check_files, say, say_page
 from calibrant.errors import InvalidOptionError
 
@@ -36,7 +36,7 @@ def answers(
     scorer: ScorerOption = None,
     pass_mark: PassMarkOption = None,
     scale: Annotated[
-        Scale | None,
+        PredictionScale | None,
         typer.Option(help="What bare numbers are; mixed: per cent where they exceed 1."),
     ] = None,
     field: FieldOption = None,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from calibrant.cli.options import FilesArgument, PredictionOption, Scale
+from calibrant.cli.options import FilesArgument, PredictionOption, PredictionScale
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say
 
@@ -26,7 +26,8 @@ def apply(
     prediction: PredictionOption = "prediction",
     column: ColumnOption = "recalibrated",
     scale: Annotated[
-        Scale | None, typer.Option(help="Units of the predictions; those of the map by default.")
+        PredictionScale | None,
+        typer.Option(help="Units of the predictions; those of the map by default."),
     ] = None,
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:

@@ -37,10 +37,10 @@ from calibrant.cli.options import (
     PositivesOption,
     PosLabelOption,
     PredictionOption,
+    PredictionScale,
     PredictionSumOption,
     RatioToleranceOption,
     RiskOption,
-    Scale,
     ScaleOption,
     SeedOption,
     ToleranceOption,
@@ -138,7 +138,7 @@ def audit(
     pos_label: PosLabelOption = None,
     neg_label: NegLabelOption = None,
     na_label: NaLabelOption = None,
-    scale: ScaleOption = Scale.UNIT,
+    scale: ScaleOption = PredictionScale.UNIT,
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
     classes: ClassesOption = None,
@@ -324,9 +324,11 @@ def _loaded(map_file: str) -> RecalibrationMap:
     return load(map_file)
 
 
-def _scale_of(context: typer.Context, scale: Scale, fitted: RecalibrationMap | None) -> Scale:
+def _scale_of(
+    context: typer.Context, scale: PredictionScale, fitted: RecalibrationMap | None
+) -> PredictionScale:
     """Units of the predictions: those that were said, or those of the map."""
-    return scale if fitted is None or given(context, "scale") else Scale(fitted.scale_)
+    return scale if fitted is None or given(context, "scale") else PredictionScale(fitted.scale_)
 
 
 def _task_from(file: str, *, of_classes: bool) -> DecisionTask | MulticlassDecisionTask:

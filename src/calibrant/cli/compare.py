@@ -27,7 +27,7 @@ from calibrant.cli.options import (
     NegLabelOption,
     OutcomeOption,
     PosLabelOption,
-    Scale,
+    PredictionScale,
     ScaleOption,
     SeedOption,
     WeightOption,
@@ -79,7 +79,7 @@ def compare(
     pos_label: PosLabelOption = None,
     neg_label: NegLabelOption = None,
     na_label: NaLabelOption = None,
-    scale: ScaleOption = Scale.UNIT,
+    scale: ScaleOption = PredictionScale.UNIT,
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
     json_path: Annotated[

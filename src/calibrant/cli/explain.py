@@ -18,7 +18,7 @@ from calibrant.cli.options import (
     OutcomeOption,
     PosLabelOption,
     PredictionOption,
-    Scale,
+    PredictionScale,
     ScaleOption,
     WeightOption,
     in_percent,
@@ -39,7 +39,7 @@ def explain(
     pos_label: PosLabelOption = None,
     neg_label: NegLabelOption = None,
     na_label: NaLabelOption = None,
-    scale: ScaleOption = Scale.UNIT,
+    scale: ScaleOption = PredictionScale.UNIT,
     na: MissingOption = Missing.REFUSE,
     json: Annotated[str | None, typer.Option(help="File for JSON, or - for stdout.")] = None,
 ) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrant.cli.combinations import FOR_TABLES
-from calibrant.cli.options import Scale, given_of
+from calibrant.cli.options import PredictionScale, given_of
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Reading:
     origin: str | None = None
     scorer: str | None = None
     pass_mark: float | None = None
-    scale: Scale = Scale.UNIT
+    scale: PredictionScale = PredictionScale.UNIT
     fields: Sequence[str] | None = None
     words: str | None = None
     typed: Mapping[str, object] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Reading:
             "--pass-mark": self.pass_mark,
             "--field": self.fields or None,
             "--words": self.words,
-            "--scale mixed": True if self.scale is Scale.MIXED else None,
+            "--scale mixed": True if self.scale is PredictionScale.MIXED else None,
         }
         return [option for option, value in beside.items() if value is not None]
 
@@ -105,12 +105,12 @@ class Reading:
     @property
     def percent(self) -> bool:
         """Whether predictions of a table are per cent."""
-        return self.scale is Scale.PERCENT
+        return self.scale is PredictionScale.PERCENT
 
     @property
     def logits(self) -> bool:
         """Whether predictions of a table are log-odds."""
-        return self.scale is Scale.LOGIT
+        return self.scale is PredictionScale.LOGIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ def answers_of(files: Files, roles: Roles, how: Reading) -> Answers | None:
         origin=how.origin,
         scorer=how.scorer,
         pass_mark=how.pass_mark,
-        scale=None if how.scale is Scale.UNIT else how.scale.value,
+        scale=None if how.scale is PredictionScale.UNIT else how.scale.value,
         words=words_of(how.words),
         fields=_fields(how) | fields_of(how.fields),
     )

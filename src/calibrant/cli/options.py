@@ -11,7 +11,7 @@ import typer
 from calibrant.errors import InvalidOptionError
 
 
-class Scale(StrEnum):
+class PredictionScale(StrEnum):
     """Units of the predictions."""
 
     UNIT = "unit"
@@ -53,7 +53,7 @@ NaLabelOption = Annotated[
     typer.Option(help="Label of outcomes that are missing, for --na drop; may be repeated."),
 ]
 ScaleOption = Annotated[
-    Scale,
+    PredictionScale,
     typer.Option(
         help="Units of the predictions; logit: log-odds; mixed is for logs of language models, "
         "whose bare numbers are then per cent where they exceed 1."
@@ -118,13 +118,13 @@ ConfidenceOption = Annotated[float, typer.Option(help="Confidence of the verdict
 SeedOption = Annotated[int, typer.Option(help="Seed of the simulations.")]
 
 
-def in_percent(scale: Scale) -> bool:
+def in_percent(scale: PredictionScale) -> bool:
     """Whether predictions are in per cent, for commands that read no log-odds."""
-    if scale is Scale.LOGIT:
+    if scale is PredictionScale.LOGIT:
         raise InvalidOptionError(
             "--scale logit is for audit, repair and apply", "logit", "write probabilities first"
         )
-    return scale is Scale.PERCENT
+    return scale is PredictionScale.PERCENT
 
 
 def given(context: typer.Context, name: str) -> bool:

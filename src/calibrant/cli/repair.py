@@ -35,8 +35,8 @@ from calibrant.cli.options import (
     PositivesOption,
     PosLabelOption,
     PredictionOption,
+    PredictionScale,
     PredictionSumOption,
-    Scale,
     ScaleOption,
     SeedOption,
     WeightOption,
@@ -113,7 +113,7 @@ def repair(
     pos_label: PosLabelOption = None,
     neg_label: NegLabelOption = None,
     na_label: NaLabelOption = None,
-    scale: ScaleOption = Scale.UNIT,
+    scale: ScaleOption = PredictionScale.UNIT,
     na: MissingOption = Missing.REFUSE,
     seed: SeedOption = 0,
     json_path: Annotated[
@@ -146,7 +146,7 @@ def repair(
     opened = context.with_resource(tables_of(files, asked, how))
     found, roles, prediction = opened.files, opened.roles, opened.roles.prediction
     if not opened.percent and not how.logits:
-        scale = Scale.UNIT  # of a log, whose confidences are probabilities by now
+        scale = PredictionScale.UNIT  # of a log, whose confidences are probabilities by now
     options: dict[str, Any] = {
         "maps": names_of(maps, "--maps"),
         "score": score,

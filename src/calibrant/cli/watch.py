@@ -23,7 +23,7 @@ from calibrant.cli.options import (
     OutcomeOption,
     PosLabelOption,
     PredictionOption,
-    Scale,
+    PredictionScale,
     ScaleOption,
     in_percent,
     names_of,
@@ -71,7 +71,7 @@ def watch(
     pos_label: PosLabelOption = None,
     neg_label: NegLabelOption = None,
     na_label: NaLabelOption = None,
-    scale: ScaleOption = Scale.UNIT,
+    scale: ScaleOption = PredictionScale.UNIT,
     na: MissingOption = Missing.REFUSE,
     state: Annotated[
         str | None,

@@ -25,7 +25,7 @@ from calibrant.options import (
 GAP_TOLERANCE = 2.0
 
 
-class Judged(Protocol):
+class Judgeable(Protocol):
     """Forecasts of some kind, and what a tolerance in per cent of theirs is a share of."""
 
     @property
@@ -94,19 +94,19 @@ class Settings:
         """Judge by another tolerance, with the same source of randomness."""
         return replace(self, tolerance=tolerance)
 
-    def settled(self, whole: Judged | Joint) -> Settings:
+    def settled(self, whole: Judgeable | Joint) -> Settings:
         """Judge parts of some forecasts by the tolerances of all of them."""
         allowed = self.allowed(whole)
         return replace(self, tolerance=allowed, gap_tolerance=self.gap_allowed(whole, allowed))
 
-    def gap_allowed(self, whole: Judged | Joint, tolerance: float) -> float:
+    def gap_allowed(self, whole: Judgeable | Joint, tolerance: float) -> float:
         """Largest acceptable typical gap: what was asked for, or twice the tolerance."""
-        kind, _ = _kind_and_extent(whole)
         if self.gap_tolerance is None:
+            kind = BINARY if isinstance(whole, Joint) else whole.kind
             return min(np.inf if kind.in_outcome_units else 1.0, GAP_TOLERANCE * tolerance)
         return tolerated(self.gap_tolerance, whole)
 
-    def allowed(self, whole: Judged | Joint) -> float:
+    def allowed(self, whole: Judgeable | Joint) -> float:
         """Largest acceptable error for forecasts: what was asked for, or the default."""
         return (
             default_tolerance(whole) if self.tolerance is None else tolerated(self.tolerance, whole)
@@ -132,14 +132,14 @@ def _in_units_from(name: str, given: Tolerance | str) -> Tolerance:
     return ShareOfRarer(number) if percent else number
 
 
-def tolerated(tolerance: Tolerance, whole: Judged | Joint) -> float:
+def tolerated(tolerance: Tolerance, whole: Judgeable | Joint) -> float:
     """Return a tolerance as a number: one that is relative is a share of the extent."""
     if isinstance(tolerance, ShareOfRarer):
         return tolerance.share * _kind_and_extent(whole)[1]
     return tolerance
 
 
-def default_tolerance(whole: Judged | Joint) -> float:
+def default_tolerance(whole: Judgeable | Joint) -> float:
     """Largest acceptable error when nobody says: 0.02, or a tenth of the rarer outcome.
 
     Of means 2 % of the range of outcomes.
@@ -153,7 +153,7 @@ def default_tolerance(whole: Judged | Joint) -> float:
     return kind.default_tolerance(extent)
 
 
-def _kind_and_extent(whole: Judged | Joint) -> tuple[Kind, float]:
+def _kind_and_extent(whole: Judgeable | Joint) -> tuple[Kind, float]:
     if isinstance(whole, Joint):
         return BINARY, rarer_share(whole)
     return whole.kind, whole.extent

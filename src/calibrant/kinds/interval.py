@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.arrays import Flags, Floats
 from calibrant.errors import InvalidOptionError
-from calibrant.kinds.kind import Columns, OfShares
+from calibrant.kinds.kind import ColumnsOfRows, OfShares
 from calibrant.kinds.quantile import Quantile
 from calibrant.kinds.scale import Scale
 from calibrant.kinds.vocabulary import Vocabulary, of_shares
@@ -56,7 +56,7 @@ class Interval(OfShares):
         pinball = sum(Quantile(level).losses(end, outcome) for level, end in ends)
         return np.asarray(pinball / outside)
 
-    def scale(self, rows: Columns, range_: object) -> Scale:
+    def scale(self, rows: ColumnsOfRows, range_: object) -> Scale:
         """Place intervals by their width."""
         if range_ is not None:
             raise InvalidOptionError(

@@ -9,6 +9,7 @@ and name it in `read_kind`; every verb then takes it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
@@ -27,7 +28,7 @@ LARGEST_TOLERANCE, TOLERATED_SHARE = 0.02, 0.1
 MIDDLE = 0.9
 
 
-class Columns(Protocol):
+class ColumnsOfRows(Protocol):
     """The columns of rows that a kind looks at."""
 
     @property
@@ -105,15 +106,15 @@ class Kind(ABC):
         """Return a loss that is least, on average, for the right forecast."""
 
     @abstractmethod
-    def scale(self, rows: Columns, range_: object) -> Scale:
+    def scale(self, rows: ColumnsOfRows, range_: object) -> Scale:
         """Find the scale of rows, within the range of outcomes if it is known."""
 
     @abstractmethod
-    def forecast_and_observed(self, rows: Columns) -> tuple[float, float]:
+    def forecast_and_observed(self, rows: ColumnsOfRows) -> tuple[float, float]:
         """Return what was forecast on average, and what was observed."""
 
     @abstractmethod
-    def extent(self, rows: Columns) -> float:
+    def extent(self, rows: ColumnsOfRows) -> float:
         """Return what a tolerance in per cent is a share of."""
 
     @abstractmethod
@@ -121,14 +122,14 @@ class Kind(ABC):
         """Return the largest acceptable error when nobody says."""
 
     @abstractmethod
-    def bets(self, rows: Columns) -> tuple[Floats, Floats]:
+    def bets(self, rows: ColumnsOfRows) -> tuple[Floats, Floats]:
         """Return a number in [0, 1] for each row, after its mean if the forecast is right."""
 
     def compares_numbers(self, scale: Scale) -> bool:  # noqa: ARG002
         """Whether residuals are outcome less forecast, both in a known range."""
         return False
 
-    def has_ratio(self, rows: Columns) -> bool:  # noqa: ARG002
+    def has_ratio(self, rows: ColumnsOfRows) -> bool:  # noqa: ARG002
         """Whether sums of outcomes can be compared with sums of forecasts."""
         return False
 
@@ -147,7 +148,7 @@ class Continuous(Kind):
     heaviest: float = 1.0
     """What residuals are weighed by at most."""
 
-    def scale(self, rows: Columns, range_: object) -> Scale:
+    def scale(self, rows: ColumnsOfRows, range_: object) -> Scale:
         """Place forecasts in the range of outcomes, or in that of the forecasts."""
         if range_ is not None:
             scale = Scale.between(range_)
@@ -168,7 +169,7 @@ class OfNumbers(Continuous):
 
     in_outcome_units = True
 
-    def extent(self, rows: Columns) -> float:
+    def extent(self, rows: ColumnsOfRows) -> float:
         """Return the range of the outcomes, or of most of them.
 
         The range if it is known; otherwise the width of the middle 90 % of the outcomes, or their
@@ -176,7 +177,7 @@ class OfNumbers(Continuous):
         """
         return self.extent_and_name(rows)[0]
 
-    def extent_and_name(self, rows: Columns) -> tuple[float, str]:
+    def extent_and_name(self, rows: ColumnsOfRows) -> tuple[float, str]:
         """Return what a tolerance in per cent is a share of, and what that is called."""
         if rows.scale.bounded:
             return rows.scale.width, "the range of outcomes"
@@ -200,7 +201,7 @@ class OfNumbers(Continuous):
         """Return 2 % of the extent of the outcomes."""
         return LARGEST_TOLERANCE * extent
 
-    def forecast_and_observed(self, rows: Columns) -> tuple[float, float]:
+    def forecast_and_observed(self, rows: ColumnsOfRows) -> tuple[float, float]:
         """Return the mean forecast, as it is and after the one shift that would be right.
 
         Of means the second is the mean outcome. The expectile of outcomes whose forecasts differ
@@ -209,7 +210,7 @@ class OfNumbers(Continuous):
         forecast = rows.mean_of(rows.prediction)
         return forecast, forecast + self.best(rows.outcome - rows.prediction, rows.weights)
 
-    def bets(self, rows: Columns) -> tuple[Floats, Floats]:
+    def bets(self, rows: ColumnsOfRows) -> tuple[Floats, Floats]:
         """Return where residuals lie between the least and the largest that can be.
 
         With outcomes from a to b the residual t (y - z)+ - (1 - t) (z - y)+ has mean 0 and lies
@@ -242,7 +243,7 @@ class OfShares(Continuous):
         """Return the level minus whether the outcome lies below or inside."""
         return np.asarray(self.level - self.reached(prediction, outcome, upper), dtype=np.float64)
 
-    def extent(self, rows: Columns) -> float:  # noqa: ARG002
+    def extent(self, rows: ColumnsOfRows) -> float:  # noqa: ARG002
         """Return 1: shares are probabilities."""
         return 1.0
 
@@ -250,12 +251,12 @@ class OfShares(Continuous):
         """Return 0.02, or a tenth of the rarer side if that is less."""
         return min(LARGEST_TOLERANCE, TOLERATED_SHARE * min(self.level, 1 - self.level))
 
-    def forecast_and_observed(self, rows: Columns) -> tuple[float, float]:
+    def forecast_and_observed(self, rows: ColumnsOfRows) -> tuple[float, float]:
         """Return the share of outcomes that was promised, and the share observed."""
         reached = self.reached(rows.prediction, rows.outcome, rows.upper)
         return self.level, rows.mean_of(reached.astype(np.float64))
 
-    def bets(self, rows: Columns) -> tuple[Floats, Floats]:
+    def bets(self, rows: ColumnsOfRows) -> tuple[Floats, Floats]:
         """Return whether outcomes lie below or inside, after the level."""
         reached = self.reached(rows.prediction, rows.outcome, rows.upper)
         return np.full(rows.outcome.size, self.level), reached.astype(np.float64)
@@ -265,6 +266,7 @@ class OfShares(Continuous):
         return self.words.too_high if observed_more else self.words.too_low
 
 
+@dataclass(frozen=True, slots=True)
 class Binary(Kind):
     """The probability of an event: V = p - y, squared error."""
 
@@ -301,15 +303,15 @@ class Binary(Kind):
         """Return squared errors."""
         return np.square(outcome - prediction)
 
-    def scale(self, rows: Columns, range_: object) -> Scale:  # noqa: ARG002
+    def scale(self, rows: ColumnsOfRows, range_: object) -> Scale:  # noqa: ARG002
         """Return the scale of probabilities."""
         return UNIT
 
-    def forecast_and_observed(self, rows: Columns) -> tuple[float, float]:
+    def forecast_and_observed(self, rows: ColumnsOfRows) -> tuple[float, float]:
         """Return the mean forecast and the observed rate."""
         return rows.mean_of(rows.prediction), rows.mean_of(rows.outcome)
 
-    def extent(self, rows: Columns) -> float:
+    def extent(self, rows: ColumnsOfRows) -> float:
         """Return the share of the rarer outcome."""
         rate = rows.mean_of(rows.outcome)
         rarer = min(rate, 1 - rate)
@@ -319,7 +321,7 @@ class Binary(Kind):
         """Return 0.02, or a tenth of the rarer outcome if that is less."""
         return min(LARGEST_TOLERANCE, TOLERATED_SHARE * extent)
 
-    def bets(self, rows: Columns) -> tuple[Floats, Floats]:
+    def bets(self, rows: ColumnsOfRows) -> tuple[Floats, Floats]:
         """Return outcomes after their forecasts."""
         return rows.prediction, np.asarray(rows.outcome, dtype=np.float64)
 
@@ -327,7 +329,7 @@ class Binary(Kind):
         """Return True: outcomes are 0 and 1, or between them."""
         return True
 
-    def has_ratio(self, rows: Columns) -> bool:  # noqa: ARG002
+    def has_ratio(self, rows: ColumnsOfRows) -> bool:  # noqa: ARG002
         """Return True: events can be counted."""
         return True
 

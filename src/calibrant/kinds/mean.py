@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.kinds.kind import Columns, OfNumbers
+from calibrant.kinds.kind import ColumnsOfRows, OfNumbers
 from calibrant.kinds.scale import Scale
 from calibrant.kinds.vocabulary import Vocabulary, of_numbers
 
@@ -52,7 +52,7 @@ class Mean(OfNumbers):
         """Return the weighted mean."""
         return float(weight @ outcome / weight.sum())
 
-    def forecast_and_observed(self, rows: Columns) -> tuple[float, float]:
+    def forecast_and_observed(self, rows: ColumnsOfRows) -> tuple[float, float]:
         """Return the mean forecast and the mean outcome."""
         return rows.mean_of(rows.prediction), rows.mean_of(rows.outcome)
 
@@ -60,7 +60,7 @@ class Mean(OfNumbers):
         """Whether the range of outcomes is known, so that both can be scaled to [0, 1]."""
         return scale.bounded
 
-    def has_ratio(self, rows: Columns) -> bool:
+    def has_ratio(self, rows: ColumnsOfRows) -> bool:
         """Whether forecasts and outcomes are not negative, and not all forecasts are 0."""
         least = min(float(rows.prediction.min()), float(rows.outcome.min()))
         return least >= 0 and bool((rows.weights * rows.prediction).any())
