@@ -41,7 +41,7 @@ def rows(groups: Any) -> Iterator[str]:
         low, high = one.low, one.high
         yield (
             f"| {one.label}: {one.state} | {count(one.rows)} "
-            f"| {one.mean_prediction:.3f} | {one.base_rate:.3f} "
+            f"| {one.forecast:.3f} | {one.observed:.3f} "
             f"| {one.value:.3f} | {low:.3f} and {high:.3f} | {one.noise_floor:.3f} |"
         )
 

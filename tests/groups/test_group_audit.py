@@ -42,7 +42,7 @@ def test_counts_and_means_are_those_of_a_plain_group_by():
     for group in groups:
         row = expected.loc[group.name]
         assert (group.rows, group.events) == (row.n, row.events)
-        assert group.mean_prediction == pytest.approx(row.p)
+        assert group.forecast == pytest.approx(row.p)
         alone = frame[frame["site"] == group.name]
         assert group.value == pytest.approx(cal.smooth_calibration_error(alone.y, alone.p))
 
@@ -249,7 +249,7 @@ def test_observed_over_expected_stands_beside_every_group():
     table = groups.table()
     for place, group in enumerate(groups):
         assert group.ratio.observed == group.events
-        assert group.ratio.expected == pytest.approx(group.rows * group.mean_prediction)
+        assert group.ratio.expected == pytest.approx(group.rows * group.forecast)
         assert group.ratio.confidence == pytest.approx(1 - 0.05 / len(groups))
         assert group.ratio.low < group.ratio.value < group.ratio.high
         assert table["ratio_low"][place] == group.ratio.low

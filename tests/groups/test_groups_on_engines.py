@@ -43,7 +43,7 @@ def test_values_are_those_of_the_rows(lazy_engine, monkeypatch):
         one, other = by_name(found)[key], by_name(expected)[key]
         assert (one.rows, one.events) == (other.rows, other.events)
         assert one.value == pytest.approx(other.value, abs=1e-12)
-        assert one.base_rate == pytest.approx(other.base_rate, abs=1e-12)
+        assert one.observed == pytest.approx(other.observed, abs=1e-12)
     assert found.tolerance == pytest.approx(expected.tolerance)
     assert sum(group.rows for group in found if group.by == "age") == N
 

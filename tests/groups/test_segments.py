@@ -44,8 +44,8 @@ def test_numbers_are_those_of_the_judging_half():
     if column == "device":
         inside = judging & (by["device"] == level)
         assert first.rows == inside.sum()
-        assert first.base_rate == pytest.approx(y[inside].mean())
-        assert first.mean_prediction == pytest.approx(p[inside].mean())
+        assert first.observed == pytest.approx(y[inside].mean())
+        assert first.forecast == pytest.approx(p[inside].mean())
 
 
 def test_sound_forecasts_have_no_confirmed_segment():

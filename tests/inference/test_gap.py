@@ -123,7 +123,7 @@ def test_the_worst_range_is_the_one_with_the_clearest_gap():
     y = np.concatenate([np.arange(200) < 200 * v for v in np.arange(1, 10) / 10]).astype(int)
     y[p == 0.7] = (np.arange(200) < 90).astype(int)
     evidence = Evidence.read(y, p)
-    worst = Ranges.of(evidence).worst(evidence.joint)
+    worst = Ranges.of(evidence).worst(evidence)
     assert (worst.low, worst.high) == (0.7, 0.7)
     assert "too high" in worst.sentence
 

@@ -135,7 +135,7 @@ def test_the_axis_holds_every_group_beyond_the_tolerance():
     wrong = next(g for g in display.groups if g.name == "small and wrong")
     low, high = display.limits
     assert wrong.small
-    assert low <= wrong.base_rate <= high
+    assert low <= wrong.observed <= high
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert sorted(labels) == sorted(group.label for group in display.groups)
     fine = plots.GroupsDisplay.from_predictions(
@@ -226,13 +226,13 @@ def test_a_small_group_does_not_stretch_the_axis():
     display = plots.GroupsDisplay.of(y, np.where(names == "tiny", 0.01, p), {"by": names}, rng=0)
     tiny = next(group for group in display.shown if group.name == "tiny")
     high = display.limits[1]
-    assert tiny.base_rate == 1 > high
+    assert tiny.observed == 1 > high
     display.plot()
     ends = [line.get_xdata()[0] for line in display.ax_.lines if line.get_marker() == ">"]
     assert ends == [high]
     for group in display.shown:
         least, most = display.rate_limits(group)
-        assert 0 <= least <= group.base_rate <= most <= 1
+        assert 0 <= least <= group.observed <= most <= 1
 
 
 def test_long_names_are_told_apart_by_their_ends():

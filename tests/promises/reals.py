@@ -6,18 +6,16 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.inference import Settings
-from calibrant.real.evidence import RealEvidence
-from calibrant.real.forecasts import RealForecasts
-from calibrant.real.groups import judge_groups
-from calibrant.real.measures import calibration_error
-from calibrant.real.reading import RealSource
-from calibrant.real.segments import search_real_segments
-from calibrant.real.summary import summarise_real
-from calibrant.real.verdicts import find_mean_ratio, judge
+from calibrant.data.rows import Rows
+from calibrant.groups import groups_of, judge_groups, search_segments
+from calibrant.inference import Evidence, Settings, Statistic, find_verdict
+from calibrant.inference.ratio import find_mean_ratio
+from calibrant.inputs import AskedKind, Roles, read
+from calibrant.real import calibration_error, summarise_real
 from promises.core import Promise
 
 DRAWS = 199
+SMOOTH = Statistic.of("smooth_calibration_error")
 # Rows that stand for the population.
 MANY = 10_000
 
@@ -50,9 +48,17 @@ def mean_of(z, wrong):
 
 
 def judged(y, z, rng, kind="mean", tolerance=1.0, clusters=None):
-    held = RealForecasts.read(y, z, kind)
-    evidence = RealEvidence.of(held, clusters)
-    return held, judge(held, evidence, Settings.read(draws=DRAWS, rng=rng), tolerance)
+    held = Rows.of_kind(y, z, kind)
+    evidence = Evidence.of_rows(held, clusters)
+    return held, find_verdict(evidence, SMOOTH, settings_of(rng, tolerance, held.kind))
+
+
+def settings_of(rng, tolerance, kind):
+    return Settings.read(draws=DRAWS, rng=rng, tolerance=tolerance, kind=kind)
+
+
+def source_of_means(y, z, by=None, sample_weight=None):
+    return read(y, z, Roles(weight=sample_weight, by=by, kind=AskedKind("mean")))
 
 
 def right_forecasts_are_rejected(kind, size, rng):
@@ -66,9 +72,8 @@ def error_is_missed(kind, wrong, size, rng):
     everyone = forecasts(MANY, rng)
     scale = held.scale
     inside = np.clip(everyone, scale.start, scale.end)
-    truth = RealForecasts(
-        held.kind, mean_of(everyone, wrong) - everyone + inside, inside, None, None, scale
-    )
+    outcome = mean_of(everyone, wrong) - everyone + inside
+    truth = Rows(inside, outcome, None, kind=held.kind, scale=scale)
     return not found.interval.low <= calibration_error(truth) <= found.interval.high
 
 
@@ -110,8 +115,12 @@ def a_group_is_missed(kind, groups, size, rng):
     code = np.repeat(np.arange(groups), size)
     z = forecasts(code.size, rng)
     y = z + 2 + noise(kind, z, rng)
-    source = RealSource("", RealForecasts.read(y, z), {"g": code})
-    found = judge_groups(source, Settings.read(draws=DRAWS, rng=rng), 1.0)
+    source = source_of_means(y, z, {"g": code})
+    found = judge_groups(
+        groups_of(source),
+        SMOOTH,
+        settings_of(rng, 1.0, source.kind).settled(Evidence.of_source(source)),
+    )
     return not all(group.low <= 2 <= group.high for group in found)
 
 
@@ -119,16 +128,17 @@ def bias_is_missed(kind, size, weighted, rng):
     z = forecasts(size, rng)
     weight = rng.lognormal(0, 1, size) if weighted else None
     y = z + 2 + noise(kind, z, rng)
-    source = RealSource("", RealForecasts.read(y, z, sample_weight=weight))
-    _, low, high = summarise_real(source, Settings.read(draws=DRAWS, rng=rng), 1.0).bias
+    source = source_of_means(y, z, sample_weight=weight)
+    _, low, high = summarise_real(source, settings_of(rng, 1.0, source.kind)).bias
     return not low <= 2 <= high
 
 
 def a_segment_is_confirmed(kind, size, rng):
     z = forecasts(size, rng)
-    held = RealForecasts.read(z + noise(kind, z, rng), z)
+    y = z + noise(kind, z, rng)
     by = {name: rng.integers(0, 4, size) for name in "abc"}
-    found = search_real_segments(RealSource("", held, by), 0.05, rng)
+    divided = groups_of(source_of_means(y, z, by))
+    found = search_segments(divided.rows, divided.parts, 0.05, rng)
     return any(segment.confirmed for segment in found)
 
 
@@ -143,8 +153,7 @@ def ratio_is_missed(kind, size, rng):
         z = 0.02 * z
     else:
         y = np.where(rng.random(size) < 0.05, rng.exponential(20 * z), 0.0)
-    given = RealForecasts.read(y, z)
-    ratio = find_mean_ratio(given, RealEvidence.of(given, cluster), 0.95)
+    ratio = find_mean_ratio(Evidence.of_rows(Rows.of_kind(y, z), cluster), 0.95)
     return not ratio.low <= 1 <= ratio.high
 
 

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 import calibrant as cal
+from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
-from calibrant.real import LossDecomposition, RealForecasts, loss_decomposition
+from calibrant.kinds import read_kind
+from calibrant.real import LossDecomposition, loss_decomposition
 from calibrant.real.isotonic import isotonic_fit
-from calibrant.real.properties import property_of
 
 KINDS = ("mean", "median", "quantile=0.9", "quantile=0.25", "expectile=0.8", "expectile=0.1")
 
@@ -22,7 +23,7 @@ def by_min_max(z, y, w, kind):
 
     g(k) = max over i <= k of min over j >= k of T(levels i to j): O(m^3), from the definition.
     """
-    asked, kept = property_of(kind), w > 0
+    asked, kept = read_kind(kind), w > 0
     z, y, w = z[kept], y[kept], w[kept]
     levels = np.unique(z)
 
@@ -40,7 +41,7 @@ def by_min_max(z, y, w, kind):
 @given(found=rows)
 def test_isotonic_recalibration_is_the_min_max_formula(kind, found):
     z, y, w = np.array(found, dtype=float).T
-    fit = isotonic_fit(RealForecasts.read(y, z, kind, sample_weight=w))
+    fit = isotonic_fit(Rows.of_kind(y, z, kind, sample_weight=w))
     levels, expected = by_min_max(z, y, w, kind)
     value = fit.value[np.isin(fit.forecast, levels)]
     assert value == pytest.approx(expected, abs=1e-9)
@@ -54,7 +55,7 @@ def test_no_part_is_negative_and_they_add_up(kind, found):
     assert min(parts.miscalibration, parts.discrimination, parts.uncertainty) >= 0
     total = parts.miscalibration - parts.discrimination + parts.uncertainty
     assert total == pytest.approx(parts.loss, abs=1e-9)
-    recalibrated = isotonic_fit(RealForecasts.read(y, z, kind, sample_weight=w)).at_rows
+    recalibrated = isotonic_fit(Rows.of_kind(y, z, kind, sample_weight=w)).at_rows
     assert loss_decomposition(y, recalibrated, kind=kind, sample_weight=w).miscalibration == (
         pytest.approx(0, abs=1e-9)
     )
@@ -113,7 +114,7 @@ def test_a_weight_counts_like_so_many_rows_in_any_order():
 def test_levels_like_nine_tenths_do_not_lose_ties_to_rounding():
     """Of ten outcomes nine lie at or below the ninth, though ten times 0.9 is not exact."""
     y = np.tile(np.arange(10.0), 7)
-    fit = isotonic_fit(RealForecasts.read(y, np.zeros(70), "quantile=0.9"))
+    fit = isotonic_fit(Rows.of_kind(y, np.zeros(70), "quantile=0.9"))
     assert fit.value.tolist() == [8.0]
 
 
@@ -133,7 +134,7 @@ def test_sentences_say_what_forecasts_save():
 
 
 def test_intervals_are_refused_with_a_way_out():
-    forecasts = RealForecasts.read([1.0], [0.0], "interval", upper=[2.0], level=0.9)
+    forecasts = Rows.of_kind([1.0], [0.0], "interval", upper=[2.0], level=0.9)
     for use in (loss_decomposition, isotonic_fit):
         with pytest.raises(InvalidOptionError, match="each end as a quantile"):
             use(forecasts)

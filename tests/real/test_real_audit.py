@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 
 import calibrant as cal
+from calibrant.data.rows import Rows
 from calibrant.errors import CalibrantError, InvalidForecastsError, InvalidOptionError
+from calibrant.inference import Evidence
+from calibrant.inference.ratio import find_mean_ratio
 from calibrant.real import RealMonitor
-from calibrant.real.evidence import RealEvidence
-from calibrant.real.forecasts import RealForecasts
-from calibrant.real.verdicts import find_mean_ratio
 
 RNG = np.random.default_rng(2)
 
@@ -375,8 +375,8 @@ def test_ratio_intervals_of_few_uneven_claims_hold_what_is_true():
     for _ in range(300):
         expected = rng.lognormal(0, 1, 200)
         claims = expected * 20 * np.where(rng.random(200) < 0.05, rng.lognormal(-0.7, 1.2, 200), 0)
-        given = RealForecasts.read(claims, expected)
-        ratio = find_mean_ratio(given, RealEvidence.of(given), 0.95)
+        evidence = Evidence.of_rows(Rows.of_kind(claims, expected))
+        ratio = find_mean_ratio(evidence, 0.95)
         missed += not ratio.low <= 1 <= ratio.high
     assert missed <= 30
 

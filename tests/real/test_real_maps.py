@@ -8,12 +8,13 @@ import pyarrow as pa
 import pytest
 from scipy.optimize import linprog
 
+from calibrant.data.rows import Rows
 from calibrant.errors import InferenceRefusedError, InvalidOptionError, InvalidStateError
-from calibrant.real import Expectile, RealForecasts, load, repair
+from calibrant.kinds import read_kind
+from calibrant.real import Expectile, load, repair
 from calibrant.real.fits import fit_conformal, rows_for_conformal
 from calibrant.real.isotonic import isotonic_fit
 from calibrant.real.maps import fitted_map, methods_for
-from calibrant.real.properties import property_of
 from calibrant.repair import load as load_probability_map
 
 KINDS = ("mean", "quantile=0.9", "median", "expectile=0.8")
@@ -26,14 +27,14 @@ def made(rows=300, seed=2):
 
 
 def loss_of(kind, forecast, y, weight):
-    return float(weight @ property_of(kind).losses(forecast, y))
+    return float(weight @ read_kind(kind).losses(forecast, y))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["shift", "line", "curve", "isotonic"])
 def test_no_neighbour_of_the_same_shape_has_a_smaller_loss(kind, method):
     y, z, weight = made()
-    forecasts = RealForecasts.read(y, z, kind, sample_weight=weight)
+    forecasts = Rows.of_kind(y, z, kind, sample_weight=weight)
     if method not in methods_for(forecasts.kind):
         pytest.skip("no such map of quantiles")
     found = fitted_map(forecasts, method)
@@ -54,7 +55,7 @@ def test_no_neighbour_of_the_same_shape_has_a_smaller_loss(kind, method):
 @pytest.mark.parametrize("level", [0.05, 0.5, 0.9])
 def test_the_line_of_a_quantile_solves_the_linear_program(level):
     y, z, weight = made(80)
-    found = fitted_map(RealForecasts.read(y, z, f"quantile={level}", sample_weight=weight), "line")
+    found = fitted_map(Rows.of_kind(y, z, f"quantile={level}", sample_weight=weight), "line")
     # Start (free), slope (at least 0), and by how much each row lies above and below the line.
     design = np.column_stack([np.ones(80), -np.ones(80), z, np.eye(80), -np.eye(80)])
     cost = np.concatenate([[0, 0, 0], level * weight, (1 - level) * weight])
@@ -68,7 +69,7 @@ def test_the_line_of_a_quantile_solves_the_linear_program(level):
 def test_extreme_expectiles_settle(level, method):
     y, z, _ = made(100, seed=3)
     kind = Expectile(level)
-    found = fitted_map(RealForecasts.read(y, z, kind), method)
+    found = fitted_map(Rows.of_kind(y, z, kind), method)
     # Where a sum of squares is smooth and convex, no residual may be left along any direction.
     residual = kind.residuals(found.predict(z), y)
     size = np.abs(residual).sum()
@@ -80,15 +81,15 @@ def test_extreme_expectiles_settle(level, method):
 def test_lines_never_decrease():
     y, z, _ = made()
     for kind in KINDS:
-        against = fitted_map(RealForecasts.read(-y, z, kind), "line")
-        best = property_of(kind).best(-y, np.ones(y.size))
+        against = fitted_map(Rows.of_kind(-y, z, kind), "line")
+        best = read_kind(kind).best(-y, np.ones(y.size))
         assert against.predict([5.0, 40.0]) == pytest.approx([best, best], rel=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_isotonic_map_gives_the_isotonic_fit_and_keeps_the_last_correction_beyond(kind):
     y, z, _ = made()
-    forecasts = RealForecasts.read(y, z, kind)
+    forecasts = Rows.of_kind(y, z, kind)
     found, fit = fitted_map(forecasts, "isotonic"), isotonic_fit(forecasts)
     assert found.predict(z) == pytest.approx(fit.at_rows, rel=1e-12)
     least, most = z.min(), z.max()
@@ -103,11 +104,11 @@ def test_the_isotonic_map_gives_the_isotonic_fit_and_keeps_the_last_correction_b
 def test_maps_do_not_depend_on_row_order_and_weights_count_rows(kind):
     y, z, _ = made(120)
     again = np.random.default_rng(1).permutation(np.repeat(np.arange(120), 2))
-    for method in methods_for(property_of(kind)):
+    for method in methods_for(read_kind(kind)):
         if method == "conformal":
             continue
-        twice = fitted_map(RealForecasts.read(y[again], z[again], kind), method)
-        weighted = RealForecasts.read(y, z, kind, sample_weight=np.full(120, 2.0))
+        twice = fitted_map(Rows.of_kind(y[again], z[again], kind), method)
+        weighted = Rows.of_kind(y, z, kind, sample_weight=np.full(120, 2.0))
         places = np.linspace(0, 45, 50)
         assert twice.predict(places) == pytest.approx(
             fitted_map(weighted, method).predict(places), rel=1e-5, abs=1e-6
@@ -121,7 +122,7 @@ def test_a_conformal_shift_covers_each_row_left_out_exactly_as_often_as_it_says(
     covered, promised = [], set()
     for left_out in range(121):
         rest = np.arange(121) != left_out
-        shift = fit_conformal(RealForecasts.read(y[rest], z[rest], f"quantile={level}"))
+        shift = fit_conformal(Rows.of_kind(y[rest], z[rest], f"quantile={level}"))
         covered.append(y[left_out] <= z[left_out] + shift.by)
         promised.add(shift.rank)
     (rank,) = promised
@@ -134,7 +135,7 @@ def test_a_conformal_interval_covers_each_row_left_out_as_often_as_it_says():
     covered = 0
     for left_out in range(121):
         rest = np.arange(121) != left_out
-        given = RealForecasts.read(y[rest], z[rest] - 1, "interval", upper=z[rest] + 2, level=0.8)
+        given = Rows.of_kind(y[rest], z[rest] - 1, "interval", upper=z[rest] + 2, level=0.8)
         found = fitted_map(given, "conformal")
         low, high = found.predict(z[[left_out]] - 1, z[[left_out]] + 2)
         covered += bool(low[0] <= y[left_out] <= high[0])
@@ -146,16 +147,16 @@ def test_a_conformal_interval_covers_each_row_left_out_as_often_as_it_says():
 def test_too_few_rows_for_a_conformal_shift_are_refused():
     y, z, _ = made(30)
     assert rows_for_conformal(0.9) == 9
-    fit_conformal(RealForecasts.read(y[:9], z[:9], "quantile=0.9"))
+    fit_conformal(Rows.of_kind(y[:9], z[:9], "quantile=0.9"))
     for level, rows in ((0.9, 8), (0.1, 8), (0.95, 18)):
         with pytest.raises(InferenceRefusedError, match=f"needs at least {rows + 1} rows"):
-            fit_conformal(RealForecasts.read(y[:rows], z[:rows], f"quantile={level}"))
+            fit_conformal(Rows.of_kind(y[:rows], z[:rows], f"quantile={level}"))
 
 
 def test_intervals_that_turn_inside_out_become_their_middle():
     y = np.linspace(-1, 1, 40)
     found = fitted_map(
-        RealForecasts.read(y, np.full(40, -10.0), "interval", upper=np.full(40, 10.0), level=0.5),
+        Rows.of_kind(y, np.full(40, -10.0), "interval", upper=np.full(40, 10.0), level=0.5),
         "shift",
     )
     low, high = found.predict([0.0, -10.0], [1.0, 10.0])

@@ -6,8 +6,9 @@ from scipy.optimize import linprog
 
 import calibrant as cal
 from calibrant.catalogue import CATALOGUE
+from calibrant.data.rows import Rows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.real import MEASURES, Expectile, Mean, Quantile, RealForecasts, calibration_error
+from calibrant.real import MEASURES, Expectile, Mean, Quantile, calibration_error
 
 RNG = np.random.default_rng(5)
 
@@ -48,7 +49,7 @@ def smooth_by_program(place, charge):
 @pytest.mark.parametrize("bounds", [None, (-20, 90)])
 def test_the_smooth_error_solves_the_linear_program_of_the_charges(kind, bounds):
     y, z = made()
-    forecasts = RealForecasts.read(y, z, kind, range_=bounds)
+    forecasts = Rows.of_kind(y, z, kind, range_=bounds)
     low, high = bounds or (z.min(), z.max())
     residual = forecasts.kind.residuals(z, y)
     expected = smooth_by_program((z - low) / (high - low), residual / y.size)

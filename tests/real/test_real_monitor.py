@@ -9,16 +9,17 @@ from hypothesis import assume, given, strategies as st
 
 import calibrant as cal
 from calibrant import CalibrationMonitor
+from calibrant.data.rows import Rows
 from calibrant.errors import (
     InferenceRefusedError,
     InvalidForecastsError,
     InvalidOptionError,
     InvalidStateError,
 )
+from calibrant.kinds import read_kind
 from calibrant.monitoring import Bets
-from calibrant.real import RealForecasts, RealMonitor, betting_test
+from calibrant.real import RealMonitor, betting_test
 from calibrant.real.bets import allowance_of, bets_on
-from calibrant.real.properties import property_of
 from oracles import definition_of_bets
 
 
@@ -69,8 +70,8 @@ def test_bets_have_the_promised_mean_where_the_forecast_is_right(kind):
     """For every outcome distribution: here gamma outcomes, cut, whose property is solved for."""
     rng = np.random.default_rng(2)
     y = np.clip(rng.gamma(2, 8, 4000), 0, 50)
-    z = RealForecasts.read(y, y, kind).kind.best(y, np.ones(y.size))
-    bet = bets_on(RealForecasts.read(y, np.full(y.size, z), kind, range_=(0, 50)))
+    z = Rows.of_kind(y, y, kind).kind.best(y, np.ones(y.size))
+    bet = bets_on(Rows.of_kind(y, np.full(y.size, z), kind, range_=(0, 50)))
     assert bet.outcome.mean() == pytest.approx(bet.prediction[0], abs=1e-12)
     assert bet.outcome.min() >= 0
     assert bet.outcome.max() <= 1
@@ -193,7 +194,7 @@ def test_the_betting_test_does_not_know_the_order_of_rows_and_averages_clusters(
     with pytest.raises(InferenceRefusedError, match="at least two"):
         betting_test(y, z, range=(0, 100), clusters=np.zeros(400))
     with pytest.raises(InvalidOptionError, match="bets take no weights"):
-        betting_test(RealForecasts.read(y, z, "median", sample_weight=np.ones(400)))
+        betting_test(Rows.of_kind(y, z, "median", sample_weight=np.ones(400)))
 
 
 def test_the_betting_test_tells_what_was_observed():
@@ -208,7 +209,7 @@ def test_audit_and_monitor_tolerate_the_same_by_default(kind):
     y, z = rng.normal(size=400), rng.normal(size=400)
     audited = cal.audit(y, z, kind=kind, draws=99, rng=0).verdict.tolerance
     level = 0.5 if kind == "median" else float(kind.partition("=")[2])
-    assert audited == allowance_of(property_of(kind), None, None)
+    assert audited == allowance_of(read_kind(kind), None, None)
     assert audited == pytest.approx(min(0.02, 0.1 * (1 - level)))
 
 

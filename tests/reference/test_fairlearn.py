@@ -62,8 +62,8 @@ def test_rows_events_and_means_of_groups_and_pairs(rows, weighted):
             assert group.rows == row["rows"]
             if not weighted:
                 assert group.events == pytest.approx(row["events"])
-            assert group.base_rate == pytest.approx(row["base_rate"], abs=1e-12)
-            assert group.mean_prediction == pytest.approx(row["mean_prediction"], abs=1e-12)
+            assert group.observed == pytest.approx(row["base_rate"], abs=1e-12)
+            assert group.forecast == pytest.approx(row["mean_prediction"], abs=1e-12)
 
 
 def test_brier_scores_of_groups(rows):

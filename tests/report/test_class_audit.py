@@ -57,7 +57,7 @@ def test_verdict_by_class_is_that_of_its_column():
 def test_json_and_page_hold_what_the_text_says(off, tmp_path):
     data = json.loads(off.to_json(tmp_path / "audit.json"))
     assert json.loads((tmp_path / "audit.json").read_text()) == data
-    assert data["schema"] == 3
+    assert data["schema"] == 4
     assert data["kind"] == "classes"
     assert data["classes"]["by_class"]["groups"][0]["name"] == "cat"
     assert data["classes"]["worst_set"]["classes"] == ["cat"]
