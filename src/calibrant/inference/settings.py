@@ -103,7 +103,7 @@ class Settings:
         """Largest acceptable typical gap: what was asked for, or twice the tolerance."""
         if self.gap_tolerance is None:
             kind = BINARY if isinstance(whole, Joint) else whole.kind
-            return min(np.inf if kind.in_outcome_units else 1.0, GAP_TOLERANCE * tolerance)
+            return min(1.0 if kind.summed else np.inf, GAP_TOLERANCE * tolerance)
         return tolerated(self.gap_tolerance, whole)
 
     def allowed(self, whole: Judgeable | Joint) -> float:

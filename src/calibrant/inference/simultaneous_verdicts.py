@@ -370,7 +370,7 @@ def _group(
     few = joint.row_count if events is None else min(events, joint.row_count - events)
     caution = ""
     if evidence.lone:
-        caution = ONE_CLUSTER if evidence.bounded else LONE
+        caution = ONE_CLUSTER if kind.summed else LONE
     return Group(
         by=by,
         name=name,

@@ -31,7 +31,7 @@ from calibrant.report.tables import GAP_BETWEEN
 from calibrant.report.traps import find_real_traps
 from calibrant.words import capital, count_text, escaped, page, percent_text
 
-SCHEMA = 3
+SCHEMA = 4
 # Groups that Markdown and the terminal list.
 MOST_LISTED = 20
 
