@@ -265,6 +265,31 @@ def test_groups_of_one_row_or_one_cluster_stay_undecided():
     assert "infinity" in str(audit.to_html()) or "infinite" in str(audit.to_html())
 
 
+def test_a_group_that_is_one_cluster_is_told_so_in_any_unit():
+    y, z = rows(300)
+    by, cluster = np.repeat(["alone", "others"], [100, 200]), np.repeat(np.arange(21), 10)
+    cluster = np.append(np.zeros(100), cluster[10:])
+    for kind in ("mean", "quantile=0.9"):
+        groups = audited(y, z, kind=kind, range=(-50, 200), by={"g": by}, clusters=cluster).groups
+        told = {group.name: group.caution for group in groups}
+        assert told["alone"] == "all rows are one cluster, which says nothing about chance"
+        assert not told["others"]
+
+
+def test_the_gap_may_be_twice_as_large_as_the_error():
+    y, z = rows(300)
+    for kind in ("mean", "quantile=0.9"):
+        assert audited(y, z, kind=kind, tolerance=0.7).verdict.gap.tolerance == pytest.approx(1.4)
+    p = RNG.random(300)
+    assert cal.verdict(RNG.random(300) < p, p, tolerance=0.7).gap.tolerance == 1
+
+
+def test_a_tolerance_is_enough_to_judge_constant_outcomes():
+    for kind in ("mean", "expectile=0.8"):
+        found = audited([2.0] * 30, np.linspace(1, 3, 30), kind=kind, tolerance=5)
+        assert (found.verdict.tolerance, found.verdict.gap.tolerance) == (5, 10)
+
+
 def test_outcomes_equal_to_their_forecasts_are_judged_in_every_unit():
     z = RNG.normal(20, 5, 300)
     minutes, seconds = audited(z, z).verdict, audited(60 * z, 60 * z).verdict
