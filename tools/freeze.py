@@ -6,8 +6,8 @@
 Each part is a file of facts, one a line: a key, a tab, a value. Floats are written exactly, with
 `float.hex`. A call that fails is recorded as its error. `compare` exits with 1 if a fact differs.
 
-The code recorded is the `src` beside this file if it holds the compiled kernels, else the
-installed package; `write` prints which.
+The package recorded is the one in `src` beside this file. Where that is not the installed one, copy
+the compiled kernels into it first.
 """
 # ruff: noqa: E402  # the package to record is chosen before it is imported
 
@@ -40,7 +40,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "CALIBRANT_THREADS"
     os.environ[_variable] = "1"  # so that numbers are added in one order
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
-if any((ROOT / "src" / "calibrant").glob("_kernels*.*")):
+if any(path.suffix in {".so", ".pyd"} for path in (ROOT / "src" / "calibrant").glob("_kernels*")):
     # The finder of an editable install comes before every path.
     sys.meta_path[:] = [f for f in sys.meta_path if "ScikitBuild" not in type(f).__name__]
     sys.path.insert(0, str(ROOT / "src"))
@@ -129,7 +129,7 @@ def attempt(function: Callable[..., Any], *given: Any, **options: Any) -> Any:
 
 
 def cleaned(text: object) -> str:
-    return re.sub(r" at 0x[0-9a-f]+", "", str(text))
+    return re.sub(r" at 0x[0-9a-f]+", "", str(text)).replace(str(ROOT), "ROOT")
 
 
 def plain(value: Any) -> str | None:
@@ -691,7 +691,11 @@ def write(folder: Path, parts: list[str]) -> int:
         command = [sys.executable, __file__, "write", str(folder), "--only"]
         started = [subprocess.Popen([*command, *some]) for some in apart]  # noqa: S603
         return max(process.wait() for process in started)
-    print(f"recording {Path(cal.__file__).parent}")
+    if not Path(cal.__file__).is_relative_to(ROOT):
+        print(
+            f"calibrant is imported from {cal.__file__}: copy the kernels into {ROOT}/src/calibrant"
+        )
+        return 2
     for part in parts:
         start = time.perf_counter()
         FACTS.clear()
@@ -703,14 +707,16 @@ def write(folder: Path, parts: list[str]) -> int:
 
 
 def read(path: Path) -> dict[str, str]:
-    lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+    lines = path.read_text(encoding="utf-8").split("\n")
     return dict(line.split("\t", 1) for line in lines if line)
 
 
 def compare(old: Path, new: Path) -> int:
-    """Print the facts that differ; 1 if there are any."""
+    """Print the facts that differ; 1 if there are any, 2 if no part is in both recordings."""
     differ = 0
-    for part in PARTS:
+    parts = [part for part in PARTS if all((f / f"{part}.txt").exists() for f in (old, new))]
+    print(f"not in both recordings: {', '.join(sorted({*PARTS} - {*parts})) or 'nothing'}")
+    for part in parts:
         before, after = read(old / f"{part}.txt"), read(new / f"{part}.txt")
         removed, added = sorted(before.keys() - after), sorted(after.keys() - before)
         changed = [key for key in sorted(before.keys() & after) if before[key] != after[key]]
@@ -723,7 +729,7 @@ def compare(old: Path, new: Path) -> int:
             for line in difference(before[key], after[key]):
                 print(f"      {line}")
         differ += len(removed) + len(added) + len(changed)
-    return int(differ > 0)
+    return int(differ > 0) if parts else 2
 
 
 def shortened(text: str, start: int = 0) -> str:
