@@ -76,6 +76,7 @@ __all__ = [
     "brier_score",
     "calibration_belt",
     "calibration_decision_loss",
+    "calibration_error",
     "calibration_index",
     "calibration_test",
     "certified_threshold",

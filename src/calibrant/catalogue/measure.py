@@ -90,6 +90,9 @@ class Measure:
     """Whether it sees every level apart, so that no cells, however small, can stand for them."""
     known_floor: Callable[..., float | None] | None = None
     """Of a Joint and its options: its mean for perfect forecasts, where that has a formula."""
+    residuals: bool = False
+    """Whether it needs nothing of outcomes but the residuals of each level: then it measures
+    forecasts of means, quantiles, expectiles and intervals as well."""
     batch: Batch | None = None
     """What null draws and intervals evaluate; without it they measure draw by draw."""
 

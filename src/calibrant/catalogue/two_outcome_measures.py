@@ -36,6 +36,7 @@ MEASURES_OF_A_JOINT = (
         batch=Batch(smooth_batch, ("lipschitz",)),
         multiclass="multiclass.projected_smooth_calibration_error",
         audited=True,
+        residuals=True,
     ),
     Measure(
         "earth_mover_distance",
@@ -71,6 +72,7 @@ MEASURES_OF_A_JOINT = (
         ),
         multiclass="multiclass.canonical_calibration_error",
         audited=True,
+        residuals=True,
     ),
     Measure(
         "averaged_two_bin_error",
@@ -91,6 +93,7 @@ MEASURES_OF_A_JOINT = (
         known_floor=two_bin_floor,
         batch=Batch(two_bin_batch, ("order",), one_by_one=("unbiased",)),
         audited=True,
+        residuals=True,
     ),
     Measure(
         "kernel_smoothed_calibration_error",
@@ -120,6 +123,7 @@ MEASURES_OF_A_JOINT = (
         batch=Batch(low_degree_batch, ("degree", "norm")),
         multiclass="multiclass.low_degree_calibration_error",
         audited=True,
+        residuals=True,
     ),
     Measure(
         "cutoff_calibration_error",
@@ -133,6 +137,7 @@ MEASURES_OF_A_JOINT = (
         interval=True,
         batch=Batch(cutoff_batch, ("sets",)),
         audited=True,
+        residuals=True,
     ),
     Measure(
         "expected_calibration_error",
@@ -163,6 +168,7 @@ MEASURES_OF_A_JOINT = (
             one_by_one=("debias", "form", "mean", "direction"),
         ),
         audited=True,
+        residuals=True,
     ),
     Measure(
         "calibration_decision_loss",

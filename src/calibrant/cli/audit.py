@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from calibrant.multiclass import MulticlassDecisionTask
     from calibrant.real import Survival
     from calibrant.repair import RecalibrationMap
-    from calibrant.report import Audit
 
 # Options that make no sense for real outcomes.
 OF_PROBABILITIES = (
@@ -164,7 +163,7 @@ def audit(
     from calibrant.data.labels import Labels
     from calibrant.inference import Settings
     from calibrant.inputs import Roles
-    from calibrant.report import Asked, audit_real, audit_source
+    from calibrant.report import Asked, audit_source
 
     all_numbers = full or html is not None or json is not None
     further = {
@@ -215,21 +214,15 @@ def audit(
             rng=seed,
             kind=source.kind,
         )
-        result: Audit
-        if source.kind.summed:
-            asked = Asked(
-                None if task is None else _task_from(task, of_classes=classes is not None),
-                None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance),
-                None if risk is None else share_from("risk", risk),
-                find_segments,
-                all_numbers,
-                None if map_file is not None else repair_command(context),
-            )
-            result = audit_source(source, settings, asked, tell)
-        else:
-            result = audit_real(
-                source, settings, tell, segments=find_segments, oe_tolerance=oe_tolerance
-            )
+        asked = Asked(
+            None if task is None else _task_from(task, of_classes=classes is not None),
+            None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance),
+            None if risk is None else share_from("risk", risk),
+            find_segments,
+            all_numbers,
+            None if map_file is not None else repair_command(context),
+        )
+        result = audit_source(source, settings, asked, tell)
         if html is not None:
             tell("pictures")
             page = result.to_html()

@@ -84,7 +84,7 @@ def next_command(context: typer.Context, result: Audit) -> str:
     """
     from calibrant.report import fixed_name, next_repair
 
-    if result.real or result.summary.censored:
+    if result.summary.loss is not None or result.summary.censored:
         more = ["--html", "report.html"] if context.params.get("html") is None else ["--full"]
         return _like(context, "audit", WRITTEN, more)
     summary = result.summary

@@ -9,6 +9,7 @@ from calibrant.inference.bands import (
     isotonic_curve as isotonic_curve,
 )
 from calibrant.inference.belt import CalibrationBelt, calibration_belt
+from calibrant.inference.calibration_error import calibration_error
 from calibrant.inference.calibration_index import CalibrationIndex, calibration_index
 from calibrant.inference.cases import (
     LEAST_FREEDOM as LEAST_FREEDOM,
@@ -67,6 +68,11 @@ from calibrant.inference.monte_carlo import (
     calibration_test,
     noise_floors,
     run_test as run_test,
+)
+from calibrant.inference.observed import (
+    ObservedRange as ObservedRange,
+    find_bias as find_bias,
+    observed_ranges as observed_ranges,
 )
 from calibrant.inference.paired import (
     ERROR_RATE as ERROR_RATE,
@@ -136,6 +142,7 @@ __all__ = [
     "auc",
     "brier_score",
     "calibration_belt",
+    "calibration_error",
     "calibration_index",
     "calibration_test",
     "certified_threshold",

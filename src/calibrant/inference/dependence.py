@@ -222,8 +222,8 @@ def dependence_of(source: Source) -> Dependence | None:
     weighing = slice(None) if rows.weight is None else rows.weight > 0
     order = None if source.times is None else np.argsort(source.times[weighing], kind="stable")
     return find_dependence(
-        rows.prediction[weighing],
-        (outcome - rows.prediction)[weighing],
+        rows.place[weighing],
+        rows.residual[weighing],
         outcome[weighing],
         {name: column[weighing] for name, column in keys.items() if column.shape == outcome.shape},
         order,

@@ -169,6 +169,10 @@ class Evidence:
         low, high = self.joint.low[start], self.joint.high[stop - 1]
         return region_of(self.rows, float(low), float(high))
 
+    def noise_of_rows(self) -> tuple[Floats, float]:
+        """Variance of the sum of residuals at each level, and the most that a row may add."""
+        return self.law.noise(self)
+
     @property
     def cells(self) -> int | None:
         """Cells that predictions were rounded to for the draws, or None."""

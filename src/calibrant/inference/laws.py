@@ -26,6 +26,7 @@ from calibrant.joint import Joint
 from calibrant.joint.draws import draw_positives, refuse_mean_outcomes
 from calibrant.joint.sums import level_of
 from calibrant.kinds import Kind
+from calibrant.regions import noise_of_coins
 
 if TYPE_CHECKING:
     from calibrant.inference.evidence import Evidence
@@ -94,6 +95,10 @@ class NullLaw(Protocol):
 
     def gaps(self, evidence: Evidence, pooled: Joint, first: Indices) -> tuple[Floats, Floats]:
         """Gaps of ranges of forecasts, and their variance; the first level of each range."""
+        ...
+
+    def noise(self, evidence: Evidence) -> tuple[Floats, float]:
+        """Variance of the sum of residuals at each given level, and the most a row may add."""
         ...
 
     def tests(self, evidence: Evidence) -> tuple[Statistic, Statistic]:
@@ -186,6 +191,10 @@ class CoinsOfForecasts:
         variance = pooled.weight_squares / pooled.weight**2 * pooled.prediction
         return pooled.residual, np.asarray(variance * (1 - pooled.prediction))
 
+    def noise(self, evidence: Evidence) -> tuple[Floats, float]:
+        """Variance of coins of the forecasts, and the largest weight of a row."""
+        return noise_of_coins(evidence.given)
+
     def tests(self, evidence: Evidence) -> tuple[Statistic, Statistic]:
         """Score test of the log-odds, and the likelihood that isotonic regression gains."""
         return SLOPE, SHAPE if evidence.clusters is None else CLUSTERED_SHAPE
@@ -275,6 +284,19 @@ class KeptResiduals:
         charge = np.add.reduceat(charges_of(evidence.joint), first)
         return np.asarray(charge, np.float64), evidence.squared_charges(first)
 
+    def noise(self, evidence: Evidence) -> tuple[Floats, float]:
+        """Squared residuals at each level, none less than those of all rows are on average.
+
+        Outcomes near the forecasts of a range may all be alike by chance.
+        """
+        joint, rows = evidence.given, evidence.rows
+        assert rows is not None  # noqa: S101  # residuals are known by rows
+        mass = np.abs(rows.weights * rows.scaled_residual)
+        squares = mass**2
+        seen = np.bincount(level_of(rows.position, joint), squares, len(joint))
+        usual = squares.sum() / joint.weight_squares.sum()
+        return np.maximum(seen, joint.weight_squares * usual), float(mass.max())
+
     def tests(self, evidence: Evidence) -> tuple[Statistic, Statistic]:
         """Score test of a line over the positions, and the squares that isotonic fits gain."""
         line = line_scores(evidence.joint.prediction, self.variance(evidence))
@@ -322,6 +344,13 @@ class CoinsOfLevel(KeptResiduals):
         parts = evidence.parts
         squares = np.bincount(parts.level, parts.share**2, len(evidence.joint))
         return np.asarray(squares * self.chance * (1 - self.chance))
+
+    def noise(self, evidence: Evidence) -> tuple[Floats, float]:
+        """Variance of coins of the level, and the largest residual of a row."""
+        rows = evidence.rows
+        assert rows is not None  # noqa: S101  # residuals are known by rows
+        most = float(np.abs(rows.weights * rows.scaled_residual).max())
+        return evidence.given.weight_squares * self.chance * (1 - self.chance), most
 
     def redrawn(self, parts: RowResiduals, count: int, rng: np.random.Generator) -> Floats:
         """Residual mass of each row, its outcome drawn anew."""

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
+
 from calibrant.catalogue import CATALOGUE
 from calibrant.errors import CalibrantWarning
+from calibrant.inference.calibration_error import MEASURES, measure_rows
 from calibrant.inference.clusters import clustered_noise_floors
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.monte_carlo import noise_floors, run_test
@@ -39,6 +42,8 @@ class Measured:
 
 def measure_all(evidence: Evidence, settings: Settings) -> Measured:
     """Measure with everything in the catalogue that an audit shows."""
+    if not evidence.kind.summed:
+        return _of_residuals(evidence, settings)
     draws, rng = settings.draws, settings.rng
     audited = {name: measure for name, measure in CATALOGUE.items() if measure.audited}
     joint = evidence.given
@@ -62,6 +67,20 @@ def measure_all(evidence: Evidence, settings: Settings) -> Measured:
             floors = clustered_noise_floors(evidence, others, few, rng)
     floors |= {test.measure: test.noise_floor for test in tests.parts}
     return Measured(values, floors, tuple(dict.fromkeys(cautions)))
+
+
+def _of_residuals(evidence: Evidence, settings: Settings) -> Measured:
+    """Measure with all that needs nothing of outcomes but residuals, in their units."""
+    rows, unit = evidence.rows, evidence.scale.unit
+    assert rows is not None  # noqa: S101  # such kinds are known by rows
+    values = {name: measure_rows(rows, name, {}) for name in MEASURES}
+    statistics = [Statistic.of(name) for name in MEASURES]
+    test = run_test(evidence, statistics, min(settings.draws, DRAWS_FOR_A_FLOOR), settings.rng)
+    floors = {
+        part.measure: float(np.mean(part.null)) * unit**statistic.power
+        for part, statistic in zip(test.parts, statistics, strict=True)
+    }
+    return Measured(values, floors, ())
 
 
 @contextmanager

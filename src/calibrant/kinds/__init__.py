@@ -21,5 +21,6 @@ from calibrant.kinds.reading import (
     read_kind as read_kind,
 )
 from calibrant.kinds.scale import UNIT as UNIT, Scale as Scale
+from calibrant.kinds.vocabulary import CONFIDENCES as CONFIDENCES, Vocabulary as Vocabulary
 
 __all__ = ["Binary", "Expectile", "Interval", "Kind", "Mean", "Quantile"]

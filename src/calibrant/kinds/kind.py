@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from calibrant.arrays import Flags, Floats
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.kinds.scale import UNIT, Scale
+from calibrant.kinds.vocabulary import EVENTS, Vocabulary
 from calibrant.words import number_text, percent_text
-
-if TYPE_CHECKING:
-    from calibrant.kinds.vocabulary import Vocabulary
 
 # The default tolerance is this much, or this share of the rarer outcome if that is less.
 LARGEST_TOLERANCE, TOLERATED_SHARE = 0.02, 0.1
@@ -122,6 +120,10 @@ class Kind(ABC):
         """Return the largest acceptable error when nobody says."""
 
     @abstractmethod
+    def default_reason(self, rows: ColumnsOfRows | None) -> str:
+        """Say what the default tolerance is, in a sentence."""
+
+    @abstractmethod
     def bets(self, rows: ColumnsOfRows) -> tuple[Floats, Floats]:
         """Return a number in [0, 1] for each row, after its mean if the forecast is right."""
 
@@ -201,6 +203,12 @@ class OfNumbers(Continuous):
         """Return 2 % of the extent of the outcomes."""
         return LARGEST_TOLERANCE * extent
 
+    def default_reason(self, rows: ColumnsOfRows | None) -> str:
+        """Say what the default tolerance is a share of."""
+        assert rows is not None  # noqa: S101  # forecasts of numbers are known by rows
+        extent, name = self.extent_and_name(rows)
+        return f"Default tolerance: 2 % of {name} ({number_text(extent)})."
+
     def forecast_and_observed(self, rows: ColumnsOfRows) -> tuple[float, float]:
         """Return the mean forecast, as it is and after the one shift that would be right.
 
@@ -251,6 +259,10 @@ class OfShares(Continuous):
         """Return 0.02, or a tenth of the rarer side if that is less."""
         return min(LARGEST_TOLERANCE, TOLERATED_SHARE * min(self.level, 1 - self.level))
 
+    def default_reason(self, rows: ColumnsOfRows | None) -> str:  # noqa: ARG002
+        """Say what the default tolerance is."""
+        return "Default tolerance: 2 points, or a tenth of the rarer side if less."
+
     def forecast_and_observed(self, rows: ColumnsOfRows) -> tuple[float, float]:
         """Return the share of outcomes that was promised, and the share observed."""
         reached = self.reached(rows.prediction, rows.outcome, rows.upper)
@@ -281,9 +293,7 @@ class Binary(Kind):
     @property
     def words(self) -> Vocabulary:
         """Nouns and number formats."""
-        from calibrant.kinds.vocabulary import of_events
-
-        return of_events()
+        return EVENTS
 
     def residuals(
         self,
@@ -320,6 +330,10 @@ class Binary(Kind):
     def default_tolerance(self, extent: float) -> float:
         """Return 0.02, or a tenth of the rarer outcome if that is less."""
         return min(LARGEST_TOLERANCE, TOLERATED_SHARE * extent)
+
+    def default_reason(self, rows: ColumnsOfRows | None) -> str:  # noqa: ARG002
+        """Say what the default tolerance is."""
+        return "Default tolerance: 2 points, or a tenth of the rarer outcome if less."
 
     def bets(self, rows: ColumnsOfRows) -> tuple[Floats, Floats]:
         """Return outcomes after their forecasts."""

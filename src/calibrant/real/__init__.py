@@ -4,15 +4,12 @@ from calibrant.kinds import Expectile, Interval, Mean, Quantile
 from calibrant.real.betting_test import BettingTest, betting_test
 from calibrant.real.comparison import RealComparison, compare
 from calibrant.real.decomposition import LossDecomposition, loss_decomposition
-from calibrant.real.diagram import Dot as Dot
 from calibrant.real.distributions import PredictiveDistributions
 from calibrant.real.maps import RealMap, load
-from calibrant.real.measures import MEASURES, calibration_error
 from calibrant.real.monitor import RealMonitor
 from calibrant.real.pit import PitHistogram, PitTest
 from calibrant.real.repair import LossSaved, RealRepair, repair
 from calibrant.real.risk_bins import ObservedRisk, RiskBin, observed_risk
-from calibrant.real.summary import RealSummary, summarise_real as summarise_real
 from calibrant.real.survival import (
     Survival as Survival,
     SurvivalForecasts,
@@ -20,7 +17,6 @@ from calibrant.real.survival import (
 )
 
 __all__ = [
-    "MEASURES",
     "BettingTest",
     "Expectile",
     "Interval",
@@ -36,11 +32,9 @@ __all__ = [
     "RealMap",
     "RealMonitor",
     "RealRepair",
-    "RealSummary",
     "RiskBin",
     "SurvivalForecasts",
     "betting_test",
-    "calibration_error",
     "compare",
     "load",
     "loss_decomposition",

@@ -10,10 +10,9 @@ from calibrant.data import canonical_order
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
-from calibrant.inference import Difference, mean_with_reach
+from calibrant.inference import Difference, calibration_error, mean_with_reach
 from calibrant.kinds import Scale
 from calibrant.options import check_positive, check_share
-from calibrant.real.measures import calibration_error
 from calibrant.words import comparable_texts, percent_text
 
 

@@ -66,6 +66,11 @@ class RealMap:
     coverage: float | None = None
     """Of a conformal shift, the chance that it promises for the next row; None for others."""
 
+    @property
+    def name(self) -> str:
+        """What the map is called."""
+        return self.method
+
     def predict(self, y_pred: object, upper: object = None) -> Any:
         """Recalibrate forecasts.
 
@@ -127,7 +132,7 @@ class RealMap:
         if self.coverage is None:
             return ""
         down = self.upper_form is None and (self.kind.chance or 0.0) < 0.5
-        where = "below it" if down else f"{self.kind.words.observed} it"
+        where = "below it" if down else f"{self.kind.words.seen} it"
         of = self.rows + 1
         return (
             f" The next outcome lies {where} with a chance of {round(self.coverage * of)} in {of}, "

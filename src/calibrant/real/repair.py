@@ -18,6 +18,7 @@ from calibrant.notebook import card
 from calibrant.options import as_generator, check_share, refuse_unknown
 from calibrant.real.fits import rows_for_conformal
 from calibrant.real.maps import METHODS, RealMap, fitted_map, methods_for, moved
+from calibrant.repair import NO_MAP
 from calibrant.words import comparable_texts, interval_texts, number_text, percent_text
 
 CHOOSE, LEAVE = "choose", "identity"
@@ -70,6 +71,28 @@ class RealRepair:
         return self.map.method == LEAVE
 
     @property
+    def advice(self) -> str:
+        """Say what to do about forecasts that are miscalibrated."""
+        if self.leave_alone:
+            return NO_MAP
+        if self.gain.low > 0:
+            before, after = comparable_texts(self.before, self.after)
+            return (
+                f"Recalibrate: the {self.map.name} map lowers the {self.loss} from {before} to "
+                f"{after} on held-out data."
+            )
+        if self.map.kind.has_ends:
+            wider = self.observed < (self.map.kind.chance or 0.0)
+            how = "Widen" if wider else "Narrow"
+            return f"{how} them on rows that the model was not fitted to."
+        return "Recalibrate them on rows that the model was not fitted to, or change the model."
+
+    @property
+    def score(self) -> str:
+        """Name of the loss."""
+        return self.loss
+
+    @property
     def sentence(self) -> str:
         """Say what was chosen, what it does and what it saves."""
         if self.leave_alone:
@@ -89,7 +112,7 @@ class RealRepair:
     def _seen(self) -> str:
         kind = self.map.kind
         if kind.chance is not None:
-            where = kind.words.observed
+            where = kind.words.seen
             observed, promised = map(percent_text, (self.observed, kind.chance))
             return f"outcomes {where} without it: {observed}, promised {promised}"
         return f"mean residual without it: {number_text(self.observed)}"

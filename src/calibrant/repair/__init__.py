@@ -10,6 +10,7 @@ from calibrant.repair.base import (
 from calibrant.repair.choice import Choice, choose, choose_among as choose_among
 from calibrant.repair.choice_rule import (
     CLEARLY_PATCHED as CLEARLY_PATCHED,
+    NO_MAP as NO_MAP,
     Gain as Gain,
     is_clear as is_clear,
     row_luck as row_luck,

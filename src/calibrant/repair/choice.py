@@ -23,7 +23,7 @@ from calibrant.joint.classes import ClassForecasts, are_classes
 from calibrant.notebook import card
 from calibrant.options import check_flag, shown
 from calibrant.repair.base import RecalibrationMap
-from calibrant.repair.choice_rule import LEAVE, LOSSES, Gain
+from calibrant.repair.choice_rule import LEAVE, LOSSES, NO_MAP, Gain
 from calibrant.repair.folds import Split, Units, read_class_units, read_units
 from calibrant.repair.judgement import Judgement, failure_text, judge, plain_table
 from calibrant.repair.nested_choice import can_nest, chosen_by, cross_fitted, nested
@@ -108,6 +108,27 @@ class Choice:
         residuals sum to about zero, because each fold is recalibrated by the rest.
         """
         return self._units.joint(self._repaired, self._units.held_out)
+
+    @property
+    def advice(self) -> str:
+        """Say what to do about forecasts that are miscalibrated."""
+        if self.leave_alone:
+            if self.runner_up_gain.low > 0:
+                return (
+                    f"The {self.runner_up} map may help, but too few rows show it: collect more, "
+                    "or change the model."
+                )
+            return NO_MAP
+        score, gain = self.score, self.gain
+        if not np.isfinite([gain.low, gain.high]).all():  # certain forecasts that failed
+            score, gain = "brier", self.gains["brier"]
+        if not gain.low > 0:
+            return (
+                f"Recalibrating ({self.map.name} map) may help; evaluate it on new observations "
+                "before you use it."
+            )
+        lowers = gain.lowers(score, self.confidence)
+        return f"Recalibrate: on held-out data the {self.map.name} map {lowers}."
 
     @property
     def sentence(self) -> str:

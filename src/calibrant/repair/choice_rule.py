@@ -32,6 +32,11 @@ LOSSES = {name: score_title(name) for name in ("log", "brier")}
 HIDDEN = 1.96**2
 # Surprises per outcome that maps need which learn more than two numbers.
 ENOUGH = 25
+# What is said where no map gains more than noise.
+NO_MAP = (
+    "No calibration map lowers the held-out loss by more than noise: collect more rows, or change "
+    "the model."
+)
 
 
 def _short(gain: float) -> str:

@@ -3,7 +3,6 @@
 from calibrant.report.audit import (
     Audit,
     audit,
-    audit_real as audit_real,
     audit_source as audit_source,
     refuse_options_of_probabilities as refuse_options_of_probabilities,
 )

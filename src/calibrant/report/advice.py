@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from calibrant.joint.draws import exact_levels
 from calibrant.options import as_generator
 from calibrant.repair import Choice, choose, units_of, untaught
 
+if TYPE_CHECKING:
+    from calibrant.real import RealRepair
+
 # Of more rows that differ in weight, cluster or time, so many are taken at random.
 MOST_ROWS = 2**16
 # They are taken from clusters that hold so many times as many, if that leaves so many clusters.
@@ -27,7 +30,7 @@ TRIED_FOR_CLASSES, MANY_CLASSES = ("Temperature", "VectorScaling", "ClassWiseIso
 MOST_PROBABILITIES, FEWEST_ROWS, FOLDS = 2**16, 2**11, 5
 
 
-def advise(source: Source, evidence: Evidence, settings: Settings) -> Choice | None:
+def advise(source: Source, evidence: Evidence, settings: Settings) -> Choice | RealRepair | None:
     """Choose a map on rows it has not seen; None where the rows do not allow a choice.
 
     The choice is that of `choose`, and so of the command repair, from the same rows and seed. More
@@ -37,6 +40,8 @@ def advise(source: Source, evidence: Evidence, settings: Settings) -> Choice | N
     confidence = settings.confidence
     # From the seed itself, so that what an audit drew before does not change the folds.
     generator = settings.rng if settings.seed is None else as_generator(settings.seed)
+    if not source.kind.summed:
+        return _advise_rows(source, confidence)
     if source.classes is not None:
         return _advise_classes(source.classes, source.clusters, confidence, generator)
     if evidence.given.row_count < 2:
@@ -57,6 +62,15 @@ def advise(source: Source, evidence: Evidence, settings: Settings) -> Choice | N
         rng=generator,
         **beside,
     )
+
+
+def _advise_rows(source: Source, confidence: float) -> RealRepair | None:
+    """Choose a map of forecasts of numbers; None for too many rows."""
+    from calibrant.real import repair
+
+    if source.rows is None or len(source.rows) > MOST_ROWS:
+        return None
+    return repair(source.rows, clusters=source.clusters, confidence=confidence, rng=0)
 
 
 def _fewer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,9 +43,6 @@ class Audit:
 
     def __repr__(self) -> str:
         return f"<Audit of {self.summary.title!r}: {self.summary.state}>"
-
-    real: ClassVar[bool] = False
-    """Whether the outcomes are real numbers, rather than events or classes."""
 
     def screen(
         self,
@@ -339,31 +336,22 @@ def audit(
             kind or "mean",
         )
         roles = replace(roles, kind=AskedKind(kind or "mean", range, level))
-        real = read(y_true, y_proba, roles, drop_missing=na == "drop", title=title)
-        chosen = Settings.read(
-            confidence=confidence,
-            draws=draws,
-            tolerance=tolerance,
-            gap_tolerance=gap_tolerance,
-            rng=rng,
-            kind=real.kind,
-        )
-        return audit_real(real, chosen, segments=find_segments, oe_tolerance=oe_tolerance)
-    if range is not None or level is not None:
+    elif range is not None or level is not None:
         raise InvalidOptionError(
             f"{'level' if range is None else 'range'} is for real outcomes",
             "no kind of them",
             "name their kind, such as kind='mean'",
         )
+    labels = Labels.of(pos_label, neg_label, na_label)
+    source = read(y_true, y_proba, roles, labels=labels, drop_missing=na == "drop", title=title)
     settings = Settings.read(
         confidence=confidence,
         draws=draws,
         tolerance=tolerance,
         gap_tolerance=gap_tolerance,
         rng=rng,
+        kind=source.kind,
     )
-    labels = Labels.of(pos_label, neg_label, na_label)
-    source = read(y_true, y_proba, roles, labels=labels, drop_missing=na == "drop", title=title)
     ratio = None if oe_tolerance is None else share_from("oe_tolerance", oe_tolerance)
     allowed = None if risk is None else share_from("risk", risk)
     return audit_source(source, settings, Asked(task, ratio, allowed, find_segments))
@@ -376,28 +364,6 @@ def refuse_options_of_probabilities(given: Mapping[str, object], kind: str) -> N
         raise InvalidOptionError(
             f"{beside[0]} is for predicted probabilities", f"kind={kind!r}", "leave it out"
         )
-
-
-def audit_real(
-    source: Source,
-    settings: Settings,
-    tell: Tell = silent,
-    *,
-    segments: bool = False,
-    oe_tolerance: float | str | None = None,
-) -> Audit:
-    """Audit forecasts of real outcomes that were read before."""
-    from calibrant.real import summarise_real
-    from calibrant.report.real_audit import RealAudit
-
-    found = summarise_real(
-        source,
-        settings,
-        tell,
-        segments=segments,
-        oe_tolerance=oe_tolerance,
-    )
-    return RealAudit(found)
 
 
 def audit_source(source: Source, settings: Settings, asked: Asked, tell: Tell = silent) -> Audit:

@@ -12,7 +12,7 @@ from calibrant.words import RARE, number_text, rounded_down, rounded_up
 
 @dataclass(frozen=True, slots=True)
 class ErrorUnit:
-    """What errors of probabilities are counted in."""
+    """What errors are counted in."""
 
     size: float
     """The error that counts as one."""
@@ -21,16 +21,13 @@ class ErrorUnit:
 
     @classmethod
     def of(cls, summary: Summary) -> ErrorUnit:
-        """Choose points, or percents of the rarer outcome's rate where that is rare."""
-        rarer = min(summary.data.base_rate, 1 - summary.data.base_rate)
-        if 0 < rarer < RARE:
+        """Choose points, the units of the outcome, or percents of the rate of a rare outcome."""
+        if summary.kind.in_outcome_units:
+            return cls(1.0, "", "")
+        rarer = min(summary.data.observed, 1 - summary.data.observed)
+        if summary.kind.summed and 0 < rarer < RARE:
             return cls(rarer / 100, "% of the rate of events", "% of the rate of events")
         return cls(0.01, "point", "points")
-
-    @classmethod
-    def of_outcomes(cls, *, in_units: bool) -> ErrorUnit:
-        """Count errors of real outcomes in their own units, those of coverage in points."""
-        return cls(1.0, "", "") if in_units else cls(0.01, "point", "points")
 
     @property
     def rare(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from calibrant.data.groupings import AND
 from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, RARE, range_text
+from calibrant.repair import Choice
 from calibrant.report.repair_command import RepairCommand
 from calibrant.report.sentences import row_sentence, set_sentence, verdict_sentence
 from calibrant.words import agreeing, capital, count_text, interval_texts
@@ -15,7 +16,7 @@ from calibrant.words import agreeing, capital, count_text, interval_texts
 if TYPE_CHECKING:
     from calibrant.groups import Groups
     from calibrant.inference import Estimate
-    from calibrant.repair import Choice
+    from calibrant.real import RealRepair
     from calibrant.report.sections import ClassSection
     from calibrant.report.summary import Summary
 
@@ -98,7 +99,7 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
             "recalibrate on rows that the model was not fitted to, and audit again",
         )
     elif verdict.state == CALIBRATED:
-        trust = "use the probabilities as they are"
+        trust = summary.words.trust
         if summary.classes is not None:
             trust = "trust the confidence as it is; what holds for each class is said beside it"
         if any(trap.useless for trap in summary.traps):
@@ -113,7 +114,7 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
 
 
 def repair_findings(
-    choice: Choice | None,
+    choice: Choice | RealRepair | None,
     *,
     needed: bool = True,
     censored: bool = False,
@@ -128,10 +129,12 @@ def repair_findings(
     if choice.leave_alone:
         yield Finding("CAL071", PASSED, choice.sentence)
         return
-    classes = choice.map.classes_
+    classes = getattr(choice.map, "classes_", None)
     named = () if classes is None else ("--classes", ",".join(map(str, classes)))
     how = (command or RepairCommand(options=named)).whole
-    if censored:
+    if not isinstance(choice, Choice):
+        how = "the map is fitted in Python (real.repair)"
+    elif censored:
         how = "learn the map in Python from the weighted rows (repair.choose)"
     sure = "" if not choice.gain.low <= 0 else ", and audit new observations before you rely on it"
     yield Finding(
@@ -149,9 +152,12 @@ def turned(summary: Summary) -> tuple[str, str]:
 
 def _shape(summary: Summary) -> Iterator[Finding]:
     if summary.verdict.pvalue <= DETECTABLE:
-        code = "CAL010" if "too high" in summary.where else "CAL011"
+        high = summary.worst is not None and summary.worst.direction == summary.words.too_high
+        code = "CAL010" if high else "CAL011"
         kind = ISSUE if summary.verdict.state == MISCALIBRATED else NOTE
         yield Finding(code, kind, f"{capital(summary.where)}.")
+    if summary.classical is None:
+        return
     slope = summary.classical.slope
     of = "" if summary.classes is None else " of the confidence"
     if summary.turned_round:
@@ -238,7 +244,7 @@ def _by_group(summary: Summary) -> str:
         named = f"{agreeing(len(columns), 'column', 'columns')} {', '.join(columns)}"
         return f"give the model the {named}"
     these = agreeing(len(columns), "the column", "these columns")
-    if summary.censored:
+    if summary.censored or summary.loss is not None:
         return f"give the model {these}"
     how = (summary.repair_command or RepairCommand()).text("--by", ",".join(columns))
     return f"try a map by group ({how}), or give the model {these}"
@@ -288,14 +294,14 @@ def _time(summary: Summary) -> Iterator[Finding]:
 
 def _data(summary: Summary) -> Iterator[Finding]:
     data, classical = summary.data, summary.classical
-    if min(data.base_rate, 1 - data.base_rate) < RARE:
+    if classical is not None and min(data.observed, 1 - data.observed) < RARE:
         rare = "One outcome is rare"
         if summary.classes is not None:
-            rare = "Right guesses are rare" if data.base_rate < RARE else "Wrong guesses are rare"
+            rare = "Right guesses are rare" if data.observed < RARE else "Wrong guesses are rare"
         yield Finding(
             "CAL031", NOTE, f"{rare}: read observed over expected events beside the error."
         )
-    if data.levels <= FEW_VALUES and data.rows > 2 * data.levels:
+    if classical is not None and data.levels <= FEW_VALUES and data.rows > 2 * data.levels:
         yield Finding(
             "CAL035",
             NOTE,
@@ -315,7 +321,7 @@ def _data(summary: Summary) -> Iterator[Finding]:
         )
     for trap in summary.traps:
         yield Finding(trap.code, NOTE, trap.text, trap.advice)
-    if 0 < classical.certain < data.rows:
+    if classical is not None and 0 < classical.certain < data.rows:
         yield Finding(
             "CAL037",
             NOTE,
@@ -350,7 +356,11 @@ def _method(summary: Summary) -> Iterator[Finding]:
             "within their bounds, the others are those of the rounded forecasts.",
         )
     if not test.exact:
-        why = "Rows of one level differ in weight" if test.clusters is None else "Rows in clusters"
+        why = "Rows of one level differ in weight"
+        if summary.loss is not None:
+            why = "Residuals are multiplied by random numbers"
+        if test.clusters is not None:
+            why = "Rows in clusters"
         yield Finding("CAL051", NOTE, f"{why}: the p-value is approximate.")
     for caution in summary.verdict.cautions:
         yield Finding("CAL052", NOTE, f"{capital(caution)}.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant.decisions import DecisionTask
-from calibrant.inference import DETECTABLE
+from calibrant.inference import DETECTABLE, Costs
 from calibrant.report import sentences, tables
 from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
@@ -41,7 +41,7 @@ def render_html(summary: Summary) -> str:
     from calibrant import __version__
 
     environment = page_environment()
-    numbers = summary.classical
+    numbers, costs = summary.classical, summary.costs
     drawn = {name: Markup(svg) for name, svg in pictures(summary).items()}  # noqa: S704
     page = environment.get_template("report.html.jinja").render(
         s=summary,
@@ -53,17 +53,21 @@ def render_html(summary: Summary) -> str:
         advised=with_commands,
         facts=partial(judged_rows, tolerance=summary.verdict.tolerance),
         pictures=drawn,
-        estimates=[
+        estimates=[]
+        if numbers is None
+        else [
             ("calibration slope", numbers.slope, 1),
             ("intercept, with the slope", numbers.intercept, 0),
             ("calibration in the large (slope held at 1)", numbers.in_the_large, 0),
         ],
         detected=summary.verdict.test.headline.pvalue <= DETECTABLE,
-        distance_sentence=distance_sentence(summary.distances, summary.verdict.noise_floor),
+        distance_sentence=None
+        if costs is None
+        else distance_sentence(summary.distances, summary.verdict.noise_floor),
         meanings=MEANINGS,
         cells=MOST_LEVELS if is_rounded(summary.joint) else None,
-        benefit=_benefit_rows(summary),
-        start=_start(summary),
+        benefit=[] if costs is None else _benefit_rows(costs),
+        start=None if costs is None else _start(summary, costs),
         settings=_settings(summary),
         data=_script_data(summary),
         css=raw_file(environment, "report.css"),
@@ -72,41 +76,45 @@ def render_html(summary: Summary) -> str:
         percent=percent_text,
         number=_number,
         unit=ErrorUnit.of(summary),
-        split=split_texts(summary),
+        split=None if costs is None else split_texts(costs.decomposition),
         thousands=thousands_text,
     )
     return str(page)
 
 
 def _script_data(summary: Summary) -> Markup:
-    threshold, loss = summary.costs.at_thresholds()
-    perfect = summary.costs.perfect
-    columns = {"loss": loss, "perfect": perfect.mean.tolist(), "most": perfect.most.tolist()}
-    curve = {"threshold": threshold} | {
-        name: [float(f"{value:.6g}") for value in column] for name, column in columns.items()
-    }
+    curve = {} if summary.costs is None else {"curve": _curve(summary.costs)}
     classes = None if summary.classes is None else summary.classes.by_class
     found = {"groups": summary.groups, "classes": classes}
     listed = {name: groups.table() for name, groups in found.items() if groups is not None}
-    return script_data({"curve": curve, "shapes": SHAPES, "tables": plain(listed)})
+    return script_data(curve | {"shapes": SHAPES, "tables": plain(listed)})
 
 
-def _start(summary: Summary) -> dict[str, float]:
+def _curve(costs: Costs) -> dict[str, list[float]]:
+    threshold, loss = costs.at_thresholds()
+    perfect = costs.perfect
+    columns = {"loss": loss, "perfect": perfect.mean.tolist(), "most": perfect.most.tolist()}
+    return {"threshold": threshold} | {
+        name: [float(f"{value:.6g}") for value in column] for name, column in columns.items()
+    }
+
+
+def _start(summary: Summary, costs: Costs) -> dict[str, float]:
     """Where the box of costs starts: at the reader's own task, or where forecasts are common."""
-    task = summary.costs.task
+    task = costs.task
     at = task.thresholds if isinstance(task, DecisionTask) else np.empty(0)
     if isinstance(task, DecisionTask) and at.size == 1 and 0 < at[0] < 1:
         in_vain, missed = np.abs(task.payoffs[0] - task.payoffs[1])
         return {"threshold": float(at[0]), "act": float(in_vain), "miss": float(in_vain + missed)}
-    mean = summary.data.mean_prediction
+    mean = summary.data.forecast
     threshold = 0.5
     if not COMMON[0] < mean < COMMON[1]:
         threshold = float(np.clip(round(mean, 3), *THRESHOLDS))
     return {"threshold": threshold, "act": 1.0, "miss": float(f"{1 / threshold:.4g}")}
 
 
-def _benefit_rows(summary: Summary) -> list[tuple[float, float, float, float]]:
-    benefit = summary.costs.benefit
+def _benefit_rows(costs: Costs) -> list[tuple[float, float, float, float]]:
+    benefit = costs.benefit
     rows = np.searchsorted(benefit.threshold, np.array(BENEFITS) - 1e-9)
     columns = (benefit.threshold, benefit.model, benefit.treat_all, benefit.treat_none)
     return list(zip(*(column[rows].tolist() for column in columns), strict=True))

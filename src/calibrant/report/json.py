@@ -16,24 +16,27 @@ from calibrant.inference import (
     CalibrationIndex,
     CalibrationTest,
     CertifiedThreshold,
+    ClassicalNumbers,
     ConfidenceInterval,
     Costs,
     Estimate,
     Gap,
     Measured,
+    ObservedRange,
     Ranges,
     Ratio,
     RatioJudgement,
     ScoreTest,
     Verdict,
 )
+from calibrant.report.conclusion import conclusion
 from calibrant.report.findings import Finding
 from calibrant.report.sentences import set_sentence
 from calibrant.report.summary import Summary
 
 if TYPE_CHECKING:
     from calibrant.groups import Groups, Segment
-    from calibrant.report.sections import ClassSection
+    from calibrant.report.sections import ClassSection, LossSection
 
 SCHEMA = 4
 KIND = "kind"
@@ -54,14 +57,16 @@ def as_dict(summary: Summary) -> dict[str, Any]:
 
     sections: dict[str, Any] = {
         "schema": SCHEMA,
-        "kind": summary.kind,
+        "kind": {"name": summary.kind_name, "level": getattr(summary.kind, "level", None)},
+        "conclusion": conclusion(summary),
         "calibrant": __version__,
         "title": summary.title,
         "data": asdict(summary.data),
         "state": summary.state,
         "verdict": verdict_dict(summary.verdict),
         "where": summary.where,
-        "diagram": _diagram(summary),
+        "diagram": None if summary.costs is None else _diagram(summary),
+        "ranges": [_range(found) for found in summary.ranges],
         "measures": _measures(summary.measured),
         "classes": None if summary.classes is None else _classes(summary.classes),
         "groups": None if summary.groups is None else _groups(summary.groups),
@@ -72,13 +77,10 @@ def as_dict(summary: Summary) -> dict[str, Any]:
         "time": None if summary.watched is None else summary.watched.as_dict(),
         "repair": _repair(summary),
         "certified": _certified(summary.certified),
-        "costs": _costs(summary.costs),
-        "distance": {
-            "low": summary.distances.low,
-            "high": summary.distances.high,
-            "chain": summary.distances.chain,
-        },
-        "classical": _classical(summary),
+        "costs": None if summary.costs is None else _costs(summary.costs),
+        "distance": None if summary.costs is None else _distance(summary),
+        "classical": None if summary.classical is None else _classical(summary.classical),
+        "loss": None if summary.loss is None else _loss(summary.loss),
         "conventions": [asdict(convention) for convention in summary.conventions],
         "findings": [finding_dict(finding) for finding in summary.findings],
         "settings": summary.settings,
@@ -100,6 +102,35 @@ def _diagram(summary: Summary) -> dict[str, Any]:
         "counts": _columns(diagram.counts),
         "bins": _columns(Ranges.of(summary.evidence).pooling.table),
     }
+
+
+def _range(found: ObservedRange) -> dict[str, Any]:
+    region = found.region
+    return {
+        "from": region.low,
+        "to": region.high,
+        "rows": region.rows,
+        "place": found.place,
+        "forecast": region.prediction,
+        "observed": region.outcome,
+        "low": found.low,
+        "high": found.high,
+    }
+
+
+def _loss(loss: LossSection) -> dict[str, Any]:
+    parts = loss.decomposition
+    return {
+        "name": loss.name,
+        "value": loss.value,
+        "bias": dict(zip(("value", "low", "high"), loss.bias, strict=True)),
+        "decomposition": None if parts is None else asdict(parts),
+    }
+
+
+def _distance(summary: Summary) -> dict[str, Any]:
+    found = summary.distances
+    return {"low": found.low, "high": found.high, "chain": found.chain}
 
 
 def _columns(table: Mapping[str, npt.NDArray[Any]]) -> dict[str, list[float]]:
@@ -253,15 +284,18 @@ def _repair(summary: Summary) -> dict[str, Any] | None:
     choice = summary.choice
     if choice is None:
         return None
-    gain = choice.gain.as_dict()
+    gains = getattr(choice, "gains", None) or {choice.score: choice.gain}
     return {
         "map": choice.map.name,
         "leave_alone": choice.leave_alone,
         "score": choice.score,
-        "gain": gain["value"],
-        "gain_low": gain["low"],
-        "gain_high": gain["high"],
-        "gains": {name: gain.as_dict() for name, gain in choice.gains.items()},
+        "gain": choice.gain.value,
+        "gain_low": choice.gain.low,
+        "gain_high": choice.gain.high,
+        "gains": {
+            name: {end: getattr(gain, end) for end in ("value", "low", "high")}
+            for name, gain in gains.items()
+        },
         "sentence": choice.sentence,
     }
 
@@ -271,8 +305,7 @@ def _segment(segment: Segment) -> dict[str, Any]:
     return {**without_kind(segment), "conditions": conditions, "sentence": segment.sentence}
 
 
-def _classical(summary: Summary) -> dict[str, Any]:
-    numbers = summary.classical
+def _classical(numbers: ClassicalNumbers) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in numbers.__dataclass_fields__:
         value = getattr(numbers, name)

@@ -16,10 +16,8 @@ from calibrant.report.sentences import (
 )
 from calibrant.report.summary import Summary
 from calibrant.report.tables import (
-    FORECAST,
-    OBSERVED,
+    EVENTS,
     PERFECT,
-    PVALUE,
     brief_group_table,
     markdown_group_table,
     measure_table,
@@ -39,7 +37,8 @@ def render_markdown(summary: Summary) -> str:
 def _blocks(summary: Summary) -> Iterator[Iterator[str] | list[str]]:
     yield [f"## {escaped(summary.title)}: {summary.state}"]
     yield [escaped(verdict_sentence(summary))]
-    yield [escaped(f"{headline(summary)} {where_sentence(summary)} {cost_sentence(summary)}")]
+    told = (headline(summary), where_sentence(summary), cost_sentence(summary))
+    yield [escaped(" ".join(filter(None, told)))]
     if summary.ratios is not None:
         yield [escaped(summary.ratios.sentence)]
     if summary.certified is not None:
@@ -54,8 +53,8 @@ def _blocks(summary: Summary) -> Iterator[Iterator[str] | list[str]]:
         yield markdown_group_table(summary.groups).cut(0, MOST_GROUPS).markdown()
     if summary.segments:
         yield [SEGMENTS]
-        heads = ("segment", "rows", FORECAST, OBSERVED, PVALUE, "verdict")
-        yield segment_table(summary.segments).only(*heads).markdown()
+        table = segment_table(summary.segments)
+        yield table.only(*(head for head in table.heads if head != EVENTS)).markdown()
     yield _findings(summary)
 
 

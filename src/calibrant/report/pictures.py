@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.arrays import Floats
-from calibrant.inference import DETECTABLE, Group, Groups, Verdict
+from calibrant.inference import DETECTABLE, Group, Groups, ObservedRange, Verdict
 from calibrant.plots import (
     BEYOND,
     LEAST_AXIS,
@@ -22,6 +22,7 @@ from calibrant.plots import (
 )
 from calibrant.report.drawing import COLOURS, LETTER, Axis, Sheet, round_numbers, thin
 from calibrant.report.error_units import ErrorUnit
+from calibrant.report.sentences import headline
 from calibrant.report.summary import HEADLINE, Summary
 from calibrant.words import (
     capital,
@@ -35,6 +36,10 @@ from calibrant.words import (
     thousands_text,
 )
 
+# Room beyond the first and the last dot, as a share of the axis.
+MARGIN = 0.05
+# Width of an axis, at least, as a share of the largest number on it.
+NARROWEST = 1e-3
 # Pixels of a picture that spans the page, and of one beside another.
 WIDE, HALF = 520, 440
 # Thinnest and thickest line of the curve: the more forecasts, the thicker.
@@ -49,19 +54,20 @@ LONGEST_NAME = 22
 
 def pictures(summary: Summary) -> dict[str, str]:
     """Draw everything a page shows, by name."""
-    drawn = {
-        "scale": scale_picture(summary.verdict, ErrorUnit.of(summary)),
-        "reliability": _reliability(summary.diagram, summary),
-        "witness": _witness(
+    drawn = {"scale": scale_picture(summary.verdict, ErrorUnit.of(summary))}
+    if summary.costs is None:
+        drawn["reliability"] = _ranges(summary)
+    else:
+        drawn["reliability"] = _reliability(summary.diagram, summary)
+        drawn["witness"] = _witness(
             WitnessDisplay.of_error(summary.joint, summary.measured.values[HEADLINE]),
             detected=summary.verdict.test.headline.pvalue <= DETECTABLE,
-        ),
-        "costs": _costs(DecisionLossDisplay(summary.costs.curve, summary.costs.perfect)),
-    }
+        )
+        drawn["costs"] = _costs(DecisionLossDisplay(summary.costs.curve, summary.costs.perfect))
     allowed = summary.verdict.tolerance
     if summary.classes is not None:
         drawn["classes"] = _groups("classes", summary.classes.by_class, allowed)
-    if summary.groups is not None:
+    if summary.groups is not None and summary.kind.summed:
         drawn["groups"] = _groups("groups", summary.groups, allowed)
     if summary.watched is not None:
         drawn["time"] = time_picture(TimeDisplay.of(summary.watched.windows))
@@ -108,9 +114,10 @@ def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
         sheet.bar(float(x[0]), float(x[1]), foot - bars * float(rows) / most, foot, words)
     sheet.text(left - 7, foot - bars + 9, thousands_text(most), "quiet", "end", size=11)
     sheet.text(left - 7, foot, "rows", "quiet", "end", size=11)
-    sheet.upward(upward, left, "accuracy" if summary.classes else "observed rate")
-    sheet.across(across, foot, "confidence" if summary.classes else "forecast")
-    parts = summary.costs.decomposition
+    sheet.upward(upward, left, summary.words.observed_axis)
+    sheet.across(across, foot, summary.words.axis)
+    parts = None if summary.costs is None else summary.costs.decomposition
+    assert parts is not None  # noqa: S101  # events have costs
     values = (parts.miscalibration, parts.discrimination, parts.uncertainty)
     # On the side of the diagonal where the curve is not.
     low = display.region is not None and display.region.outcome < display.region.prediction
@@ -122,6 +129,62 @@ def _reliability(display: ReliabilityDisplay, summary: Summary) -> Sheet:
         sheet.text(side_x, first + 15 * line, words, "quiet", anchor, size=11)
     _legend(sheet, display, left, foot + 52, moved=bool(moved))
     return sheet
+
+
+def _ranges(summary: Summary) -> Sheet:
+    """Draw what was observed in ranges of the forecasts, of kinds that are no probabilities."""
+    left, top, side = 66.0, 8.0, 346.0
+    base = top + side
+    sheet = Sheet("reliability", left + side + 14, base + 42, headline(summary))
+    across = _axis_of([dot.place for dot in summary.ranges], left, left + side)
+    if summary.kind.in_outcome_units:
+        seen = [end for dot in summary.ranges for end in (dot.low, dot.high)]
+        ends = [*(dot.place for dot in summary.ranges), *seen]
+        upward = _axis_of(ends, base, top)
+        low = max(across.span.low, upward.span.low)
+        high = min(across.span.high, upward.span.high)
+        if low < high:
+            sheet.line(across([low, high]), upward([low, high]), "quiet", dashed=True)
+    else:
+        upward = Axis.linear(0.0, 1.0, base, top)
+        level = float(upward(summary.data.forecast))
+        sheet.line([left, left + side], [level, level], "quiet", dashed=True)
+        at = level - 5 if level > top + 20 else level + 14
+        sheet.text(
+            left + side, at, f"promised: {percent_text(summary.data.forecast)}", "quiet", "end"
+        )
+    for dot in summary.ranges:
+        x = float(across(dot.place))
+        low, high = np.clip([dot.low, dot.high], upward.span.low, upward.span.high)
+        sheet.line([x, x], [float(upward(low)), float(upward(high))], "accent", 1.6)
+        # One range in twenty is off by chance alone.
+        off = summary.detected and not dot.low <= _right(summary, dot) <= dot.high
+        state = "miscalibrated" if off else "calibrated"
+        ink = COLOURS[state]
+        sheet.dot(x, float(upward(dot.region.outcome)), capital(_told(dot)), state, ink)
+    terms = summary.kind.words
+    sheet.upward(upward, left, terms.observed_axis, percent=terms.points)
+    sheet.across(across, base, terms.axis, percent=False)
+    return sheet
+
+
+def _right(summary: Summary, found: ObservedRange) -> float:
+    return found.region.prediction if summary.kind.in_outcome_units else summary.data.forecast
+
+
+def _told(found: ObservedRange) -> str:
+    region = found.region
+    return f"{region.where}: {region.forecast_and_observed} ({count_text(region.rows, 'row')})"
+
+
+def _axis_of(values: list[float], start: float, end: float) -> Axis:
+    known = [value for value in values if np.isfinite(value)]
+    low, high = min(known), max(known)
+    # Numbers of a narrower axis would need more digits than a reader takes in.
+    wider = max(0.0, NARROWEST * max(abs(low), abs(high)) - (high - low)) / 2
+    low, high = low - wider, high + wider
+    room = MARGIN * (high - low) if high > low else 1.0
+    return Axis.linear(low - room, high + room, start, end)
 
 
 def _weighted_curve(sheet: Sheet, display: ReliabilityDisplay, across: Axis, upward: Axis) -> None:

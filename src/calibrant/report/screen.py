@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant.joint import Joint
-from calibrant.joint.ranking import area_under_curve
 from calibrant.pooling import quantile_bins
 from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.findings import REPAIR
@@ -22,15 +21,19 @@ from calibrant.report.sentences import (
     split_texts,
 )
 from calibrant.report.summary import Summary
-from calibrant.report.tables import FORECAST, GAP, OBSERVED, RATIO, ShownTable, group_table
+from calibrant.report.tables import (
+    GAP,
+    PERFECT,
+    brief_heads,
+    group_table,
+    number_table,
+    range_table,
+)
 from calibrant.words import (
     THIN,
     capital,
-    comparable_texts,
     count_text,
     percent_text,
-    rounded_down,
-    rounded_up,
     typeset,
     visible,
 )
@@ -100,8 +103,10 @@ def render_screen(
     asked = [line for text in never_cut for line in sentence_lines(text, width)]
     notes = _that_fit(said, max(room - len(asked) - FEWEST_LINES, 1), width) + asked
     groups = _groups(summary, room - len(notes), width)
+    if not groups and room - len(notes) > len(summary.ranges) + 1:
+        groups = _ranges(summary)
     block = [*numbers, *([()] if groups else []), *groups]
-    if diagram:
+    if diagram and summary.loss is None:
         block = _beside(block, summary.joint, width)
     parts = [[*first, *sure], block, [*split, *notes], last]
     lines: list[Line] = []
@@ -170,7 +175,8 @@ def _asked_for(summary: Summary) -> Iterator[str]:
     """Say what was asked for; none of it is left out."""
     if summary.ratios is not None:
         yield summary.ratios.overall.sentence
-    if summary.costs.task is not None and summary.costs.own:
+    costs = summary.costs
+    if costs is not None and costs.task is not None and costs.own:
         yield cost_sentence(summary)
     if summary.watched is not None:
         yield f"Over time: {summary.watched.brief}"
@@ -190,37 +196,26 @@ def _cautions(summary: Summary) -> Iterator[str]:
 
 
 def _numbers(summary: Summary, width: int) -> list[Line]:
-    """Show five numbers, the errors beside their noise floors."""
-    joint, verdict = summary.joint, summary.verdict
-    error, floor = comparable_texts(verdict.value, verdict.noise_floor)
-    ends = f"{rounded_down(verdict.interval.low)} to {rounded_up(verdict.interval.high)}"
-    binned = summary.measured.values["binned_calibration_error"]
-    binned_texts = comparable_texts(float(binned), summary.measured.floors[binned.name])
-    ratio = summary.classical.ratio.texts
+    """Show the main numbers, the errors beside their noise floors."""
     of = count_text(summary.data.rows, "forecast")
     if summary.classes is not None:
         of = f"{of}: confidence"
-    table = ShownTable(
-        ("measure", "value", "interval", "noise floor"),
-        (
-            ("smooth error", error, ends, floor),
-            (f"binned error, {binned.settings['bins']} bins", binned_texts[0], "", binned_texts[1]),
-            ("observed/expected", ratio[0], f"{ratio[1]} to {ratio[2]}", ""),
-            ("Brier score", *comparable_texts(summary.classical.brier), "", ""),
-            ("AUC", *comparable_texts(area_under_curve(joint)), "", ""),
-        ),
-    )
-    heads = (of, "value", f"{percent_text(verdict.interval.confidence)} interval", "noise floor")
+    if summary.loss is not None:
+        of = f"{count_text(summary.data.rows, 'row')} of {summary.words.what}"
+    table, sure = number_table(summary), percent_text(summary.verdict.interval.confidence)
+    heads = (of, "value", f"{sure} interval", PERFECT)
     lines = list(table.text(heads))
     if max(map(len, lines)) > width:
-        lines = list(table.only("measure", "value", "noise floor").text((*heads[:2], heads[-1])))
+        lines = list(table.only("measure", "value", PERFECT).text((*heads[:2], heads[-1])))
     head, *rest = lines
     return [(Piece(head, QUIET),), *((Piece(line),) for line in rest)]
 
 
 def _split(summary: Summary, width: int) -> list[Line]:
-    """Show what the Brier score is made of."""
-    parts = split_texts(summary)
+    """Show what the score is made of."""
+    if summary.costs is None:
+        return sentence_lines(cost_sentence(summary), width)
+    parts = split_texts(summary.costs.decomposition)
     return sentence_lines(
         f"Brier score {parts['score']} = {parts['miscalibration']} miscalibration - "
         f"{parts['discrimination']} discrimination + {parts['uncertainty']} uncertainty.",
@@ -240,6 +235,14 @@ def _groups(summary: Summary, room: int, width: int) -> list[Line]:
     return lines
 
 
+def _ranges(summary: Summary) -> list[Line]:
+    """Show what was observed in ranges of the forecasts, of kinds without a diagram."""
+    if not summary.ranges:
+        return []
+    head, *rest = range_table(summary).text()
+    return [(Piece(head, QUIET),), *((Piece(line),) for line in rest)]
+
+
 def _worst(groups: Groups, room: int, width: int) -> list[Line]:
     """Show the groups that fail; where none does, those with the strongest evidence."""
     listed = groups.failing or groups.groups
@@ -247,7 +250,7 @@ def _worst(groups: Groups, room: int, width: int) -> list[Line]:
     if len(listed) == shown + 1:  # it takes the line that would count it
         shown += 1
     table = group_table(groups).cut(0, shown).shortened(groups.noun, LABEL)
-    heads = [groups.noun, "rows" if groups.noun == "group" else "events", FORECAST, OBSERVED, RATIO]
+    heads = brief_heads(groups, table)
     if any(group.worst is not None for group in listed[:shown]):
         heads.append(GAP)
     if len({group.state for group in listed}) > 1:

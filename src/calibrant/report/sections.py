@@ -14,9 +14,12 @@ from calibrant.inference import (
     Costs,
     Evidence,
     Evidences,
+    ObservedRange,
     Settings,
+    find_bias,
     find_certified,
     find_costs,
+    observed_ranges,
 )
 from calibrant.inputs import Source
 from calibrant.joint.classes import ClassForecasts
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from calibrant.groups import Division, Groups, Segment
     from calibrant.monitoring import Watched
     from calibrant.multiclass import ClassJudgement, SetsAndRows
+    from calibrant.real import LossDecomposition
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +45,10 @@ class Data:
 
     rows: int
     levels: int
-    mean_prediction: float
-    base_rate: float
-    """Rate of the outcome; of classes, how often the most likely one was right."""
+    forecast: float
+    """Mean forecast; of quantiles and intervals the share of outcomes that was promised."""
+    observed: float
+    """Observed rate, mean or share; of classes, how often the most likely one was right."""
     clipped: int
     dropped: int
     """Rows with a missing value that were left out on request."""
@@ -53,14 +58,27 @@ class Data:
     """How labels and files were read."""
 
 
-def describe(source: Source) -> Data:
+@dataclass(frozen=True, slots=True)
+class LossSection:
+    """What a kind has instead of costs of decisions: its own loss, and the mean residual."""
+
+    name: str
+    value: float
+    bias: tuple[float, float, float]
+    """Mean residual and its interval: positive where forecasts are too low."""
+    decomposition: LossDecomposition | None
+    """What the loss is made of; None for intervals."""
+
+
+def describe(source: Source, evidence: Evidence) -> Data:
     """Describe the forecasts that were read."""
     joint = source.joint
+    forecast, observed = evidence.forecast_and_observed()
     return Data(
         rows=joint.row_count,
         levels=len(joint),
-        mean_prediction=joint.mean_prediction,
-        base_rate=joint.base_rate,
+        forecast=forecast,
+        observed=observed,
         clipped=source.clipped,
         dropped=source.dropped,
         fingerprint=source.fingerprint,
@@ -134,6 +152,24 @@ def watch_source(source: Source, tolerance: Tolerance | None) -> Watched | None:
     from calibrant.monitoring import watch_at_large
 
     return watch_at_large(source.rows, source.times, tolerance, source.clusters)
+
+
+def loss_and_ranges(
+    source: Source, evidence: Evidence, confidence: float
+) -> tuple[LossSection, tuple[ObservedRange, ...]]:
+    """Find the loss of a kind, its parts, the mean residual, and what ranges show."""
+    from calibrant.real import loss_decomposition
+
+    rows = evidence.rows
+    assert rows is not None  # noqa: S101  # such kinds are known by rows
+    loss = LossSection(
+        rows.kind.loss_name,
+        rows.mean_of(rows.losses),
+        find_bias(evidence, confidence),
+        None if rows.kind.has_ends else loss_decomposition(rows),
+    )
+    assert source.rows is not None  # noqa: S101
+    return loss, observed_ranges(source.rows, evidence, confidence, source.clusters)
 
 
 def answer_from(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from calibrant.decisions import ScoreDecomposition
 from calibrant.inference import DETECTABLE, CalibrationTest, Costs
 from calibrant.report.sections import RELATIVE
 from calibrant.words import (
@@ -12,7 +13,6 @@ from calibrant.words import (
     comparable_texts,
     count_text,
     distinct_texts,
-    forecast_and_rate,
     number_text,
     percent_text,
     pvalue_text,
@@ -54,20 +54,30 @@ def band_sentence(summary: Summary) -> str:
 
 def headline(summary: Summary) -> str:
     """Say how many forecasts there are, with their mean and the observed rate."""
-    data = summary.data
+    data, words = summary.data, summary.words
     if summary.classes is not None:
-        confidence, accuracy = distinct_texts(data.mean_prediction, data.base_rate)
+        confidence, accuracy = distinct_texts(data.forecast, data.observed)
         return (
             f"{count_text(data.rows, 'forecast')} of "
             f"{count_text(len(summary.classes.names), 'class')}: mean confidence in the most "
             f"likely class {confidence}, accuracy {accuracy}."
         )
+    if summary.loss is not None:
+        return f"{count_text(data.rows, 'row')} of {words.what}: {_seen(summary)}."
     rounded = summary.joint.resolution is not None
     return (
         f"{count_text(data.rows, 'forecast')} {'in' if rounded else 'with'} "
         f"{count_text(data.levels, 'cell' if rounded else 'different value')}: "
-        f"{forecast_and_rate(data.mean_prediction, data.base_rate)}."
+        f"{words.forecast_and_observed(data.forecast, data.observed)}."
     )
+
+
+def _seen(summary: Summary) -> str:
+    """Say what was observed; of shares what was promised is said before."""
+    data, words = summary.data, summary.words
+    if words.points:
+        return f"{percent_text(data.observed)} of outcomes {words.seen}"
+    return words.forecast_and_observed(data.forecast, data.observed)
 
 
 def verdict_sentence(summary: Summary) -> str:
@@ -79,6 +89,9 @@ def verdict_sentence(summary: Summary) -> str:
 def ratio_sentences(summary: Summary) -> Iterator[str]:
     """Say what was observed over what was expected, where it is judged or events are rare."""
     rare = None if summary.classes is not None else summary.verdict.ratio
+    if rare is not None and summary.loss is not None:
+        yield f"{capital(summary.verdict.ratio_sentence)}."
+        return
     if rare is not None and (summary.ratios is None or rare.outcome == 0):
         yield rare.sentence
     if summary.ratios is not None:
@@ -86,8 +99,14 @@ def ratio_sentences(summary: Summary) -> Iterator[str]:
 
 
 def cost_sentence(summary: Summary) -> str:
-    """Say what trusting the forecasts costs, beside what perfect forecasts would seem to cost."""
+    """Say what trusting the forecasts costs, beside what perfect forecasts would seem to cost.
+
+    Of kinds that decide nothing, what their loss is made of.
+    """
     costs = summary.costs
+    if costs is None:
+        parts = None if summary.loss is None else summary.loss.decomposition
+        return "" if parts is None else parts.sentence
     if costs.promised is None or costs.task_loss is None:
         return _worst_loss(costs)
     promise, unit = capital(costs.promised.sentence), "bring"
@@ -144,9 +163,8 @@ def _by_chance(mean: str, most: str) -> str:
     return f"perfect forecasts would show {mean} on average and at most {most} in 95 % of samples"
 
 
-def split_texts(summary: Summary) -> dict[str, str]:
+def split_texts(parts: ScoreDecomposition) -> dict[str, str]:
     """Write the parts of the score, with digits enough for the smallest that matters."""
-    parts = summary.costs.decomposition
     names = ("score", "miscalibration", "discrimination", "uncertainty")
     least = max(parts.miscalibration, parts.score / 100)
     _, *texts = comparable_texts(least, *(getattr(parts, name) for name in names))
@@ -184,7 +202,9 @@ def tolerance_text(summary: Summary) -> str:
     relative = summary.settings.get(RELATIVE)
     why = "" if relative is None else f" ({str(relative).removesuffix('%')} % of the rarer outcome)"
     if not summary.settings["tolerance given"]:
-        why = " (the default: 0.02, or a tenth of the rarer outcome if that is less)"
+        why = f" ({summary.kind.default_reason(summary.evidence.rows).rstrip('.')})"
+        if summary.kind.summed:
+            why = " (the default: 0.02, or a tenth of the rarer outcome if that is less)"
     return f"{number_text(summary.verdict.tolerance)}{why}"
 
 

@@ -6,16 +6,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from calibrant.arrays import Floats
 from calibrant.decisions import DecisionTask
+from calibrant.errors import InvalidOptionError
 from calibrant.inference import (
     DETECTABLE,
     DRAWS_FOR_ICI,
+    MISCALIBRATED,
     CertifiedThreshold,
     ClassicalNumbers,
     Costs,
     Dependence,
     Evidence,
     Measured,
+    ObservedRange,
     RatioJudgement,
     Settings,
     Statistic,
@@ -28,11 +32,12 @@ from calibrant.inference import (
 )
 from calibrant.inputs import Source
 from calibrant.joint import Joint
+from calibrant.kinds import CONFIDENCES, Kind, Vocabulary
 from calibrant.measures import DistanceBracket
 from calibrant.measures.conventions import Convention, conventions
 from calibrant.notebook import brief
 from calibrant.options import ShareOfRarer, enough_draws
-from calibrant.regions import Region, noise_of_coins, opposite_region, strongest_region
+from calibrant.regions import Region, opposite_region, region_of, strongest_region
 from calibrant.report.advice import advise
 from calibrant.report.distances import find_distances
 from calibrant.report.findings import Finding, findings
@@ -41,12 +46,14 @@ from calibrant.report.sections import (
     RELATIVE,
     ClassSection,
     Data,
+    LossSection,
     answer_from,
     cost_of_trust,
     describe,
     gathered_notes,
     judge_each_class,
     look_for_segments,
+    loss_and_ranges,
     watch_source,
 )
 from calibrant.report.traps import Trap, find_traps
@@ -57,11 +64,12 @@ if TYPE_CHECKING:
     from calibrant.monitoring import Watched
     from calibrant.multiclass import MulticlassDecisionTask
     from calibrant.plots import ReliabilityDisplay
+    from calibrant.real import RealRepair
     from calibrant.repair import Choice
 
 # The measure of the verdict.
 HEADLINE = "smooth_calibration_error"
-TWO_OUTCOMES, CLASSES = "two outcomes", "classes"
+MULTICLASS = "multiclass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +117,18 @@ class Summary:
     """Combinations of columns that are worst, judged by rows that did not choose them."""
     watched: Watched | None
     """Windows of time and what a monitor says, if times were given."""
-    choice: Choice | None
+    choice: Choice | RealRepair | None
     """The map that would help most on rows it has not seen; None where rows allow no choice."""
     certified: CertifiedThreshold | None
     """From which forecast on outcomes 0 are as few as asked for, if that was asked."""
-    costs: Costs
-    """What trusting the forecasts costs a decision maker."""
-    classical: ClassicalNumbers
-    """Slope, intercepts, observed over expected, and so on."""
+    costs: Costs | None
+    """What trusting the forecasts costs a decision maker; None where nothing is decided by them."""
+    classical: ClassicalNumbers | None
+    """Slope, intercepts, observed over expected, and so on; None but for events."""
+    loss: LossSection | None
+    """The loss of the kind, what it is made of, and the mean residual; None for events."""
+    ranges: tuple[ObservedRange, ...]
+    """What was observed in ranges of the forecasts; none for events, which have a diagram."""
     conventions: tuple[Convention, ...]
     """The classic binned error as other programs define it."""
     settings: dict[str, object]
@@ -130,14 +142,29 @@ class Summary:
         return brief(self)
 
     @property
-    def kind(self) -> str:
-        """Whether forecasts are of two outcomes or of classes."""
-        return TWO_OUTCOMES if self.classes is None else CLASSES
+    def kind(self) -> Kind:
+        """What the forecasts are forecasts of; of classes, of which one is the most likely."""
+        return self.evidence.kind
+
+    @property
+    def words(self) -> Vocabulary:
+        """Nouns and number formats of the kind."""
+        return self.kind.words if self.classes is None else CONFIDENCES
+
+    @property
+    def kind_name(self) -> str:
+        """How users name the kind, without its level."""
+        return MULTICLASS if self.classes is not None else self.kind.name.partition("=")[0]
 
     @property
     def turned_round(self) -> bool:
         """Whether higher forecasts clearly had the outcome less often, as with the wrong label."""
-        return self.classical.slope.high < 0
+        return self.classical is not None and self.classical.slope.high < 0
+
+    @property
+    def detected(self) -> bool:
+        """Whether forecasts are off beyond what chance explains."""
+        return self.verdict.state == MISCALIBRATED or self.verdict.pvalue <= DETECTABLE
 
     @cached_property
     def traps(self) -> tuple[Trap, ...]:
@@ -180,15 +207,16 @@ class Summary:
             detected=verdict.pvalue <= DETECTABLE,
             region=verdict.gap.worst if verdict.gap is not None and unseen else None,
             error=self.measured.values[HEADLINE],
-            parts=self.costs.decomposition,
+            parts=None if self.costs is None else self.costs.decomposition,
         )
 
     @cached_property
     def diagram_after(self) -> ReliabilityDisplay | None:
         """The same after the proposed map, on one fold it was not fitted to; None without one."""
-        if self.choice is None or self.choice.leave_alone:
+        held_out = getattr(self.choice, "held_out", None)
+        if self.choice is None or self.choice.leave_alone or held_out is None:
             return None
-        return self.diagram.redrawn(self.choice.held_out)
+        return self.diagram.redrawn(held_out)
 
     @cached_property
     def worst(self) -> Region | None:
@@ -199,8 +227,21 @@ class Summary:
         verdict = self.verdict
         if verdict.gap is not None and verdict.test.headline.pvalue > DETECTABLE:
             return verdict.gap.worst
+        region, rows = self._strongest, self.evidence.rows
+        if region is None or rows is None or self.kind.summed:
+            return region
+        return region_of(rows, region.low, region.high)
+
+    @cached_property
+    def _strongest(self) -> Region | None:
+        """The range, on the scale of the Joint, where the smooth error sees the clearest bias."""
         witness = self.measured.values[HEADLINE].witness
-        return strongest_region(self.joint, witness(self.joint.prediction))
+        return strongest_region(self.joint, witness(self.evidence.scale.places(self.prediction)))
+
+    @property
+    def prediction(self) -> Floats:
+        """The levels of the Joint."""
+        return self.joint.prediction
 
     @cached_property
     def other(self) -> Region | None:
@@ -208,12 +249,18 @@ class Summary:
 
         Not looked for among clusters: one of them may be a range of its own.
         """
-        if self.worst is None or self.evidence.clusters is not None:
+        region = self.worst if self.kind.summed else self._strongest
+        if region is None or self.evidence.clusters is not None:
             return None
-        other = opposite_region(self.joint, self.worst, *noise_of_coins(self.joint))
-        if other is None or abs(other.outcome - other.prediction) <= self.verdict.tolerance:
+        if not self.kind.summed and self.verdict.test.headline.pvalue > DETECTABLE:
             return None
-        return other
+        found = opposite_region(self.joint, region, *self.evidence.noise_of_rows())
+        rows = self.evidence.rows
+        if found is not None and rows is not None and not self.kind.summed:
+            found = region_of(rows, found.low, found.high)
+        if found is None or abs(found.outcome - found.prediction) <= self.verdict.tolerance:
+            return None
+        return found
 
     @property
     def judged(self) -> tuple[Groups | None, ...]:
@@ -240,9 +287,11 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
     """Judge and measure everything that makes sense for the forecasts."""
     tell("verdict")
     evidence = Evidence.of_source(source)
-    joint, headline = evidence.given, Statistic.of(HEADLINE)
+    headline, of_events = Statistic.of(HEADLINE), source.kind.summed
     start = settings.for_section()
-    verdict = find_verdict(evidence, headline, settings)
+    verdict = find_verdict(evidence, headline, settings, asked.oe_tolerance)
+    if not of_events:
+        _refuse_ratio(source, verdict, asked)
     tell("every measure")
     measured = measure_all(evidence, start.for_section())
     floors = measured.floors | {HEADLINE: verdict.noise_floor}
@@ -251,13 +300,15 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         classes = judge_each_class(source.classes, source.clusters, start, tell)
     tell("what to do")
     choice = advise(source, evidence, start.for_section())
-    tell("costs")
-    costs = cost_of_trust(source, evidence, asked.task, start.for_section())
-    few = replace(
-        start.for_section(),
-        draws=min(settings.draws, enough_draws(DRAWS_FOR_ICI, settings.confidence)),
-    )
-    classical = find_classical(evidence, few)
+    ranges: tuple[ObservedRange, ...] = ()
+    costs, classical, loss = None, None, None
+    if of_events:
+        tell("costs")
+        costs = cost_of_trust(source, evidence, asked.task, start.for_section())
+        draws = min(settings.draws, enough_draws(DRAWS_FOR_ICI, settings.confidence))
+        classical = find_classical(evidence, replace(start.for_section(), draws=draws))
+    else:
+        loss, ranges = loss_and_ranges(source, evidence, settings.confidence)
     groups, divided = None, None
     if source.by or source.groups:
         from calibrant.groups import groups_of, judge_groups
@@ -265,8 +316,8 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         divided = groups_of(source)
     if divided is not None:
         tell("groups")
-        groups = judge_groups(divided, headline, start.for_section().settled(joint))
-    data, shared = describe(source), () if groups is None else gathered_notes(source, groups)
+        groups = judge_groups(divided, headline, start.for_section().settled(evidence))
+    shared = () if groups is None else gathered_notes(source, groups)
     segments = None
     if asked.segments:
         tell("segments")
@@ -275,9 +326,10 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         tell("windows of time")
     watched = watch_source(source, settings.tolerance)
     ratios = None
-    if asked.oe_tolerance is not None:
+    if asked.oe_tolerance is not None and classical is not None:
         ratios = RatioJudgement.of(classical.ratio, groups, asked.oe_tolerance)
     certified, uncertified = answer_from(source, asked.risk, start.for_section())
+    data = describe(source, evidence)
     summary = Summary(
         title=source.title,
         data=replace(data, notes=(*data.notes, *shared, *uncertified)),
@@ -293,15 +345,27 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         certified=certified,
         costs=costs,
         classical=classical,
-        conventions=conventions(joint),
+        loss=loss,
+        ranges=ranges,
+        conventions=conventions(evidence.given) if of_events else (),
         settings=_settings(source, settings, asked, verdict, classes),
         repair_command=asked.repair_command,
         dependence=dependence_of(source),
     )
-    if asked.distances:
+    if asked.distances and of_events:
         tell("distance to calibration")
         _ = summary.distances  # kept for those who ask again
     return summary
+
+
+def _refuse_ratio(source: Source, verdict: Verdict, asked: Asked) -> None:
+    """Refuse a tolerance of observed over expected where these have no sums to compare."""
+    if asked.oe_tolerance is not None and verdict.ratio is None:
+        raise InvalidOptionError(
+            "oe_tolerance is for means of outcomes and forecasts that are not negative",
+            f"kind={source.kind.name!r}",
+            "leave it out",
+        )
 
 
 def _settings(
@@ -319,6 +383,7 @@ def _settings(
     risk = {} if allowed is None else {"risk": allowed}
     by_class = {} if classes is None else {"tolerance by class": classes.by_class.tolerance}
     return {
+        **({} if source.kind.summed else {"kind": source.kind.name}),
         "tolerance": verdict.tolerance,
         "tolerance given": settings.tolerance is not None,
         **relative,

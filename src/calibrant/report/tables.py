@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING
 
 from calibrant.catalogue import CATALOGUE
 from calibrant.inference import ConfidenceInterval, Measured, Ratio, RatioJudgement, events_text
+from calibrant.joint.ranking import area_under_curve
 from calibrant.report.sentences import segment_verdict
 from calibrant.words import (
     chance_text,
     comparable_texts,
     escaped,
     fixed_text,
+    interval_texts,
     markdown_table,
+    number_text,
+    rounded_down,
+    rounded_up,
     shortened,
     thousands_text,
     visible,
@@ -23,6 +28,7 @@ from calibrant.words import (
 
 if TYPE_CHECKING:
     from calibrant.groups import Groups, Segment
+    from calibrant.report.summary import Summary
 
 WORDS = frozenset({"group", "class", "segment", "measure", "verdict", "settings", "what it asks"})
 PERFECT = "noise floor"
@@ -30,7 +36,7 @@ FORECAST, OBSERVED = "mean forecast", "observed rate"
 # The p-value of a segment.
 PVALUE = "p-value"
 # Observed over expected events.
-RATIO, RATIO_BETWEEN = "O/E", "O/E between"
+RATIO, EVENTS = "O/E", "events"
 GAP, GAP_BETWEEN = "typical gap", "gap between"
 # Digits after the point of a rate that is next to nothing.
 MOST_DIGITS = 9
@@ -86,16 +92,42 @@ class ShownTable:
 
 def group_table(groups: Groups) -> ShownTable:
     """Show every group, or class, the strongest evidence first; classes have the same rows."""
-    digits = _digits(groups)
+    words = groups.groups[0].kind.words
+    fixed, numbers = _digits(groups), words.ratio != RATIO
+    rows = []
+    for group in groups:
+        if numbers:
+            both = words.amounts(group.forecast, group.observed)
+            error, floor = comparable_texts(group.value, group.noise_floor)
+            between = f"{rounded_down(group.low)} and {rounded_up(group.high)}"
+        else:
+            both = fixed_text(group.forecast, fixed - 1), _fixed(group.observed, fixed - 1)
+            error, floor = fixed_text(group.value, fixed), fixed_text(group.noise_floor, fixed)
+            between = f"{_fixed(group.low, fixed)} and {_fixed(group.high, fixed)}"
+        rows.append(
+            (
+                group.label if groups.noun == "group" else visible(group.name),
+                thousands_text(group.rows),
+                "" if group.events is None else thousands_text(group.events),
+                *both,
+                *_ratio_cells(group.ratio),
+                error,
+                between,
+                floor,
+                *_gap_cells(group.gap, None if numbers else fixed),
+                f"{group.state}, few rows" if group.small else group.state,
+            )
+        )
+    ratio = words.ratio or RATIO
     table = ShownTable(
         (
             groups.noun,
             "rows",
-            "events",
-            FORECAST,
-            OBSERVED,
-            RATIO,
-            RATIO_BETWEEN,
+            EVENTS,
+            words.forecast,
+            words.observed,
+            ratio,
+            f"{ratio} between",
             "error",
             "between",
             PERFECT,
@@ -103,33 +135,39 @@ def group_table(groups: Groups) -> ShownTable:
             GAP_BETWEEN,
             "verdict",
         ),
-        tuple(
-            (
-                group.label if groups.noun == "group" else visible(group.name),
-                thousands_text(group.rows),
-                "" if group.events is None else thousands_text(group.events),
-                fixed_text(group.forecast, digits - 1),
-                _fixed(group.observed, digits - 1),
-                *_ratio_cells(group.ratio),
-                fixed_text(group.value, digits),
-                f"{_fixed(group.low, digits)} and {_fixed(group.high, digits)}",
-                fixed_text(group.noise_floor, digits),
-                *_gap_cells(group.gap, digits),
-                f"{group.state}, few rows" if group.small else group.state,
-            )
-            for group in groups
-        ),
+        tuple(rows),
     )
     left_out = [] if groups.noun == "group" else ["rows"]
     if groups.gap_tolerance is None:
         left_out += [GAP, GAP_BETWEEN]
+    if all(group.events is None for group in groups):
+        left_out.append(EVENTS)
+    if all(group.ratio is None for group in groups):
+        left_out += [ratio, f"{ratio} between"]
     return table.only(*(head for head in table.heads if head not in left_out))
+
+
+def brief_heads(groups: Groups, table: ShownTable) -> list[str]:
+    """Name the columns of a table of groups that fit a terminal."""
+    words = groups.groups[0].kind.words
+    ratio = words.ratio or RATIO
+    wanted = [
+        groups.noun,
+        "rows" if groups.noun == "group" else EVENTS,
+        words.forecast,
+        words.observed,
+        ratio,
+        *(["between"] if ratio not in table.heads else []),
+    ]
+    return [head for head in wanted if head in table.heads]
 
 
 def markdown_group_table(groups: Groups) -> ShownTable:
     """Show a line for each group with observed over expected events."""
-    brief = brief_group_table(groups).heads
-    return group_table(groups).only(*brief[:-1], RATIO, RATIO_BETWEEN, brief[-1])
+    table, brief = group_table(groups), brief_group_table(groups).heads
+    ratio = groups.groups[0].kind.words.ratio or RATIO
+    shown = [*brief[:-1], ratio, f"{ratio} between", brief[-1]]
+    return table.only(*(head for head in shown if head in table.heads))
 
 
 def _digits(groups: Groups) -> int:
@@ -143,9 +181,12 @@ def _fixed(value: float, digits: int) -> str:
     return fixed_text(value, digits) if value else "0"
 
 
-def _gap_cells(gap: ConfidenceInterval | None, digits: int) -> tuple[str, str]:
+def _gap_cells(gap: ConfidenceInterval | None, digits: int | None) -> tuple[str, str]:
     if gap is None:
         return "", ""
+    if digits is None:
+        ends = f"{rounded_down(gap.low)} and {rounded_up(gap.high)}"
+        return comparable_texts(gap.value)[0], ends
     ends = f"{_fixed(gap.low, digits)} and {_fixed(gap.high, digits)}"
     return fixed_text(gap.value, digits), ends
 
@@ -163,7 +204,7 @@ def ratio_table(groups: Groups, judged: RatioJudgement | None) -> ShownTable:
     ratios = [(group.label, group.ratio) for group in groups if group.ratio is not None]
     weighted = any(ratio.weighted for _, ratio in ratios)
     counted = ("weighted observed", "expected") if weighted else ("observed", "expected")
-    heads = (groups.noun, *counted, RATIO, "between")
+    heads = (groups.noun, *counted, groups.groups[0].kind.words.ratio or RATIO, "between")
     rows = [
         (label, events_text(ratio.observed), events_text(ratio.expected), *_ratio_cells(ratio))
         for label, ratio in ratios
@@ -178,10 +219,11 @@ def ratio_table(groups: Groups, judged: RatioJudgement | None) -> ShownTable:
 
 def brief_group_table(groups: Groups) -> ShownTable:
     """Show what fits on a line."""
-    size = "rows" if groups.noun == "group" else "events"
+    size = "rows" if groups.noun == "group" else EVENTS
     gap = [GAP] if any(group.worst is not None for group in groups) else []
-    heads = (groups.noun, size, FORECAST, OBSERVED, "error", "between", *gap, "verdict")
-    return group_table(groups).only(*heads)
+    words = groups.groups[0].kind.words
+    both = words.forecast, words.observed
+    return group_table(groups).only(groups.noun, size, *both, "error", "between", *gap, "verdict")
 
 
 def measure_table(measured: Measured) -> ShownTable:
@@ -206,18 +248,56 @@ def measure_table(measured: Measured) -> ShownTable:
 
 def segment_table(segments: Sequence[Segment]) -> ShownTable:
     """Show segments, judged by rows that did not choose them."""
-    return ShownTable(
-        ("segment", "rows", "events", FORECAST, OBSERVED, PVALUE, "verdict"),
-        tuple(
-            (
-                segment.label,
-                thousands_text(segment.rows),
-                "" if segment.events is None else thousands_text(segment.events),
-                f"{segment.forecast:.3f}",
-                f"{segment.observed:.3f}",
-                chance_text(segment.pvalue),
-                segment_verdict(segment),
-            )
-            for segment in segments
-        ),
-    )
+    words = segments[0].kind.words
+    rows = []
+    for one in segments:
+        both: tuple[str, ...] = f"{one.forecast:.3f}", f"{one.observed:.3f}"
+        if one.events is None:
+            both = words.amounts(one.forecast, one.observed)
+        events = [] if one.events is None else [thousands_text(one.events)]
+        told = chance_text(one.pvalue), segment_verdict(one)
+        rows.append((one.label, thousands_text(one.rows), *events, *both, *told))
+    counted = [] if segments[0].events is None else [EVENTS]
+    heads = ("segment", "rows", *counted, words.forecast, words.observed, PVALUE, "verdict")
+    return ShownTable(heads, tuple(rows))
+
+
+def range_table(summary: Summary) -> ShownTable:
+    """Show what was forecast and observed in each range of the forecasts."""
+    words, rows = summary.words, []
+    for found in summary.ranges:
+        region = found.region
+        values = words.amounts(region.prediction, region.outcome, found.low, found.high)
+        between = " to ".join(comparable_texts(region.low, region.high))
+        rows.append((between, thousands_text(region.rows), *values))
+    heads = (words.place, "rows", words.forecast, words.observed, "from", "to")
+    return ShownTable(heads, tuple(rows))
+
+
+def number_table(summary: Summary) -> ShownTable:
+    """Show the main numbers, the errors beside their noise floors."""
+    verdict, loss, classical = summary.verdict, summary.loss, summary.classical
+    error, floor = comparable_texts(verdict.value, verdict.noise_floor)
+    ends = f"{rounded_down(verdict.interval.low)} to {rounded_up(verdict.interval.high)}"
+    rows: list[tuple[str, ...]] = [("smooth error", error, ends, floor)]
+    if loss is not None and verdict.gap is not None:
+        gap = verdict.gap.interval
+        ends = f"{rounded_down(gap.low)} to {rounded_up(gap.high)}"
+        rows.append(("typical gap", number_text(gap.value), ends, ""))
+    binned = summary.measured.values["binned_calibration_error"]
+    texts = comparable_texts(float(binned), summary.measured.floors[binned.name])
+    rows.append((f"binned error, {binned.settings['bins']} bins", texts[0], "", texts[1]))
+    if loss is not None:
+        mean, low, high = interval_texts(*loss.bias)
+        rows.append((summary.words.bias, mean, f"{low} to {high}", ""))
+        if verdict.ratio is not None:
+            value, low, high = verdict.ratio.texts
+            name = f"observed/expected ({summary.words.ratio})"
+            rows.append((name, value, f"{low} to {high}", ""))
+        rows.append((loss.name, number_text(loss.value), "", ""))
+    if classical is not None:
+        value, low, high = classical.ratio.texts
+        rows.append(("observed/expected", value, f"{low} to {high}", ""))
+        rows.append(("Brier score", *comparable_texts(classical.brier), "", ""))
+        rows.append(("AUC", *comparable_texts(area_under_curve(summary.joint)), "", ""))
+    return ShownTable(("measure", "value", "interval", PERFECT), tuple(rows))

@@ -28,12 +28,14 @@ from calibrant.report.tables import (
     PERFECT,
     brief_group_table,
     measure_table,
+    range_table,
     ratio_table,
 )
 from calibrant.words import (
     chance_text,
     comparable_texts,
     count_text,
+    interval_texts,
     number_text,
     page,
     percent_text,
@@ -52,6 +54,7 @@ def render_text(summary: Summary) -> str:
     sections = [
         _headline,
         _smooth_error,
+        _range_table,
         _measure_table,
         _class_table,
         _group_table,
@@ -73,7 +76,8 @@ def _headline(summary: Summary) -> Iterator[str]:
         yield set_sentence(summary.classes)
         yield row_sentence(summary.classes)
     yield from ratio_sentences(summary)
-    yield cost_sentence(summary)
+    if cost_sentence(summary):
+        yield cost_sentence(summary)
     if summary.certified is not None:
         yield from summary.certified.sentence.split("\n")
     if summary.groups is not None:
@@ -112,12 +116,17 @@ def _smooth_error(summary: Summary) -> Iterator[str]:
         )
         yield f"{'tolerance of the gap':<30}  {number_text(verdict.gap.tolerance)}"
     yield f"{'p-value':<30}  {chance_text(verdict.pvalue, verdict.test.null.size)}"
-    low, high = comparable_texts(summary.distances.low, summary.distances.high)
-    yield f"{'distance to calibration':<30}  between {low} and {high} on these rows"
-    yield from _both_directions(summary)
-    belt = summary.classical.giviti
-    told = belt.reason or pvalue_text(belt.pvalue)
-    yield f"{'test of the calibration belt':<30}  {told}"
+    if summary.loss is not None:
+        mean, low, high = interval_texts(*summary.loss.bias)
+        yield f"{summary.words.bias:<30}  {mean}, between {low} and {high}"
+        yield f"{summary.loss.name:<30}  {number_text(summary.loss.value)}"
+    if summary.classical is not None:
+        low, high = comparable_texts(summary.distances.low, summary.distances.high)
+        yield f"{'distance to calibration':<30}  between {low} and {high} on these rows"
+        yield from _both_directions(summary)
+        belt = summary.classical.giviti
+        told = belt.reason or pvalue_text(belt.pvalue)
+        yield f"{'test of the calibration belt':<30}  {told}"
     if summary.classes is not None:
         worth = summary.classes.worth
         yield f"{'worst class':<30}  {worth.worst_class_error:.4f}"
@@ -136,6 +145,11 @@ def _both_directions(summary: Summary) -> Iterator[str]:
         )
     )
     yield f"{'binned error, two parts':<30}  {over} overconfident, {under} underconfident"
+
+
+def _range_table(summary: Summary) -> Iterator[str]:
+    if summary.ranges:
+        yield from range_table(summary).text()
 
 
 def _measure_table(summary: Summary) -> Iterator[str]:
@@ -159,8 +173,9 @@ def _group_table(summary: Summary) -> Iterator[str]:
 
 
 def _ratio_table(summary: Summary) -> Iterator[str]:
-    if summary.groups is not None:
-        yield f"Observed over expected events (O/E). {at_once(summary.groups.confidence)}"
+    if summary.groups is not None and any(group.ratio is not None for group in summary.groups):
+        what = "events (O/E)" if summary.loss is None else f"({summary.words.ratio})"
+        yield f"Observed over expected {what}. {at_once(summary.groups.confidence)}"
         yield from ratio_table(summary.groups, summary.ratios).cut(0, MOST_GROUPS).text()
 
 

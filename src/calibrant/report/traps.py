@@ -15,7 +15,6 @@ from calibrant.joint.ranking import area_under_curve
 from calibrant.words import count_text, number_text, probability_text
 
 if TYPE_CHECKING:
-    from calibrant.real import RealSummary
     from calibrant.report.summary import Summary
 
 # Rows seem to be copies where so many different forecasts all occur a multiple of times.
@@ -41,14 +40,16 @@ class Trap:
 
 
 def find_traps(summary: Summary) -> tuple[Trap, ...]:
-    """Look for what makes forecasts of probabilities not worth judging."""
+    """Look for what makes forecasts not worth judging."""
+    if summary.classical is None:
+        return _traps_of_numbers(summary)
     joint, data = summary.joint, summary.data
     of_classes = summary.classes is not None
     noun = "confidence" if of_classes else "forecast"
     found = []
-    only = data.base_rate in (0.0, 1.0)
+    only = data.observed in (0.0, 1.0)
     if only:
-        found.append(_one_class(data.rows, int(data.base_rate), of_classes=of_classes))
+        found.append(_one_class(data.rows, int(data.observed), of_classes=of_classes))
     if summary.classical.certain == data.rows:
         found.append(
             Trap(
@@ -78,10 +79,10 @@ def find_traps(summary: Summary) -> tuple[Trap, ...]:
     return tuple(found)
 
 
-def find_real_traps(summary: RealSummary) -> tuple[Trap, ...]:
+def _traps_of_numbers(summary: Summary) -> tuple[Trap, ...]:
     """Look for what makes forecasts of continuous outcomes not worth judging."""
-    rows, found = summary.forecasts, []
-    if len(rows) < 2:
+    rows, found = summary.evidence.rows, []
+    if rows is None or len(rows) < 2:
         return ()
     if np.ptp(rows.outcome) == 0:
         found.append(
@@ -113,7 +114,7 @@ def find_real_traps(summary: RealSummary) -> tuple[Trap, ...]:
         )
     columns = [rows.prediction, rows.outcome, *([] if rows.upper is None else [rows.upper])]
     counts = np.unique(np.column_stack(columns), axis=0, return_counts=True)[1]
-    copies = _copies(counts, counts) if summary.source.clusters is None else 1
+    copies = _copies(counts, counts) if summary.evidence.clusters is None else 1
     if copies > 1:
         found.append(_repeated(copies))
     return tuple(found)
@@ -134,7 +135,7 @@ def _one_class(rows: int, outcome: int, *, of_classes: bool) -> Trap:
 
 def _ranking(summary: Summary) -> list[Trap]:
     """Cautions about the area under the ROC curve: too good, or no better than guessing."""
-    joint, rate = summary.joint, summary.data.base_rate
+    joint, rate = summary.joint, summary.data.observed
     area = area_under_curve(joint)
     rows = joint.total**2 / float(joint.weight_squares.sum())
     ones, zeros = rows * rate, rows * (1 - rate)

@@ -16,11 +16,6 @@ from calibrant.inference import (
 from calibrant.report.error_units import ErrorUnit
 from calibrant.words import capital, is_bound, percent_text, rounded_up, samples_text
 
-# What is said where no map gains more than noise.
-NO_MAP = (
-    "No calibration map lowers the held-out loss by more than noise: collect more rows, or change "
-    "the model."
-)
 # Where each test of a combined test looks.
 SEEN_IN = {
     "smooth_calibration_error": "the smooth error",

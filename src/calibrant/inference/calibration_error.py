@@ -1,4 +1,4 @@
-"""Calibration errors of forecasts of real outcomes: the same kernels, on other residuals."""
+"""Calibration errors of every kind of forecast: the same kernels, on other residuals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import Floats
-from calibrant.catalogue import find_measure
+from calibrant.catalogue import CATALOGUE, find_measure
 from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
@@ -18,19 +18,12 @@ from calibrant.regions import region_of, strongest_region
 from calibrant.witness import Witness
 
 # Measures that need nothing of outcomes but the residuals of each level.
-MEASURES = (
-    "smooth_calibration_error",
-    "averaged_two_bin_error",
-    "binned_calibration_error",
-    "kernel_calibration_error",
-    "cutoff_calibration_error",
-    "low_degree_calibration_error",
-)
+MEASURES = tuple(name for name, entry in CATALOGUE.items() if entry.residuals)
 
 
 @dataclass(frozen=True, slots=True)
-class RealWitness:
-    """The test that attains a value, as a function of the forecast."""
+class WitnessInUnits:
+    """The test that attains a value, as a function of the forecast in its units."""
 
     forecasts: Rows
     inner: Witness
@@ -73,7 +66,7 @@ def calibration_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or Rows
+    y_true : array-like of shape (n,)
         Outcomes, any finite numbers.
     y_pred : array-like of shape (n,), optional
         Forecasts; of intervals the lower ends.
@@ -135,10 +128,10 @@ def calibration_error(
         range_=range,
         sample_weight=sample_weight,
     )
-    return measured(forecasts, measure, options)
+    return measure_rows(forecasts, measure, options)
 
 
-def measured(forecasts: Rows, name: str, options: dict[str, Any]) -> Measurement:
+def measure_rows(forecasts: Rows, name: str, options: dict[str, Any]) -> Measurement:
     """Measure forecasts that were checked before."""
     entry = find_measure(name)
     value = entry.function(Joint.of(forecasts), **options)
@@ -156,5 +149,5 @@ def measured(forecasts: Rows, name: str, options: dict[str, Any]) -> Measurement
     )
 
 
-def _witness(forecasts: Rows, value: Measurement) -> RealWitness:
-    return RealWitness(forecasts, value.witness)
+def _witness(forecasts: Rows, value: Measurement) -> WitnessInUnits:
+    return WitnessInUnits(forecasts, value.witness)

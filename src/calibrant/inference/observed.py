@@ -9,17 +9,19 @@ import numpy as np
 from calibrant.arrays import Floats, Indices
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Rows
-from calibrant.inference import Evidence, clopper_pearson, mean_reach, mean_variance
+from calibrant.inference.bands import clopper_pearson
+from calibrant.inference.evidence import Evidence
+from calibrant.inference.means import mean_reach, mean_variance
 from calibrant.pooling import quantile_bins
 from calibrant.regions import Region, region_of_part
 
 # Ranges of about equal weight, with at least so many rows each.
-DOTS, ROWS_IN_A_DOT = 12, 20
+RANGES, ROWS_IN_A_RANGE = 12, 20
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Dot:
+class ObservedRange:
     """A range of forecasts, and what was observed in it with its interval."""
 
     region: Region
@@ -30,13 +32,13 @@ class Dot:
     """Interval of what was observed, for this range alone."""
 
 
-def dots(
+def observed_ranges(
     forecasts: Rows, evidence: Evidence, confidence: float, clusters: object = None
-) -> tuple[Dot, ...]:
+) -> tuple[ObservedRange, ...]:
     """Cut the forecasts into ranges of about equal weight."""
     # A rounding error of the weights' sums must not cost a range.
-    full = (1 + ROUNDING) / (evidence.unit * ROWS_IN_A_DOT)
-    count = int(np.clip(full, 1, DOTS))
+    full = (1 + ROUNDING) / (evidence.unit * ROWS_IN_A_RANGE)
+    count = int(np.clip(full, 1, RANGES))
     pools = quantile_bins(evidence.given, count).pool_of(forecasts.position)
     labels = None if clusters is None else read_labels(clusters, "clusters", len(forecasts))
     weighing = forecasts.weights > 0
@@ -47,7 +49,7 @@ def dots(
         region = region_of_part(part)
         code = None if labels is None else np.unique(labels[rows], return_inverse=True)[1]
         low, high = observed_interval(part, region.outcome, confidence, code)
-        found.append(Dot(region, part.mean_of(part.place), low, high))
+        found.append(ObservedRange(region, part.mean_of(part.place), low, high))
     return tuple(found)
 
 
@@ -81,3 +83,18 @@ def _influence(part: Rows, seen: float) -> Floats:
     residual = kind.residuals(np.full(len(part), seen), part.outcome)
     sides = np.where(part.outcome <= seen, 1 - kind.side, kind.side)
     return np.asarray(residual / part.mean_of(2 * sides))
+
+
+def find_bias(evidence: Evidence, confidence: float) -> tuple[float, float, float]:
+    """Mean residual with its interval, by row or by cluster: positive where forecasts are low."""
+    kept = evidence.rows
+    assert kept is not None  # noqa: S101  # the caller has rows
+    share = kept.weights / kept.weights.sum()
+    mean = float(share @ kept.residual)
+    code = None if evidence.clusters is None else evidence.clusters.code
+    level = kept.kind.chance
+    if level is not None:  # a share, which may be 0 or 1
+        low, high = observed_interval(kept, level - mean, confidence, code)
+        return mean, level - high, level - low
+    reach = mean_reach(share, kept.residual - mean, code, confidence)
+    return mean, mean - reach, mean + reach
