@@ -28,7 +28,7 @@ from calibrant.inference.classical import (
     find_classical as find_classical,
 )
 from calibrant.inference.cluster_charges import Clusters as Clusters
-from calibrant.inference.comparison import Comparison, Difference as Difference, compare
+from calibrant.inference.comparison import Comparison, compare
 from calibrant.inference.costs import (
     Costs as Costs,
     LossByChance as LossByChance,

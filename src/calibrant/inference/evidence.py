@@ -12,12 +12,12 @@ import numpy.typing as npt
 from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts, small_product
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Given, Rows
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference.cases import Cases, one_cluster, widening
 from calibrant.inference.cluster_charges import FEW_LEVELS, MANY_CLUSTERS, Clusters
 from calibrant.inference.laws import COINS_OF_FORECASTS, NullLaw, law_of
 from calibrant.inference.settings import rarer_share
-from calibrant.inputs import Source
+from calibrant.inputs import AskedKind, Source, rows_of_kind
 from calibrant.joint import Joint
 from calibrant.joint.sums import level_of
 from calibrant.kinds import BINARY, UNIT, Kind, Scale
@@ -55,8 +55,18 @@ class Evidence:
         sample_weight: object = None,
         pos_label: object = None,
         clusters: object = None,
+        kind: AskedKind | None = None,
     ) -> Evidence:
-        """Take a Joint, or rows, perhaps in clusters."""
+        """Take a Joint, or rows of some kind, perhaps in clusters."""
+        if kind is not None:
+            refuse_other_labels(
+                y_true=y_true, y_pred=y_proba, sample_weight=sample_weight, clusters=clusters
+            )
+            if pos_label is not None:
+                raise InvalidOptionError(
+                    "pos_label is for predicted probabilities", f"kind={kind.name!r}"
+                )
+            return cls.of_rows(rows_of_kind(y_true, y_proba, kind, sample_weight), clusters)
         refuse_other_labels(
             y_true=y_true, y_proba=y_proba, sample_weight=sample_weight, clusters=clusters
         )

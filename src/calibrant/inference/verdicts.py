@@ -20,6 +20,7 @@ from calibrant.inference.ratio import (
 from calibrant.inference.rows_to_settle import MOST_ROWS, rows_to_settle, rows_to_settle_gap
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
+from calibrant.inputs import AskedKind
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.notebook import brief, card
 from calibrant.parallel import in_threads
@@ -265,6 +266,9 @@ def verdict(
     y_true: object,
     y_proba: object = None,
     *,
+    kind: str | None = None,
+    range: object = None,  # noqa: A002  # the word users know
+    level: float | None = None,
     sample_weight: object = None,
     pos_label: object = None,
     measure: AnyMeasure = smooth_calibration_error,
@@ -280,9 +284,16 @@ def verdict(
     Parameters
     ----------
     y_true : Joint, or array-like of shape (n,)
-        A Joint, or the outcomes, 0 or 1.
+        A Joint, or the outcomes, 0 or 1; of other kinds any numbers.
     y_proba : array-like of shape (n,) or (n, 2), optional
-        Predicted probabilities of outcome 1; left out with a Joint.
+        Predicted probabilities of outcome 1, or forecasts; left out with a Joint.
+    kind : str, optional
+        What forecasts of continuous outcomes are forecasts of: "mean", "median", "quantile=0.9",
+        "expectile=0.8", or "interval" (two columns of `y_proba`). None for probabilities.
+    range : (float, float), optional
+        The least and the largest continuous outcome there can be.
+    level : float, optional
+        Share of outcomes that intervals promise to hold.
     sample_weight : array-like of shape (n,), optional
         Weights of the rows. They change the Joint, not the amount of evidence.
     pos_label : object, optional
@@ -291,7 +302,8 @@ def verdict(
         A measure that has a confidence interval.
     tolerance : float or str, optional
         Largest acceptable error, or "5%" for 5 % of the share of the rarer outcome. By default
-        0.02, or a tenth of that share if it is less.
+        0.02, or a tenth of that share if it is less. Of means it is in the units of the outcome,
+        and "5%" is of their range, or of the width of the middle 90 % of them; by default 2 %.
     gap_tolerance : float or str, optional
         Largest acceptable typical gap between forecast and observed rate, by default twice the
         tolerance; 1 leaves the gap out of the verdict. Used with the smooth error, which does not
@@ -327,14 +339,16 @@ def verdict(
     >>> verdict(outcomes * 2000, predictions * 2000, rng=0).state
     'calibrated'
     """
+    asked = AskedKind.of(kind, range, level)
+    evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters, asked)
     settings = Settings.read(
         confidence=confidence,
         draws=draws,
         tolerance=tolerance,
         gap_tolerance=gap_tolerance,
         rng=rng,
+        kind=evidence.kind,
     )
-    evidence = Evidence.read(y_true, y_proba, sample_weight, pos_label, clusters)
     return find_verdict(evidence, Statistic.of(measure), settings)
 
 

@@ -7,6 +7,7 @@ from calibrant.inputs.source import (
     prepare,
     read,
     reading_notes,
+    rows_of_kind,
 )
 from calibrant.inputs.summed import sum_up
 
@@ -21,5 +22,6 @@ __all__ = [
     "prepare",
     "read",
     "reading_notes",
+    "rows_of_kind",
     "sum_up",
 ]

@@ -14,7 +14,7 @@ from calibrant.data.input import as_floats, read_column
 from calibrant.data.labels import Labels
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.kinds import INTERVAL
+from calibrant.kinds import BINARY, INTERVAL
 from calibrant.options import shown
 
 PREDICTION = "prediction"
@@ -31,6 +31,19 @@ class AskedKind:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise InvalidOptionError("kind must be a name such as 'mean'", shown(self.name))
+
+    @classmethod
+    def of(cls, kind: str | None, range_: object, level: float | None) -> AskedKind | None:
+        """Read the options of a function; None for probabilities."""
+        if kind is not None and kind != BINARY.name:
+            return cls(kind, range_, level)
+        if range_ is not None or level is not None:
+            raise InvalidOptionError(
+                f"{'level' if range_ is None else 'range'} is for continuous outcomes",
+                "no kind of them",
+                "name their kind, such as kind='mean'",
+            )
+        return None
 
     @property
     def columns(self) -> tuple[str, str] | None:

@@ -223,7 +223,7 @@ def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, ti
     )
     held = replace(roles, by=roles.labels_by())
     if roles.kind is not None:
-        return _of_kind(_rows_of_kind(data, y_proba, roles.kind, roles.weight), held, title)
+        return _of_kind(rows_of_kind(data, y_proba, roles.kind, roles.weight), held, title)
     many = are_classes(data, y_proba, roles.classes)
     if many:
         roles.refuse_with_classes(labels)
@@ -485,7 +485,7 @@ def _of_rows(
     )
 
 
-def _rows_of_kind(y_true: object, y_pred: object, kind: AskedKind, weight: object) -> Rows:
+def rows_of_kind(y_true: object, y_pred: object, kind: AskedKind, weight: object) -> Rows:
     """Check outcomes and forecasts of numbers; intervals have two columns."""
     upper: object = None
     if kind.of_intervals:

@@ -158,6 +158,8 @@ def of_numbers(what: str, seen: str, ratio: str | None = None) -> Vocabulary:
     return Vocabulary(
         what=what,
         between=f"forecast and observed {seen}",
+        forecast="mean forecast",
+        observed=f"observed {seen}",
         seen=seen,
         meaning=(
             "Across: the forecast. Up: what was observed. Perfect forecasts lie on the dashed "

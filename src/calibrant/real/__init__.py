@@ -2,7 +2,6 @@
 
 from calibrant.kinds import Expectile, Interval, Mean, Quantile
 from calibrant.real.betting_test import BettingTest, betting_test
-from calibrant.real.comparison import RealComparison, compare
 from calibrant.real.decomposition import LossDecomposition, loss_decomposition
 from calibrant.real.distributions import PredictiveDistributions
 from calibrant.real.maps import RealMap, load
@@ -28,14 +27,12 @@ __all__ = [
     "PitTest",
     "PredictiveDistributions",
     "Quantile",
-    "RealComparison",
     "RealMap",
     "RealMonitor",
     "RealRepair",
     "RiskBin",
     "SurvivalForecasts",
     "betting_test",
-    "compare",
     "load",
     "loss_decomposition",
     "observed_risk",

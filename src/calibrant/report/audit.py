@@ -319,7 +319,9 @@ def audit(
     )
     if na not in {"refuse", "drop"}:
         raise InvalidOptionError("na must be 'refuse' or 'drop'", repr(na))
-    if kind is not None:
+    asked = AskedKind.of(kind, range, level)
+    if asked is not None:
+        roles = replace(roles, kind=asked)
         refuse_options_of_probabilities(
             {
                 "classes": classes,
@@ -333,14 +335,7 @@ def audit(
                 "positives": positives,
                 "prediction_sum": prediction_sum,
             },
-            kind or "mean",
-        )
-        roles = replace(roles, kind=AskedKind(kind or "mean", range, level))
-    elif range is not None or level is not None:
-        raise InvalidOptionError(
-            f"{'level' if range is None else 'range'} is for real outcomes",
-            "no kind of them",
-            "name their kind, such as kind='mean'",
+            asked.name,
         )
     labels = Labels.of(pos_label, neg_label, na_label)
     source = read(y_true, y_proba, roles, labels=labels, drop_missing=na == "drop", title=title)
@@ -359,7 +354,7 @@ def audit(
 
 def refuse_options_of_probabilities(given: Mapping[str, object], kind: str) -> None:
     """Refuse options that make sense for predicted probabilities only."""
-    beside = [name for name, value in given.items() if value not in (None, False)]
+    beside = [name for name, value in given.items() if value is not None and value is not False]
     if beside:
         raise InvalidOptionError(
             f"{beside[0]} is for predicted probabilities", f"kind={kind!r}", "leave it out"
