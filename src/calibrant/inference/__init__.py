@@ -15,6 +15,7 @@ from calibrant.inference.cases import (
     LEAST_FREEDOM as LEAST_FREEDOM,
     Cases as Cases,
     cluster_codes as cluster_codes,
+    widening as widening,
 )
 from calibrant.inference.certified import (
     CertifiedThreshold,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.data.input import read_numbers, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError, InvalidStateError
@@ -70,6 +71,12 @@ class RealMap:
     def name(self) -> str:
         """What the map is called."""
         return self.method
+
+    def form_(self, prediction: Floats) -> Floats:
+        """Recalibrate forecasts; intervals are tables of both ends."""
+        if self.upper_form is None:
+            return self.form(prediction)
+        return np.column_stack(self.predict(*prediction.T))
 
     def predict(self, y_pred: object, upper: object = None) -> Any:
         """Recalibrate forecasts.
@@ -194,6 +201,17 @@ class RealMap:
         return expression(self.form, column, dialect)
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A map that can be fitted, by name."""
+
+    method: str
+
+    def learn(self, given: Rows) -> RealMap:
+        """Fit the map to rows."""
+        return fitted_map(given, self.method)
+
+
 def fitted_map(forecasts: Rows, method: str) -> RealMap:
     """Fit one map to all rows."""
     kind = forecasts.kind
@@ -223,13 +241,6 @@ def fitted_map(forecasts: Rows, method: str) -> RealMap:
         form = fits[method](forecasts)
     seen = tuple(np.quantile(forecasts.prediction, SHOWN, method="lower").tolist())
     return RealMap(kind, method, form, upper, len(forecasts), seen, coverage)
-
-
-def moved(found: RealMap, forecasts: Rows) -> Rows:
-    """Return the same rows with the forecasts of a map."""
-    changed = found.predict(forecasts.prediction, forecasts.upper)
-    low, high = (changed, None) if found.upper_form is None else changed
-    return forecasts.with_forecasts(low, high)
 
 
 def load(source: str | Path | Mapping[str, Any]) -> RealMap:

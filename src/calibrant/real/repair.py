@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Flags, Floats, Indices
+from calibrant.arrays import Indices
 from calibrant.data import canonical_order, deal_clusters, deal_folds
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
-from calibrant.inference import mean_with_reach
 from calibrant.notebook import card
 from calibrant.options import as_generator, check_share, refuse_unknown
 from calibrant.real.fits import rows_for_conformal
-from calibrant.real.maps import METHODS, RealMap, fitted_map, methods_for, moved
-from calibrant.repair import NO_MAP
+from calibrant.real.maps import METHODS, Candidate, RealMap, fitted_map, methods_for
+from calibrant.repair import (
+    LEAVE as ALONE,
+    NO_MAP,
+    Units,
+    chosen_by,
+    cross_fitted,
+    gain_after_choice,
+    losses,
+    nested,
+)
 from calibrant.words import comparable_texts, interval_texts, number_text, percent_text
 
 CHOOSE, LEAVE = "choose", "identity"
 FOLDS = 5
 # Rows, or clusters, below which no choice can be judged.
 FEWEST = 20
-# One standard error, as the confidence of an interval.
-ONE_ERROR = 0.6826894921370859
-# A simpler map is taken if it is behind the best by no more than this share of a standard error;
-# forecasts are left alone unless a map gains a whole one.
-SIMPLER = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,160 +240,75 @@ def repair(
     content = (given.prediction, given.outcome, given.upper, given.weight, cluster)
     order = canonical_order(*content)  # sums in another order would differ in the last digit
     given, cluster = given.where(order), None if cluster is None else cluster[order]
-    rows = _InFolds.dealt(given, cluster, as_generator(rng), conformal=method == "conformal")
     asked = method != CHOOSE
     names = [LEAVE, method] if asked else [n for n in methods_for(given.kind) if n != "conformal"]
-    return rows.repaired(list(dict.fromkeys(names)), confidence, asked=asked)
+    names = list(dict.fromkeys(names))
+    units = len(given) if cluster is None else int(cluster.max()) + 1
+    needed = FEWEST
+    if method == "conformal" and given.kind.chance is not None:
+        # Four fifths of the rows must be enough for a shift.
+        needed = max(needed, 2 * rows_for_conformal(given.kind.chance))
+    if units < needed:
+        few = "rows" if cluster is None else "clusters"
+        return _unjudged(given, names[-1] if asked else LEAVE, few)
+    fold = _dealt(given, cluster, as_generator(rng))
+    return _judged(Units.of_kind(given, fold, cluster), names, confidence, asked=asked)
 
 
-@dataclass(frozen=True, slots=True)
-class _InFolds:
-    """Rows in folds."""
+def _dealt(rows: Rows, cluster: Indices | None, rng: np.random.Generator) -> Indices:
+    if cluster is not None:
+        return deal_clusters(cluster, FOLDS, rng)
+    content = (rows.prediction, rows.outcome, rows.upper, rows.weight)
+    return deal_folds(FOLDS, rng, *content, near=rows.place)
 
-    forecasts: Rows
-    fold: Indices
-    cluster: Indices | None
-    enough: bool
-    """Whether rows are enough to judge by."""
 
-    @classmethod
-    def dealt(
-        cls,
-        forecasts: Rows,
-        cluster: Indices | None,
-        rng: np.random.Generator,
-        *,
-        conformal: bool,
-    ) -> _InFolds:
-        units = len(forecasts) if cluster is None else int(cluster.max()) + 1
-        needed = FEWEST
-        if conformal and forecasts.kind.chance is not None:
-            # Four fifths of the rows must be enough for a shift.
-            needed = max(needed, 2 * rows_for_conformal(forecasts.kind.chance))
-        if units < needed:
-            return cls(forecasts, np.zeros(len(forecasts), dtype=np.intp), cluster, enough=False)
-        if cluster is not None:
-            return cls(forecasts, deal_clusters(cluster, FOLDS, rng), cluster, enough=True)
-        content = (forecasts.prediction, forecasts.outcome, forecasts.upper, forecasts.weight)
-        fold = deal_folds(FOLDS, rng, *content, near=forecasts.place)
-        return cls(forecasts, fold, None, enough=True)
+def _judged(units: Units, names: list[str], confidence: float, *, asked: bool) -> RealRepair:
+    """Choose a map, or take the last one named, and say what it saves on rows unseen.
 
-    def repaired(self, names: list[str], confidence: float, *, asked: bool) -> RealRepair:
-        """Choose a map, or take the last one named, and say what it saves."""
-        if not self.enough:
-            return self._unjudged(names, asked=asked)
-        held = {name: self._cross_fitted(name) for name in names}
-        lost = {name: some.losses for name, some in held.items()}
-        everyone = np.ones(len(self.forecasts), dtype=bool)
-        chosen = names[-1] if asked else self._chosen(lost, everyone)
-        kept = lost[names[-1]] if asked else self._nested(names, lost)
-        mean = self.forecasts.mean_of
-        gain = LossSaved(0.0, 0.0, 0.0, confidence)
-        if chosen != LEAVE:
-            gain = self._gain(lost[LEAVE] - kept, lost[LEAVE] - lost[chosen], confidence)
-        before = mean(lost[LEAVE])
-        after = [mean(some) for some in lost.values()]
-        return RealRepair(
-            fitted_map(self.forecasts, chosen),
-            gain,
-            {"map": names, "loss": after, "saved": [before - loss for loss in after]},
-            self.forecasts.kind.loss_name,
-            before,
-            before - gain.value,
-            _observed(self.forecasts),
-            ""
-            if asked or chosen != LEAVE
-            else "no map lowers the held-out loss by more than noise",
-        )
+    The choice, its repetition without each fold and the interval are those of `choose`.
+    """
+    candidates = {ALONE if name == LEAVE else name: Candidate(name) for name in names}
+    held = cross_fitted(units, candidates)
+    everyone = np.ones(units.outcome.size, dtype=bool)
+    decision = chosen_by(units, None, held, everyone, confidence)
+    chosen, kept = names[-1], held[list(candidates)[-1]]
+    if not asked:
+        chosen = LEAVE if decision.name == ALONE else decision.name
+        kept = nested(units, candidates, None, held)
+    lost = {name: losses(None, units, moved) for name, moved in held.items()}
+    gain = LossSaved(0.0, 0.0, 0.0, confidence)
+    if chosen != LEAVE:
+        saved = lost[ALONE] - losses(None, units, kept)
+        found = gain_after_choice(units, saved, decision.gains[chosen], confidence)
+        gain = LossSaved(found.value, found.low, found.high, confidence)
+    rows = units.rows(units.prediction)
+    before, *_ = after = [rows.mean_of(some) for some in lost.values()]
+    clear = asked or chosen != LEAVE
+    return RealRepair(
+        fitted_map(rows, chosen),
+        gain,
+        {"map": names, "loss": after, "saved": [before - loss for loss in after]},
+        rows.kind.loss_name,
+        before,
+        before - gain.value,
+        _observed(rows),
+        "" if clear else "no map lowers the held-out loss by more than noise",
+    )
 
-    def _gain(self, saved: Floats, alone: Floats, confidence: float) -> LossSaved:
-        """Mean of what rows save that had no say in the choice, with an interval for the map taken.
 
-        A map was taken because what it saves alone was clear, which is too much on average; where
-        folds left forecasts alone the nested saving is too small. So the upper end reaches from the
-        larger of both. Both ends reach up to the root of two farther than the standard error, as
-        far as the choice was close: the rows that made a map look good have also taught it (Bates,
-        Hastie, Tibshirani 2023, Cross-validation: what does it estimate, JASA 119).
-        """
-        everyone = np.ones(len(self.forecasts), dtype=bool)
-        value, reach = self._mean(saved, everyone, confidence)
-        most, further = self._mean(alone, everyone, confidence)
-        error = self._mean(alone, everyone, ONE_ERROR)[1]
-        close = min(1.0, 2 * error / most) if most > 0 else 1.0
-        reach = max(reach, further) * float(np.sqrt(1 + close**2))
-        return LossSaved(value, value - reach, max(value, most) + reach, confidence)
-
-    def _unjudged(self, names: list[str], *, asked: bool) -> RealRepair:
-        """Take what was asked for though too few rows can judge it, or leave forecasts alone."""
-        loss = self.forecasts.mean_of(self.forecasts.losses)
-        chosen = names[-1] if asked else LEAVE
-        few = "rows" if self.cluster is None else "clusters"
-        unknown = LossSaved(0.0, 0.0, 0.0, 0.0) if chosen == LEAVE else UNKNOWN
-        return RealRepair(
-            fitted_map(self.forecasts, chosen),
-            unknown,
-            {"map": [LEAVE], "loss": [loss], "saved": [0.0]},
-            self.forecasts.kind.loss_name,
-            loss,
-            loss if chosen == LEAVE else np.nan,
-            _observed(self.forecasts),
-            f"there are too few {few} to judge a map by",
-        )
-
-    def _cross_fitted(self, name: str) -> Rows:
-        """Forecasts of a map, each row by one that has not seen it."""
-        if name == LEAVE:
-            return self.forecasts
-        low = self.forecasts.prediction.copy()
-        high = None if self.forecasts.upper is None else self.forecasts.upper.copy()
-        for fold in range(FOLDS):
-            inside = self.fold == fold
-            part = moved(
-                fitted_map(self.forecasts.where(~inside), name), self.forecasts.where(inside)
-            )
-            low[inside] = part.prediction
-            if high is not None and part.upper is not None:
-                high[inside] = part.upper
-        return self.forecasts.with_forecasts(low, high)
-
-    def _nested(self, names: list[str], lost: dict[str, Floats]) -> Floats:
-        """Losses of the map that other folds chose, fitted to other folds."""
-        chosen = lost[LEAVE].copy()
-        for fold, name in self._choices(names).items():
-            inside = self.fold == fold
-            chosen[inside] = lost[name][inside]
-        return chosen
-
-    def _choices(self, names: list[str]) -> dict[int, str]:
-        """Choose without each fold: maps learn from the rest but one other fold, which compares."""
-        size = len(self.forecasts)
-        without = {fold: {name: np.zeros(size) for name in names} for fold in range(FOLDS)}
-        for pair in combinations(range(FOLDS), 2):
-            lesson = self.forecasts.where(~np.isin(self.fold, pair))
-            for name in names:
-                found = fitted_map(lesson, name)
-                for left_out, judging in (pair, pair[::-1]):
-                    inside = self.fold == judging
-                    part = moved(found, self.forecasts.where(inside))
-                    without[left_out][name][inside] = part.losses
-        return {fold: self._chosen(lost, self.fold != fold) for fold, lost in without.items()}
-
-    def _chosen(self, lost: dict[str, Floats], keep: Flags) -> str:
-        """Choose the simplest map that is about as good as the best, if what it saves is clear."""
-        mean = self.forecasts.where(keep).mean_of
-        best = min(lost, key=lambda name: mean(lost[name][keep]))
-        for name, some in lost.items():
-            if name == LEAVE:
-                continue
-            behind, error = self._mean(some - lost[best], keep, ONE_ERROR)
-            if behind <= SIMPLER * error:
-                saved, error = self._mean(lost[LEAVE] - some, keep, ONE_ERROR)
-                return name if saved > error else LEAVE
-        return LEAVE
-
-    def _mean(self, values: Floats, keep: Flags, confidence: float) -> tuple[float, float]:
-        cluster = None if self.cluster is None else self.cluster[keep]
-        return mean_with_reach(self.forecasts.where(keep), values[keep], cluster, confidence)
+def _unjudged(rows: Rows, chosen: str, few: str) -> RealRepair:
+    """Take what was asked for though too few rows can judge it, or leave forecasts alone."""
+    loss = rows.mean_of(rows.losses)
+    return RealRepair(
+        fitted_map(rows, chosen),
+        LossSaved(0.0, 0.0, 0.0, 0.0) if chosen == LEAVE else UNKNOWN,
+        {"map": [LEAVE], "loss": [loss], "saved": [0.0]},
+        rows.kind.loss_name,
+        loss,
+        loss if chosen == LEAVE else np.nan,
+        _observed(rows),
+        f"there are too few {few} to judge a map by",
+    )
 
 
 UNKNOWN = LossSaved(np.nan, np.nan, np.nan, 0.0)

@@ -10,8 +10,10 @@ from calibrant.repair.base import (
 from calibrant.repair.choice import Choice, choose, choose_among as choose_among
 from calibrant.repair.choice_rule import (
     CLEARLY_PATCHED as CLEARLY_PATCHED,
+    LEAVE as LEAVE,
     NO_MAP as NO_MAP,
     Gain as Gain,
+    gain_after_choice as gain_after_choice,
     is_clear as is_clear,
     row_luck as row_luck,
 )
@@ -37,6 +39,11 @@ from calibrant.repair.judgement import (
     Judgement,
     WorstGroup as WorstGroup,
     plain_table as plain_table,
+)
+from calibrant.repair.nested_choice import (
+    chosen_by as chosen_by,
+    cross_fitted as cross_fitted,
+    nested as nested,
 )
 from calibrant.repair.parametric import (
     Beta,

@@ -144,10 +144,13 @@ def decide(
         behind[name] = difference.value / error if error > 0 else 0.0
     simple = (name for name in lost if name != LEAVE and behind[name] <= SIMPLER)
     chosen = next(simple, LEAVE)
-    if chosen != LEAVE and not is_clear(
-        gains[chosen], units, luck(chosen), logarithmic=logarithmic
-    ):
-        chosen = LEAVE
+    if chosen == LEAVE:
+        return Decision(chosen, gains, behind)
+    if units.kind.summed:
+        clear = is_clear(gains[chosen], units, luck(chosen), logarithmic=logarithmic)
+    else:  # nothing is known of what right forecasts of numbers would save
+        clear = gains[chosen].value > CLEARLY * gains[chosen].standard_error
+    chosen = chosen if clear else LEAVE
     return Decision(chosen, gains, behind)
 
 
@@ -183,14 +186,8 @@ def is_clear(
 
 def gain_of(units: Units, saved: Floats, confidence: float) -> Gain:
     """Mean of what is saved, with an interval that is robust to clusters."""
-    cases = units.cases(units.prediction)
-    total = float(units.weight.sum())
-    mean = float(cases.total(saved)) / total
-    if cases.cluster is not None and cases.clusters < 2:
-        return Gain(mean, -np.inf, np.inf, np.inf)  # one cluster says nothing of others
-    variance = float(cases.covariance((saved - mean)[:, np.newaxis])[0, 0])
-    error = float(np.sqrt(variance)) / total
-    reach = _reach(units, error, confidence)
+    mean, error = units.mean_and_error(saved)
+    reach = _reach(units, error, confidence) if error < np.inf else np.inf
     return Gain(mean, mean - reach, mean + reach, error)
 
 
@@ -237,7 +234,7 @@ def _reach(units: Units, error: float, confidence: float) -> float:
 
     if not error > 0:
         return 0.0
-    wider = units.cases(units.prediction).widening(1 - confidence)
+    wider = units.widening(1 - confidence)
     return float(ndtri((1 + confidence) / 2)) * wider * error
 
 

@@ -16,16 +16,19 @@ from calibrant.data.input import read_full_column, read_labels, refuse_other_lab
 from calibrant.data.rows import Given
 from calibrant.data.times import checked_times
 from calibrant.errors import InvalidForecastsError
-from calibrant.inference import Cases, Evidence
+from calibrant.inference import Cases, Evidence, mean_reach, widening
 from calibrant.joint import Joint, Rows
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
 from calibrant.joint.sums import LevelSums
+from calibrant.kinds import BINARY, UNIT, Kind, Scale
 from calibrant.options import MOST_FOLDS, whole
 from calibrant.pooling import cells_of_rows, gathered
 
 Labels = dict[str, npt.NDArray[Any]]
 
+# One standard error, as the confidence of an interval.
+ONE_ERROR = 0.6826894921370859
 # Predictions of more rows than this are taken as the means of so many cells.
 MOST_ROWS, MOST_LEVELS = 2**20, 2**13
 
@@ -35,9 +38,10 @@ class Units:
     """Rows, or equal rows of one fold added up."""
 
     prediction: Floats
-    """Predictions of outcome 1; for classes a table with a column for each."""
+    """Predictions of outcome 1; for classes a table with a column for each, of intervals one with
+    both ends."""
     outcome: Floats
-    """0 or 1; for classes the number of the one that happened."""
+    """0 or 1; for classes the number of the one that happened; for other kinds any number."""
     weight: Floats
     square: Floats
     """Sum of squared weights."""
@@ -49,6 +53,27 @@ class Units:
     """Whether folds follow each other in time, so that only earlier ones teach."""
     classes: tuple[Any, ...] | None = None
     """Names of the classes; None for two outcomes."""
+    kind: Kind = BINARY
+    scale: Scale = UNIT
+
+    @classmethod
+    def of_kind(cls, rows: Rows, fold: Indices, cluster: Indices | None) -> Units:
+        """Take rows of forecasts of numbers, each in its fold."""
+        prediction = rows.prediction
+        if rows.upper is not None:
+            prediction = np.column_stack([prediction, rows.upper])
+        ones, weight = np.ones(len(rows)), rows.weights
+        return cls(
+            prediction,
+            rows.outcome,
+            weight,
+            weight**2,
+            ones,
+            fold,
+            cluster,
+            kind=rows.kind,
+            scale=rows.scale,
+        )
 
     @property
     def folds(self) -> range:
@@ -78,9 +103,11 @@ class Units:
             )
         return np.asarray(keep)
 
-    def lesson(self, keep: Flags | None = None) -> Joint | ClassForecasts:
+    def lesson(self, keep: Flags | None = None) -> Joint | ClassForecasts | Rows:
         """Return what maps are fitted to: all rows, or some."""
         rows = self if keep is None else self.where(keep)
+        if not self.kind.summed:
+            return rows.rows(rows.prediction)
         forecasts = rows.forecasts(rows.prediction)
         return self.joint(self.prediction, keep) if forecasts is None else forecasts
 
@@ -112,20 +139,23 @@ class Units:
         forecasts = self.forecasts(prediction)
         if forecasts is not None:
             return forecasts.top_label_rows()
+        if not self.kind.summed:
+            low, high = prediction.T if self.kind.has_ends else (prediction, None)
+            weight = None if bool((self.weight == 1).all()) else self.weight
+            return Rows(low, self.outcome, weight, upper=high, kind=self.kind, scale=self.scale)
         return Rows(np.ascontiguousarray(prediction), self.outcome, self.weight)
 
     def where(self, keep: Flags | Indices) -> Units:
         """Keep some of the rows."""
-        return Units(
-            self.prediction[keep],
-            self.outcome[keep],
-            self.weight[keep],
-            self.square[keep],
-            self.count[keep],
-            self.fold[keep],
-            None if self.cluster is None else self.cluster[keep],
-            self.forward,
-            self.classes,
+        return replace(
+            self,
+            prediction=self.prediction[keep],
+            outcome=self.outcome[keep],
+            weight=self.weight[keep],
+            square=self.square[keep],
+            count=self.count[keep],
+            fold=self.fold[keep],
+            cluster=None if self.cluster is None else self.cluster[keep],
         )
 
     @property
@@ -169,7 +199,7 @@ class Units:
 
         Rows of a cell, fold and outcome are added up, unless they are in clusters.
         """
-        if self.classes is not None or self.outcome.size <= most:
+        if self.classes is not None or not self.kind.summed or self.outcome.size <= most:
             return self
         levels, level = np.unique(self.prediction, return_inverse=True)
         rows = np.asarray(np.bincount(level, self.count), dtype=np.float64)
@@ -191,12 +221,43 @@ class Units:
         prediction = levels[level[first]]
         return Units(prediction, outcome, weight, square, count, fold, forward=self.forward)
 
+    def mean_and_error(self, values: Floats) -> tuple[float, float]:
+        """Mean of one number a row with its standard error, robust to clusters.
+
+        Of forecasts of numbers it is Student's, because few rows say little of their own spread.
+        """
+        if self.kind.summed:
+            cases = self.cases(self.prediction)
+            total = float(self.weight.sum())
+            mean = float(cases.total(values)) / total
+            if cases.cluster is not None and cases.clusters < 2:
+                return mean, np.inf  # one cluster says nothing of others
+            variance = float(cases.covariance((values - mean)[:, np.newaxis])[0, 0])
+            return mean, float(np.sqrt(variance)) / total
+        mean = float(np.average(values, weights=self.weight))
+        return mean, mean_reach(self.shares, values - mean, self._codes, ONE_ERROR)
+
+    def widening(self, level: float) -> float:
+        """Factor that the normal quantile of a mean's standard error lacks."""
+        if self.kind.summed:
+            return self.cases(self.prediction).widening(level)
+        parts = self.shares
+        if self._codes is not None:
+            parts = np.asarray(np.bincount(self._codes, parts), dtype=np.float64)
+        return widening(parts, level) / widening(parts, 1 - ONE_ERROR)
+
+    @property
+    def shares(self) -> Floats:
+        """Share of the weight that each row has."""
+        return np.asarray(self.weight / self.weight.sum())
+
+    @property
+    def _codes(self) -> Indices | None:
+        return None if self.cluster is None else np.unique(self.cluster, return_inverse=True)[1]
+
     def cases(self, prediction: Floats) -> Cases:
         """Rows for means of functions of prediction and outcome."""
-        code = None
-        if self.cluster is not None:
-            code = np.unique(self.cluster, return_inverse=True)[1]
-        return Cases(prediction, self.outcome, self.weight, self.square, code)
+        return Cases(prediction, self.outcome, self.weight, self.square, self._codes)
 
     def evidence(self, prediction: Floats) -> Evidence:
         """Rows with some predictions, for intervals of calibration errors."""

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
+from typing import Any, Protocol
 
 import numpy as np
 
 from calibrant.arrays import Flags, Floats, Indices
 from calibrant.decisions import Score
-from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.choice_rule import LEAVE, Decision, decide, row_luck
 from calibrant.repair.folds import Units
 from calibrant.repair.row_losses import losses
 from calibrant.stages import reached
 
-Candidates = dict[str, RecalibrationMap]
+
+class Fitted(Protocol):
+    """A map that was fitted."""
+
+    @property
+    def form_(self) -> Callable[[Floats], Floats]:
+        """What forecasts become."""
+        ...
+
+
+class Learner(Protocol):
+    """A map that can be fitted to what `Units.lesson` returns."""
+
+    def learn(self, given: Any) -> Fitted:
+        """Fit to forecasts that were read."""
+        ...
+
+
+Candidates = Mapping[str, Learner]
 # Shares of the work that are done when maps are fitted, and when the choice is repeated.
 FITTED, NESTED = 0.5, 0.6
 # The choice is repeated without each of so many blocks of folds, whatever the number of folds.
@@ -46,7 +64,9 @@ def can_nest(units: Units) -> bool:
     return len(units.folds) >= (2 if units.forward else 3)
 
 
-def nested(units: Units, candidates: Candidates, score: Score, held: dict[str, Floats]) -> Floats:
+def nested(
+    units: Units, candidates: Candidates, score: Score | None, held: dict[str, Floats]
+) -> Floats:
     """Predictions of the map that other rows chose, fitted to rows of other folds.
 
     The rows that judge a choice have not made it: the rule is applied again without each block of
@@ -61,7 +81,9 @@ def nested(units: Units, candidates: Candidates, score: Score, held: dict[str, F
     return repaired
 
 
-def _forward(units: Units, score: Score, held: dict[str, Floats]) -> Iterator[tuple[int, str]]:
+def _forward(
+    units: Units, score: Score | None, held: dict[str, Floats]
+) -> Iterator[tuple[int, str]]:
     """Choose by what was judged before: those maps have learned from still earlier rows."""
     for fold in units.folds:
         keep = units.teaching(fold) & units.judged
@@ -70,19 +92,30 @@ def _forward(units: Units, score: Score, held: dict[str, Floats]) -> Iterator[tu
 
 
 def chosen_by(
-    units: Units, score: Score, held: dict[str, Floats], keep: Flags, confidence: float = 0.95
+    units: Units,
+    score: Score | None,
+    held: dict[str, Floats],
+    keep: Flags,
+    confidence: float = 0.95,
 ) -> Decision:
     """Apply the rule to some of the rows, each repaired by maps that have not seen it."""
     some = units.where(keep)
     lost = {name: losses(score, some, moved[keep]) for name, moved in held.items()}
 
     def luck(name: str) -> Floats:
+        assert score is not None  # noqa: S101  # asked for probabilities only
         return row_luck(score, some.prediction, held[name][keep])
 
-    return decide(some, lost, luck, confidence, logarithmic=score.name == "log")
+    return decide(some, lost, luck, confidence, logarithmic=_is_log(score))
 
 
-def _without(units: Units, candidates: Candidates, score: Score) -> Iterator[tuple[int, str]]:
+def _is_log(score: Score | None) -> bool:
+    return score is not None and score.name == "log"
+
+
+def _without(
+    units: Units, candidates: Candidates, score: Score | None
+) -> Iterator[tuple[int, str]]:
     """Choose without each block: maps learn from the rest but one other block, which compares."""
     rough = units.in_cells(MOST_CELLS)
     block: Indices = np.asarray(rough.fold % MOST_BLOCKS)
@@ -101,11 +134,11 @@ def _without(units: Units, candidates: Candidates, score: Score) -> Iterator[tup
                 some = rough.where(rows)
                 moved = some.prediction if form is None else form(some.prediction)
                 lost[one][name][rows] = losses(score, some, moved)
-                luck[one][name][rows] = row_luck(score, some.prediction, moved)
+                if score is not None:
+                    luck[one][name][rows] = row_luck(score, some.prediction, moved)
     for one in blocks:
         keep = block != one
         kept = {name: values[keep] for name, values in lost[one].items()}
         lucky = {name: values[keep] for name, values in luck[one].items()}
-        logarithmic = score.name == "log"
         some = rough.where(keep)
-        yield one, decide(some, kept, lucky.__getitem__, logarithmic=logarithmic).name
+        yield one, decide(some, kept, lucky.__getitem__, logarithmic=_is_log(score)).name

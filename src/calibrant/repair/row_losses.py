@@ -54,8 +54,13 @@ def loss_table(score: Score, prediction: Floats, *, cut: bool = False) -> Floats
     return np.column_stack(score.losses(inside))
 
 
-def losses(score: Score, units: Units, prediction: Floats) -> Floats:
-    """Loss of each row to choose by, where a forecast of 0 or 1 that failed costs 37 at most."""
+def losses(score: Score | None, units: Units, prediction: Floats) -> Floats:
+    """Loss of each row to choose by, where a forecast of 0 or 1 that failed costs 37 at most.
+
+    Kinds of numbers have one loss each, whatever the score.
+    """
+    if not units.kind.summed or score is None:
+        return units.rows(prediction).losses
     return _happened(units, loss_table(score, prediction, cut=True))
 
 
