@@ -72,6 +72,7 @@ __all__ = [
     "auc",
     "audit",
     "averaged_two_bin_error",
+    "betting_test",
     "binned_calibration_error",
     "brier_score",
     "calibration_belt",

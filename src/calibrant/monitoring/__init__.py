@@ -1,6 +1,7 @@
 """Forecasts watched one after the other: a monitor that may be looked at after every row."""
 
 from calibrant.monitoring.alarms import Bets as Bets
+from calibrant.monitoring.betting_test import BettingTest, betting_test
 from calibrant.monitoring.carried import Carried as Carried
 from calibrant.monitoring.log_lines import (
     group_table as group_table,
@@ -12,4 +13,12 @@ from calibrant.monitoring.monitor import CalibrationMonitor
 from calibrant.monitoring.watched import Watch, Watched
 from calibrant.monitoring.windows import Window, windows_of as windows_of
 
-__all__ = ["CalibrationMonitor", "Watch", "Watched", "Window", "watch"]
+__all__ = [
+    "BettingTest",
+    "CalibrationMonitor",
+    "Watch",
+    "Watched",
+    "Window",
+    "betting_test",
+    "watch",
+]

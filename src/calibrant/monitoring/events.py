@@ -35,7 +35,7 @@ class Events:
     """What enters: one row for each cluster."""
 
     prediction: Floats
-    outcome: npt.NDArray[np.uint8]
+    outcome: npt.NDArray[Any]
     time: Times
     """Time of the last row, when the outcome is known at the latest."""
     group: Codes
@@ -43,7 +43,7 @@ class Events:
 
 def one_per_cluster(
     prediction: Floats,
-    outcome: npt.NDArray[np.uint8],
+    outcome: npt.NDArray[Any],
     time: Times,
     clusters: object,
     forecast: str,
@@ -67,7 +67,7 @@ def one_per_cluster(
     if mixed.any() and forecast != "drawn":
         raise InvalidForecastsError(
             "clusters must hold rows of one outcome",
-            f"both outcomes in {mixed.sum()} of {first.size}, "
+            f"several outcomes in {mixed.sum()} of {first.size}, "
             f"for instance {names[code[first[mixed.argmax()]]]!s:.60}",
             "name what shares an outcome, or let one row of each cluster in: "
             "cluster_forecast='drawn'",
@@ -81,7 +81,8 @@ def one_per_cluster(
     if forecast != "mean":
         kept = time == time[final if forecast == "last" else first][event]
     sums = np.bincount(event, np.where(kept, prediction, 0.0))
-    mean = np.clip(sums / np.bincount(event, kept), 0.0, 1.0)
+    # Rounding errors of a mean do not lead beyond what it is a mean of.
+    mean = np.clip(sums / np.bincount(event, kept), prediction.min(), prediction.max())
     return Events(mean, outcome[first], time[final], group[first])
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Self
 
 import numpy as np
 
-from calibrant.data.input import refuse_other_labels, refuse_several
-from calibrant.errors import InvalidOptionError, InvalidStateError
+from calibrant.arrays import Floats, Indices
+from calibrant.data.input import as_array, refuse_other_labels, refuse_several
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
+from calibrant.joint import Rows
+from calibrant.kinds import BINARY, Scale, kind_named, read_kind
 from calibrant.monitoring.alarms import Bets, witness_of
+from calibrant.monitoring.bets import Bet, allowance_of
 from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, one_per_cluster
 from calibrant.monitoring.single_outcomes import read_coins
 from calibrant.monitoring.waiting import Key, WaitingRoom
@@ -27,13 +31,18 @@ from calibrant.options import (
 )
 from calibrant.regions import region_sentence
 from calibrant.stored import Resumable, Stored, parse, restoring
-from calibrant.words import count_text
+from calibrant.words import chance_text, count_text, number_text
 
-SCHEMA = 2
+SCHEMA = 3
 STORED = "a stored monitor"
 OTHER_BETS = "another release wrote it, with other bets: start a new monitor from the log"
+KINDS = ("binary", "mean", "quantile", "expectile", "interval")
 DEFAULT_RUN_LENGTH = 1e5
 LONGEST_RUN = 1e300
+# Bets on coverage do not know the forecast: ranges of forecasts are watched on their own as well,
+# between the quartiles of the first so many forecasts.
+LEARNED_FROM = 64
+QUARTILES = (0.25, 0.5, 0.75)
 
 
 class CalibrationMonitor(Resumable):
@@ -46,9 +55,22 @@ class CalibrationMonitor(Resumable):
     tolerance : float or str, optional
         How far chances may be from forecasts on average without being worth an alarm, in [0, 1);
         0 tests exact calibration, and "5%" allows 5 % of min(p, 1 - p) for a forecast of p. By
-        default min(0.02, p / 10, (1 - p) / 10).
+        default min(0.02, p / 10, (1 - p) / 10). Of means it is in the units of the outcome, or
+        "2%" of their range, by default 2 %; of quantiles and intervals in units of probability, by
+        default 0.02, or a tenth of the rarer side if that is less.
     alpha : float, default=0.05
         Bound on the chance that a stream within tolerance ever causes an alarm, in (0, 1).
+    kind : str, optional
+        What forecasts of continuous outcomes are forecasts of: "mean", "median", "quantile=0.9",
+        "expectile=0.8" or "interval". None for probabilities.
+    range : (float, float), optional
+        The least and the largest outcome there can be. Means and expectiles need it: without
+        bounds one outcome of tiny chance could make any forecast right.
+    level : float, optional
+        Share of outcomes that intervals promise to hold.
+    edges : sequence of float, optional
+        For quantiles and intervals: forecasts (of intervals, widths) at which ranges that are
+        watched on their own meet. By default the quartiles of the first 64.
     run_length : float, optional
         Rows that pass on average, at least, before a stream within tolerance shows a `change`.
         By default 100 000, or 1 / alpha if that is more.
@@ -88,6 +110,15 @@ class CalibrationMonitor(Resumable):
     find errors that begin late: those of rows 2^j to 2^(j+1) - 1 share 1 / ((j + 1) (j + 2)) of the
     evidence, so that an error that begins at row t must gain little more than the logarithm of t.
 
+    **Other kinds.** Every row is a bet on a number in [0, 1] whose mean is known if the forecast is
+    right: the scaled outcome of a mean, and of quantiles and intervals whether the outcome lies
+    below or inside. A factor is linear in this number and positive at 0 and 1, so that the same
+    bound holds for every distribution of outcomes. Half of the evidence of quantiles and intervals
+    is that of all rows, the other half is shared by the ranges. A quantile promises that outcomes
+    lie at or below it with the chance of its level exactly: where outcomes have few values no
+    forecast can keep that, so allow a tolerance. In a range that is far wider than outcomes vary,
+    errors of a mean are found late.
+
     The detector of changes is the sum of bettors who join before every row with one unit each. It
     grows by at most 1 per row on average, so that `run_length` rows pass on average, or more, until
     it reaches that level (the Shiryaev-Roberts e-detector of Shin, Ramdas and Rinaldo 2023).
@@ -102,6 +133,7 @@ class CalibrationMonitor(Resumable):
     ----------
     Henzi, Puke, Dimitriadis, Ziegel (2023), A safe Hosmer-Lemeshow test, NEJSDS. Shin, Ramdas,
     Rinaldo (2023), E-detectors: a nonparametric framework for sequential change detection, NEJSDS.
+    Waudby-Smith, Ramdas (2024), Estimating means of bounded random variables by betting, JRSS B 86.
 
     Examples
     --------
@@ -112,6 +144,11 @@ class CalibrationMonitor(Resumable):
     True
     >>> print(monitor.sentence)
     Alarm after 20 rows: ...
+    >>> monitor = CalibrationMonitor(kind="quantile=0.9")
+    >>> monitor.update(12.0, 15.0)
+    False
+    >>> monitor.update_many([20.0] * 40, [15.0] * 40)
+    True
     """
 
     def __init__(
@@ -119,25 +156,71 @@ class CalibrationMonitor(Resumable):
         tolerance: Tolerance | str | None = None,
         alpha: float = 0.05,
         *,
+        kind: object = None,
+        range: object = None,  # noqa: A002  # the word users know
+        level: float | None = None,
+        edges: object = None,
         run_length: float | None = None,
         cluster_forecast: ClusterForecast | None = None,
     ) -> None:
-        allowed = None if tolerance is None else _allowed(tolerance)
+        self.kind = BINARY if kind is None else read_kind(kind, level)
+        self._scale = self._scale_within(range)
+        if self.kind.summed:
+            allowed = None if tolerance is None else _allowed(tolerance)
+        else:
+            given = str(tolerance) if isinstance(tolerance, ShareOfRarer) else tolerance
+            allowed = allowance_of(self.kind, self._scale, given)
         check_share("alpha", alpha)
         length = max(DEFAULT_RUN_LENGTH, 1 / alpha) if run_length is None else run_length
         check_within("run_length", length, 1, LONGEST_RUN)
         if cluster_forecast is not None:
             refuse_unknown("cluster_forecast", cluster_forecast, CLUSTER_FORECASTS)
         self.tolerance = str(allowed) if isinstance(allowed, ShareOfRarer) else allowed
+        """In units of the bets."""
         self.alpha = float(alpha)
         self.run_length = float(length)
         self.cluster_forecast = cluster_forecast
-        self._bets = Bets(allowed, 1 / self.alpha, self.run_length)
+        self._allowed = allowed
+        self._by_place = self.kind.chance is not None
+        if edges is not None and not self._by_place:
+            raise InvalidOptionError(
+                "edges are for quantiles and intervals", self.kind.name, "leave edges out"
+            )
+        self._edges = None if edges is None else _edges(edges)
+        self._first: list[float] = []
+        self._bets = self._new_bets(2 if self._by_place else 1)
+        self._ranges: list[Bets] = [] if self._edges is None else self._new_ranges()
+        self._sums = np.zeros(2)
+        self._alarm_of_range: int | None = None
         self._waiting = WaitingRoom()
         self._lock = threading.RLock()  # no part of what is stored
 
+    def _scale_within(self, range_: object) -> Scale | None:
+        """Read the range of outcomes, for kinds that have one."""
+        if range_ is None:
+            return None
+        if self.kind.summed or self.kind.has_ends:
+            raise InvalidOptionError(
+                "range is for means, quantiles and expectiles", self.kind.name, "leave it out"
+            )
+        return Scale.between(range_)
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The least and the largest outcome there can be."""
+        return None if self._scale is None else (self._scale.start, self._scale.end)
+
+    def _new_bets(self, share: float) -> Bets:
+        between = not self.kind.summed
+        return Bets(self._allowed, share / self.alpha, self.run_length, between=between)
+
+    def _new_ranges(self) -> list[Bets]:
+        assert self._edges is not None  # noqa: S101  # called when they are known
+        count = self._edges.size + 1
+        return [self._new_bets(2 * count) for _ in np.arange(count)]
+
     def update(self, y_true: object, y_proba: object) -> bool:
-        """Take one row: its outcome, 0 or 1, and its prediction.
+        """Take one row: its outcome and its prediction; of intervals both ends.
 
         Returns
         -------
@@ -149,7 +232,9 @@ class CalibrationMonitor(Resumable):
         >>> CalibrationMonitor(tolerance=0).update(1, 0.0)
         True
         """
-        refuse_several(y_true=y_true, y_proba=y_proba)
+        if not self.kind.has_ends:
+            refuse_several(y_proba=y_proba)
+        refuse_several(y_true=y_true)
         return self.update_many([y_true], [y_proba])
 
     def update_many(
@@ -165,9 +250,9 @@ class CalibrationMonitor(Resumable):
         Parameters
         ----------
         y_true : array-like of shape (n,)
-            Outcomes, 0 or 1.
+            Outcomes, 0 or 1; of other kinds any numbers.
         y_proba : array-like of shape (n,) or (n, 2)
-            Predicted probabilities of outcome 1.
+            Predicted probabilities of outcome 1, or forecasts; of intervals both ends.
         pos_label : object, optional
             The label that counts as outcome 1.
         clusters : array-like of shape (n,), optional
@@ -188,19 +273,80 @@ class CalibrationMonitor(Resumable):
         2
         """
         refuse_other_labels(y_true=y_true, y_proba=y_proba, clusters=clusters)
-        prediction, outcome = read_coins(y_true, y_proba, pos_label)
+        rows = self._read(y_true, y_proba, pos_label)
         if clusters is not None:
-            if self.cluster_forecast is None:
-                raise InvalidOptionError(
-                    "clusters need a cluster_forecast", "none", "set it when the monitor is made"
+            rows = self._one_per_cluster(rows, clusters)
+        return self.play(Bet.of(rows))
+
+    def _read(self, y_true: object, y_proba: object, pos_label: object = None) -> Rows:
+        """Check rows of the kind that is watched."""
+        if self.kind.summed:
+            prediction, outcome = read_coins(y_true, y_proba, pos_label)
+            return Rows(prediction, outcome, None)
+        if pos_label is not None:
+            raise InvalidOptionError("pos_label is for predicted probabilities", self.kind.name)
+        low, high = y_proba, None
+        if self.kind.has_ends:
+            table = as_array(y_proba, "y_proba")
+            if table.ndim != 2 or table.shape[1] != 2:
+                raise InvalidForecastsError(
+                    "intervals must be two columns, the lower and the upper ends",
+                    f"shape {table.shape}",
                 )
-            place = np.arange(prediction.size)
-            events = one_per_cluster(prediction, outcome, place, clusters, self.cluster_forecast)
-            order = np.argsort(events.time)
-            prediction, outcome = events.prediction[order], events.outcome[order]
+            low, high = table[:, 0], table[:, 1]
+        return Rows.of_kind(y_true, low, self.kind, upper=high, range_=self.range)
+
+    def _one_per_cluster(self, rows: Rows, clusters: object) -> Rows:
+        if self.cluster_forecast is None:
+            raise InvalidOptionError(
+                "clusters need a cluster_forecast", "none", "set it when the monitor is made"
+            )
+        if rows.upper is not None:
+            raise InvalidOptionError(
+                "an event has one forecast", "intervals", "watch each end as a quantile"
+            )
+        place = np.arange(len(rows))
+        how = self.cluster_forecast
+        events = one_per_cluster(rows.prediction, rows.outcome, place, clusters, how)
+        order = np.argsort(events.time)
+        return replace(rows, prediction=events.prediction[order], outcome=events.outcome[order])
+
+    def play(self, bet: Bet) -> bool:
+        """Take rows that are bets already."""
         with self._lock:
-            self._bets.play(prediction, outcome)
+            before = self.rows
+            rows = np.arange(before + 1, before + bet.place.size + 1)
+            self._bets.play(bet.prediction, bet.outcome)
+            self._sums += float(bet.prediction.sum()), float(bet.outcome.sum())
+            start = self._learned(bet.place)
+            if self._edges is not None:
+                self._play_ranges(bet.where(slice(start, None)), rows[start:])
             return self.alarm
+
+    def _play_ranges(self, bet: Bet, rows: Indices) -> None:
+        """Bet on the rows of each range, and note the row of the whole stream of an alarm."""
+        assert self._edges is not None  # noqa: S101  # the caller has looked
+        part = np.searchsorted(self._edges, bet.place, side="right")
+        for number, bets in enumerate(self._ranges):
+            inside = part == number
+            before, known = bets.rows, bets.alarm_row is not None
+            some = bet.where(inside)
+            bets.play(some.prediction, some.outcome)
+            if known or bets.alarm_row is None:
+                continue
+            row = int(rows[inside][bets.alarm_row - before - 1])
+            self._alarm_of_range = min(row, self._alarm_of_range or row)
+
+    def _learned(self, place: Floats) -> int:
+        """Learn the edges from the first forecasts; at which row ranges begin to be watched."""
+        if not self._by_place or self._edges is not None:
+            return 0
+        taken = place[: LEARNED_FROM - len(self._first)]
+        self._first += taken.tolist()
+        if len(self._first) == LEARNED_FROM:
+            self._edges = np.unique(np.quantile(self._first, QUARTILES, method="lower"))
+            self._ranges = self._new_ranges()
+        return taken.size
 
     def expect(self, key: Key, y_proba: object, due: float) -> None:
         """Announce a forecast whose outcome is due at a time fixed now.
@@ -227,13 +373,23 @@ class CalibrationMonitor(Resumable):
         >>> monitor.waiting
         ['a strike by Friday']
         """
-        prediction, _ = read_coins([0], [y_proba])
+        if self.kind.has_ends:
+            raise InvalidOptionError(
+                "forecasts that wait are single numbers",
+                "intervals",
+                "watch each end as a quantile",
+            )
+        least = 0 if self._scale is None else self._scale.start
+        prediction = self._read([least], [y_proba]).prediction
         with self._lock:
             self._waiting.add(key, float(prediction[0]), due, self.cluster_forecast)
 
     def resolve(self, key: Key, y_true: object) -> None:
         """Note the outcome of an announced forecast; None withdraws it (question annulled)."""
-        outcome = None if y_true is None else int(read_coins([y_true], [0.5])[1][0])
+        outcome = None
+        if y_true is not None:
+            middle = 0.5 if self._scale is None else self._scale.start
+            outcome = float(self._read([y_true], [middle]).outcome[0])
         with self._lock:
             self._waiting.resolve(key, outcome)
 
@@ -264,7 +420,10 @@ class CalibrationMonitor(Resumable):
     def evidence(self) -> float:
         """Evidence against calibration within the tolerance: an e-value after every row."""
         with self._lock:
-            return self._bets.evidence
+            if not self._by_place:
+                return self._bets.evidence
+            ranges = [bets.evidence for bets in self._ranges] or [1.0]
+            return self._bets.evidence / 2 + float(np.mean(ranges)) / 2
 
     @property
     def parts(self) -> dict[str, float]:
@@ -279,15 +438,20 @@ class CalibrationMonitor(Resumable):
             return self._bets.parts
 
     @property
-    def kind(self) -> str:
+    def leading_bets(self) -> str:
         """What the bets that gained most were on, in words; of no meaning without an alarm."""
         with self._lock:
             return self._bets.kind
 
     @property
     def pvalue(self) -> float:
-        """A p-value that is valid whenever you look: one over the largest evidence so far."""
-        return 0.0 if self._bets.contradicted else 1 / self._bets.peak
+        """A p-value that is valid whenever you look: one over the largest evidence of a part."""
+        with self._lock:
+            books = [self._bets, *self._ranges]
+            if any(bets.contradicted for bets in books):
+                return 0.0
+            # An alarm is evidence of 1 / alpha of the whole.
+            return min(1.0, *(self.alpha * bets.alarm_level / bets.peak for bets in books))
 
     @property
     def alarm(self) -> bool:
@@ -297,7 +461,8 @@ class CalibrationMonitor(Resumable):
     @property
     def alarm_row(self) -> int | None:
         """The row of the alarm, counted from 1."""
-        return self._bets.alarm_row
+        known = (self._bets.alarm_row, self._alarm_of_range)
+        return min((row for row in known if row is not None), default=None)
 
     @property
     def change(self) -> bool:
@@ -326,27 +491,57 @@ class CalibrationMonitor(Resumable):
         noun = "row" if self.cluster_forecast is None else "cluster"
         if not self.alarm:
             seen = f"No alarm after {count_text(self.rows, noun)}"
+            if self._by_place:
+                return (
+                    f"{seen}: the p-value is {chance_text(self.pvalue)}, an alarm needs "
+                    f"{number_text(self.alpha)}."
+                )
             return f"{seen}: the evidence is {self.evidence:.3g}, an alarm needs {needed}."
-        start = f"Alarm after {count_text(self._bets.alarm_row or 0, noun)}"
+        start = f"Alarm after {count_text(self.alarm_row or 0, noun)}"
+        if not self.kind.summed:
+            over = f" Over all {noun}s: {self.observed}." if self.observed else ""
+            return (
+                f"{start}: forecasts within the tolerance would cause one with a chance of at most "
+                f"{number_text(self.alpha)}, however long they are watched.{over}"
+            )
         if self._bets.contradicted:
             return f"{start}. A forecast of 0 or 1 was contradicted, which settles it."
         joint = self._bets.joint()
         return (
             f"{start}: the evidence against {_what(self.tolerance)} reached {needed} "
-            f"(now {self.evidence:.3g}, most of it from bets that {self.kind}). "
+            f"(now {self.evidence:.3g}, most of it from bets that {self.leading_bets}). "
             f"Over all {noun}s {region_sentence(joint, witness_of(joint))}."
         )
+
+    @property
+    def observed(self) -> str:
+        """Say what was forecast beside what was observed, over all rows; nothing of expectiles."""
+        with self._lock:
+            if self.kind.side != 0.5:
+                return ""  # the mean of the bets is none of an expectile
+            forecast, observed = self._sums / max(self.rows, 1)
+            if self.kind.in_outcome_units and self._scale is not None:
+                forecast, observed = (float(self._scale.places(v)) for v in (forecast, observed))
+            return self.kind.words.forecast_and_observed(float(forecast), float(observed))
 
     def to_json(self) -> str:
         """Write the whole state; `from_json` carries on from it bit for bit."""
         with self._lock:
             state = {
                 "schema": SCHEMA,
+                "kind": self.kind.name.partition("=")[0],
+                "level": getattr(self.kind, "level", None),
+                "range": None if self.range is None else list(self.range),
                 "tolerance": self.tolerance,
                 "alpha": self.alpha,
                 "run_length": self.run_length,
                 "cluster_forecast": self.cluster_forecast,
                 "bets": self._bets.state(),
+                "edges": None if self._edges is None else self._edges.tolist(),
+                "first": self._first,
+                "ranges": [bets.state() for bets in self._ranges],
+                "alarm_of_range": self._alarm_of_range,
+                "sums": self._sums.tolist(),
                 "waiting": [
                     [key, asdict(forecast)] for key, forecast in self._waiting.forecasts.items()
                 ],
@@ -371,32 +566,59 @@ class CalibrationMonitor(Resumable):
             tolerance = state.get("tolerance")
             if not isinstance(tolerance, str) and tolerance is not None:
                 tolerance = state.number("tolerance")
-            alpha, run_length = state.number("alpha"), state.number("run_length")
+            ends, edges = state.get("range"), state.get("edges")
+            name = state.choice("kind", KINDS)
+            stored = None if state.get("level") is None else state.number("level", 0.0, 1.0)
             monitor = cls(
-                tolerance,
-                alpha,
-                run_length=run_length,
+                tolerance if name == BINARY.name else None,
+                state.number("alpha"),
+                kind=kind_named(name, stored),
+                range=None if ends is None else state.numbers("range", shape=(2,)).tolist(),
+                edges=None if edges is None else state.numbers("edges"),
+                run_length=state.number("run_length"),
                 cluster_forecast=state.get("cluster_forecast"),
             )
-            monitor._bets.restore(state.part("bets"))
-            for entry in state.entries("waiting"):
-                monitor._wait_again(entry)
+            monitor._restore(state)
         return monitor
+
+    def _restore(self, state: Stored) -> None:
+        """Take back what changes with the rows, and the tolerance in units of the bets."""
+        if not self.kind.summed:
+            self.tolerance = self._allowed = state.number("tolerance", 0.0, 1.0)
+            self._bets = self._new_bets(2 if self._by_place else 1)
+            self._ranges = [] if self._edges is None else self._new_ranges()
+        self._bets.restore(state.part("bets"))
+        self._first = state.numbers("first").tolist()
+        self._sums = state.numbers("sums", 0.0, shape=(2,))
+        ranges = state.parts("ranges")
+        if len(ranges) != len(self._ranges):
+            raise InvalidStateError(f"ranges of {STORED} must fit its edges", f"{len(ranges)}")
+        for bets, stored in zip(self._ranges, ranges, strict=True):
+            bets.restore(stored)
+        row = state.get("alarm_of_range")
+        self._alarm_of_range = None if row is None else state.whole("alarm_of_range", 1, self.rows)
+        reached = any(bets.alarm_row is not None for bets in self._ranges)
+        if reached != (row is not None) or sum(bets.rows for bets in self._ranges) > self.rows:
+            raise InvalidStateError(f"alarm_of_range of {STORED} must fit its evidence", f"{row}")
+        for entry in state.entries("waiting"):
+            self._wait_again(entry)
 
     def _wait_again(self, entry: object) -> None:
         """Announce a stored forecast again, with its outcome if it is known."""
         if not isinstance(entry, list) or len(entry) != 2 or type(entry[0]) not in {str, int}:
             raise InvalidStateError(f"what waits in {STORED} must have a key", f"{entry!r:.60}")
         forecast = Stored(entry[1], f"a forecast that waits in {STORED}")
-        self.expect(entry[0], forecast.number("prediction", 0.0, 1.0), forecast.number("due"))
+        self.expect(entry[0], forecast.number("prediction"), forecast.number("due"))
         self._waiting.forecasts[entry[0]].forecasts = forecast.whole("forecasts", 1)
         if forecast.get("outcome") is not None:
-            self.resolve(entry[0], forecast.whole("outcome", 0, 1))
+            self.resolve(entry[0], forecast.number("outcome"))
 
     def __repr__(self) -> str:
         with self._lock:
             state = "alarm" if self.alarm else "no alarm"
-            return f"CalibrationMonitor({self.rows} rows, evidence {self.evidence:.3g}, {state})"
+            of = "" if self.kind.summed else f"{self.kind.name}, "
+            seen = f"{of}{self.rows} rows, evidence {self.evidence:.3g}"
+            return f"CalibrationMonitor({seen}, {state})"
 
 
 def _allowed(tolerance: object) -> Tolerance:
@@ -417,3 +639,10 @@ def _what(tolerance: float | str | None) -> str:
     if isinstance(tolerance, str):
         return f"calibration within {tolerance.removesuffix('%')} % of min(p, 1-p)"
     return f"calibration within {'min(0.02, p/10, (1-p)/10)' if tolerance is None else tolerance}"
+
+
+def _edges(edges: object) -> Floats:
+    found = np.asarray(edges, dtype=np.float64)
+    if found.ndim != 1 or not np.isfinite(found).all() or (np.diff(found) <= 0).any():
+        raise InvalidOptionError("edges must be finite numbers that increase", shown(edges))
+    return found

@@ -26,7 +26,7 @@ class AwaitedForecast:
 
     prediction: float
     due: float
-    outcome: int | None = None
+    outcome: float | None = None
     forecasts: int = 1
     """How many were made of the same event; `prediction` stands for all of them."""
 
@@ -70,7 +70,7 @@ class WaitingRoom:
         known.forecasts += 1
         known.prediction = added(key, known.forecasts, known.prediction, forecast.prediction, how)
 
-    def resolve(self, key: Key, outcome: int | None) -> None:
+    def resolve(self, key: Key, outcome: float | None) -> None:
         """Note an outcome, or withdraw the forecast."""
         forecast = self.forecasts.get(key)
         if forecast is None or forecast.outcome is not None:

@@ -91,7 +91,7 @@ class Watched:
             "alarm_row": monitor.alarm_row,
             "alarm_time": self.alarm_time,
             "evidence": min(monitor.evidence, LARGEST_NUMBER),
-            "kind": monitor.kind if monitor.alarm else None,
+            "kind": monitor.leading_bets if monitor.alarm else None,
             "parts": {name: min(e, LARGEST_NUMBER) for name, e in monitor.parts.items()},
             "pvalue": monitor.pvalue,
             "change": monitor.change,

@@ -1,4 +1,4 @@
-"""Test forecasts of real outcomes by the bets of a monitor, whatever their distribution."""
+"""Test forecasts by the bets of a monitor, whatever the distribution of outcomes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from calibrant.data import canonical_order
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.inference import cluster_codes
+from calibrant.monitoring.bets import Bet
+from calibrant.monitoring.monitor import QUARTILES, CalibrationMonitor
 from calibrant.options import as_generator
-from calibrant.real.bets import bets_on
-from calibrant.real.monitor import QUARTILES, RealMonitor
 from calibrant.words import chance_text, count_text
 
 
@@ -70,7 +70,7 @@ def betting_test(
     range : (float, float), optional
         The least and the largest outcome there can be; means and expectiles need it.
     tolerance : float or str, default=0
-        How far forecasts may be off, as for `RealMonitor`.
+        How far forecasts may be off, as for `CalibrationMonitor`.
     clusters : array-like of shape (n,), optional
         Labels of groups of rows that depend on each other: each is one bet, on its mean.
     rng : numpy.random.Generator or int, optional
@@ -83,8 +83,8 @@ def betting_test(
     Notes
     -----
     Null hypothesis: rows, or clusters, are independent, and each forecast is right given all
-    forecasts. Rows are bet on in random order by the bets of `RealMonitor`; the p-value is one over
-    the largest evidence on the way. It holds for skewed and heavy-tailed outcomes, where flipped
+    forecasts. Rows are bet on in random order by the bets of `CalibrationMonitor`; the p-value is
+    one over the largest evidence on the way. It holds for skewed and heavy-tailed outcomes, where flipped
     signs do not, and costs power: the test of `audit` finds errors with fewer rows. Another seed
     gives another p-value; each is valid, the smallest of several is not.
 
@@ -101,14 +101,14 @@ def betting_test(
     refuse_other_labels(y_true=y_true, y_pred=y_pred, upper=upper, clusters=clusters)
     given = Rows.of_kind(y_true, y_pred, kind, upper=upper, level=level, range_=range)
     ends = (given.scale.start, given.scale.end) if given.scale.bounded else None
-    bet = bets_on(given)
+    bet = Bet.of(given)
     if clusters is not None:
         bet = bet.averaged(cluster_codes(read_labels(clusters, "clusters", len(given))))
     order = canonical_order(bet.place, bet.prediction, bet.outcome)
     bet = bet.where(as_generator(rng).permutation(order))
     by_place = given.kind.chance is not None
-    monitor = RealMonitor(
-        given.kind,
+    monitor = CalibrationMonitor(
+        kind=given.kind,
         range=ends if given.kind.in_outcome_units else None,
         tolerance=tolerance,
         # All forecasts are known before the first bet, and their quartiles with them.

@@ -1,4 +1,4 @@
-"""Forecasts of real outcomes as bets on numbers in [0, 1] whose mean a right forecast knows.
+"""Forecasts as bets on numbers in [0, 1] whose mean a right forecast knows.
 
 Of a quantile or an interval it is whether the outcome lies below or inside, forecast by the level.
 Of a mean in a known range it is the outcome, scaled. Of an expectile z in a range from a to b the
@@ -30,6 +30,16 @@ class Bet:
     place: Floats
     """The forecast, or the width of the interval."""
 
+    @classmethod
+    def of(cls, rows: Rows) -> Bet:
+        """Turn forecasts into bets; means and expectiles need a known range."""
+        if rows.weight is not None:
+            raise InvalidOptionError(
+                "bets take no weights", "sample_weight", "give rows of equal weight"
+            )
+        rows.refuse_ties()
+        return cls(*rows.kind.bets(rows), rows.place)
+
     def averaged(self, cluster: Indices) -> Bet:
         """Return one bet per cluster: means of bets that may depend on each other."""
         rows = np.bincount(cluster)
@@ -42,16 +52,6 @@ class Bet:
     @property
     def _columns(self) -> tuple[Floats, Floats, Floats]:
         return self.prediction, self.outcome, self.place
-
-
-def bets_on(forecasts: Rows) -> Bet:
-    """Turn forecasts into bets; means and expectiles need a known range."""
-    if forecasts.weight is not None:
-        raise InvalidOptionError(
-            "bets take no weights", "sample_weight", "give rows of equal weight"
-        )
-    forecasts.refuse_ties()
-    return Bet(*forecasts.kind.bets(forecasts), forecasts.place)
 
 
 def allowance_of(kind: Kind, scale: Scale | None, tolerance: float | str | None) -> float:
