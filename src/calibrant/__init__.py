@@ -25,6 +25,7 @@ if _TYPE_CHECKING:
         answers,
         datasets,
         decisions,
+        distributions,
         errors,
         families,
         generative,
@@ -34,8 +35,8 @@ if _TYPE_CHECKING:
         online,
         plots,
         pooling,
-        real,
         repair,
+        survival,
     )
     from calibrant.catalogue import *
     from calibrant.decisions import *
@@ -94,6 +95,7 @@ __all__ = [
     "decisions",
     "distance_bracket",
     "distance_to_calibration",
+    "distributions",
     "earth_mover_distance",
     "errors",
     "expected_calibration_error",
@@ -119,7 +121,6 @@ __all__ = [
     "post_processing_gap",
     "promised_and_received",
     "randomised_response",
-    "real",
     "repair",
     "risk_coverage_curve",
     "roc_curve",
@@ -129,6 +130,7 @@ __all__ = [
     "smooth_calibration_error",
     "smoothed_curve",
     "surrogate_interval_calibration_error",
+    "survival",
     "threads",
     "typical_gap",
     "u_calibration_error",

@@ -34,13 +34,19 @@ def apply(
     """Copy files with a column of recalibrated predictions, or one for each class."""
     from calibrant.data.paths import settled
     from calibrant.inputs import reading_notes
-    from calibrant.repair import apply_to_files, check_output, group_columns, load, output_names
+    from calibrant.repair import (
+        apply_to_files,
+        check_output,
+        group_columns,
+        load_of_probabilities,
+        output_names,
+    )
     from calibrant.words import count_text
     from calibrant.writing import drafted
 
     check_files({"--out": out}, [map_file, *files], force=force)
     check_output(out)
-    fitted = load(map_file)
+    fitted = load_of_probabilities(map_file)
     with progress(["recalibrating"]) as tell, settled(files) as found, drafted(out) as draft:
         tell("recalibrating")
         done = apply_to_files(

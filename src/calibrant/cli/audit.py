@@ -69,8 +69,8 @@ if TYPE_CHECKING:
     from calibrant.decisions import DecisionTask
     from calibrant.inputs import AskedKind, Roles, Source
     from calibrant.multiclass import MulticlassDecisionTask
-    from calibrant.real import Survival
     from calibrant.repair import RecalibrationMap
+    from calibrant.survival import Survival
 
 # Options that make no sense for real outcomes.
 OF_PROBABILITIES = (
@@ -291,8 +291,8 @@ class _Reader:
     def _read_survival(
         self, files: list[str], ask: Any, of_probabilities: Mapping[str, object]
     ) -> Source:
-        from calibrant.real import read_survival
         from calibrant.report import refuse_options_of_probabilities
+        from calibrant.survival import read_survival
 
         kept = {name: value for name, value in of_probabilities.items() if name not in OF_RISKS}
         refuse_options_of_probabilities(kept, ask.kind)
@@ -312,9 +312,9 @@ class _Reader:
 
 
 def _loaded(map_file: str) -> RecalibrationMap:
-    from calibrant.repair import load
+    from calibrant.repair import load_of_probabilities
 
-    return load(map_file)
+    return load_of_probabilities(map_file)
 
 
 def _scale_of(

@@ -12,7 +12,7 @@ from calibrant.errors import InvalidOptionError
 
 if TYPE_CHECKING:
     from calibrant.inputs import AskedKind, Roles, Source
-    from calibrant.real import Survival
+    from calibrant.survival import Survival
 
 KindOption = Annotated[
     str | None,
@@ -66,7 +66,7 @@ def ask_from(
     if kind is None:
         return None
     from calibrant.inputs import AskedKind
-    from calibrant.real import Survival
+    from calibrant.survival import Survival
 
     of_survival = {"horizon": horizon, "duration": duration}
     if kind == "survival":

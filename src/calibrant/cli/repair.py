@@ -289,14 +289,14 @@ def _of_two(
     from calibrant.data.files import read_columns
     from calibrant.groups import repair_by_group
     from calibrant.inputs import prepare, read
-    from calibrant.repair import choose
+    from calibrant.repair import choice_of_probabilities
 
     tell("reading")
     pairs = options.pop("pairs")
     if _are_sums(roles):
         source = read(files, None, roles, labels=labels, **reading)
         tell("choosing a map")
-        return choose(source.joint, **options), None, source.dropped
+        return choice_of_probabilities(source.joint, **options), None, source.dropped
     groups = cast("list[str]", roles.by)
     listed, told = read_columns(files, roles.parts(), labels)
     forecasts = prepare(listed, roles.prediction, roles.outcome, may_miss=groups, **reading)
@@ -308,7 +308,7 @@ def _of_two(
     if groups:
         by = {name: columns[name] for name in groups}
         return repair_by_group(*rows, by, pairs=pairs, **options), told, forecasts.dropped
-    return choose(*rows, **options), told, forecasts.dropped
+    return choice_of_probabilities(*rows, **options), told, forecasts.dropped
 
 
 def _of_classes(
@@ -316,13 +316,13 @@ def _of_classes(
 ) -> tuple[Choice | GroupRepair, Told | None, int]:
     """Choose a map of classes."""
     from calibrant.inputs import read
-    from calibrant.repair import choose
+    from calibrant.repair import choice_of_probabilities
 
     tell("reading")
     source = read(files, None, roles, **reading)
     options |= {"clusters": source.clusters, "time": source.times}
     tell("choosing a map")
-    return choose(source.classes, **options), None, source.dropped
+    return choice_of_probabilities(source.classes, **options), None, source.dropped
 
 
 def _commented(

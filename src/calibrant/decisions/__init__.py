@@ -10,6 +10,7 @@ from calibrant.decisions.curves import (
 from calibrant.decisions.decomposition import ScoreDecomposition, score_decomposition
 from calibrant.decisions.dual_losses import DualLoss
 from calibrant.decisions.envelope import envelope_of as envelope_of
+from calibrant.decisions.loss_decomposition import LossDecomposition, loss_decomposition
 from calibrant.decisions.losses import (
     calibration_decision_loss,
     fixed_decision_loss,
@@ -47,6 +48,7 @@ __all__ = [
     "Curve",
     "DecisionTask",
     "DualLoss",
+    "LossDecomposition",
     "NetBenefit",
     "PromisedReceived",
     "RandomisedResponse",
@@ -58,6 +60,7 @@ __all__ = [
     "calibration_decision_loss",
     "decision_loss_curve",
     "fixed_decision_loss",
+    "loss_decomposition",
     "mean_score",
     "murphy_curve",
     "net_benefit",

@@ -88,7 +88,7 @@ def score_decomposition(
     bins may throw away more than they correct, and the miscalibration then comes out negative.
     Rows may have outcomes between 0 and 1: their Brier score is the mean squared error, which a
     Joint of mean outcomes cannot know and refuses. For outcomes beyond [0, 1], quantiles and
-    expectiles see `calibrant.real.loss_decomposition`.
+    expectiles see `loss_decomposition`.
 
     Known flaw: estimated on the rows it is judged on, miscalibration is never too small on
     average; perfect forecasts get some, the more the fewer the rows.

@@ -21,7 +21,7 @@ from calibrant.models.report import ModelReport
 from calibrant.models.rows import count_rows, grouping_columns, take, takes_rows
 from calibrant.models.wrapper import ModelWrapper, fitted_to, read_classes
 from calibrant.options import as_generator, check_flag, shown
-from calibrant.repair import Choice, RecalibrationMap, choose
+from calibrant.repair import Choice, RecalibrationMap, choice_of_probabilities
 
 PREFIT = "prefit"
 CHOOSE = "choose"
@@ -306,12 +306,14 @@ class CalibratedModel(ModelWrapper):
         if len(classes) == 2:
             if by is not None:
                 return repair_by_group(rows.code == 1, chance[:, 1], by, **given)
-            return choose(rows.code == 1, chance[:, 1], **given)
+            return choice_of_probabilities(rows.code == 1, chance[:, 1], **given)
         if by is not None:
             raise InvalidOptionError(
                 "patches for groups are for two classes", f"{len(classes)} classes", "leave out by"
             )
-        return choose(rows.code, chance, classes=list(range(len(classes))), **given)
+        return choice_of_probabilities(
+            rows.code, chance, classes=list(range(len(classes))), **given
+        )
 
     def _maps(self) -> tuple[list[RecalibrationMap | str] | None, bool]:
         """Return what to choose from, and whether that is no choice."""

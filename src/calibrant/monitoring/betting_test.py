@@ -84,9 +84,9 @@ def betting_test(
     -----
     Null hypothesis: rows, or clusters, are independent, and each forecast is right given all
     forecasts. Rows are bet on in random order by the bets of `CalibrationMonitor`; the p-value is
-    one over the largest evidence on the way. It holds for skewed and heavy-tailed outcomes, where flipped
-    signs do not, and costs power: the test of `audit` finds errors with fewer rows. Another seed
-    gives another p-value; each is valid, the smallest of several is not.
+    one over the largest evidence on the way. It holds for skewed and heavy-tailed outcomes, where
+    flipped signs do not, and costs power: the test of `audit` finds errors with fewer rows. Another
+    seed gives another p-value; each is valid, the smallest of several is not.
 
     Examples
     --------

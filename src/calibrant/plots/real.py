@@ -20,7 +20,8 @@ from calibrant.words import count_text, number_text, percent_text, ratio_texts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from calibrant.real import ObservedRisk, PitHistogram
+    from calibrant.distributions import PitHistogram
+    from calibrant.survival import ObservedRisk
 
 
 @dataclass(eq=False, repr=False)
@@ -29,7 +30,7 @@ class ObservedRiskDisplay(Display):
 
     Examples
     --------
-    >>> from calibrant.real import SurvivalForecasts
+    >>> from calibrant.survival import SurvivalForecasts
     >>> forecasts = SurvivalForecasts.read(
     ...     [1, 2, 3, 4, 5, 6], [1, 0, 1, 1, 0, 0], [0.5] * 6, horizon=4
     ... )
@@ -42,8 +43,8 @@ class ObservedRiskDisplay(Display):
 
     @classmethod
     def of(cls, *data: Any, **options: Any) -> Self:
-        """Take survival forecasts (see `calibrant.real.observed_risk`), or observed risks."""
-        from calibrant.real import ObservedRisk, SurvivalForecasts, observed_risk
+        """Take survival forecasts (see `calibrant.survival.observed_risk`), or observed risks."""
+        from calibrant.survival import ObservedRisk, SurvivalForecasts, observed_risk
 
         found = data[0]
         if isinstance(found, SurvivalForecasts):
@@ -97,7 +98,7 @@ class PitDisplay(Display):
 
     Examples
     --------
-    >>> from calibrant.real import PredictiveDistributions
+    >>> from calibrant.distributions import PredictiveDistributions
     >>> members = np.random.default_rng(0).normal(size=(200, 9))
     >>> forecasts = PredictiveDistributions.from_ensemble(members)
     >>> display = PitDisplay.of(forecasts, np.random.default_rng(1).normal(size=200), bins=5, rng=0)
@@ -110,7 +111,7 @@ class PitDisplay(Display):
     @classmethod
     def of(cls, *data: Any, **options: Any) -> Self:
         """Take distributions and outcomes (see their `pit_histogram`), or a histogram."""
-        from calibrant.real import PitHistogram, PredictiveDistributions
+        from calibrant.distributions import PitHistogram, PredictiveDistributions
 
         found = data[0]
         if isinstance(found, PredictiveDistributions):

@@ -1,4 +1,4 @@
-"""Every logistic fit: of two outcomes within bounds, of many outcomes with a penalty."""
+"""Regressions: logistic fits, curves, and isotonic fits of every kind of forecast."""
 
 from calibrant.regression.binary import (
     LEAST,
@@ -16,6 +16,7 @@ from calibrant.regression.binary import (
     solve,
 )
 from calibrant.regression.curves import CurveFit, fit_curve, fit_spline, knots_of
+from calibrant.regression.isotonic import IsotonicFit, isotonic_fit
 from calibrant.regression.softmax import fit_scores, log_of, softmax_of, temperature_slope
 from calibrant.regression.structured import (
     MATRIX,
@@ -33,6 +34,7 @@ __all__ = [
     "SHIFT",
     "VECTOR",
     "CurveFit",
+    "IsotonicFit",
     "Model",
     "Parts",
     "Solver",
@@ -43,6 +45,7 @@ __all__ = [
     "fit_scores",
     "fit_spline",
     "fit_structured",
+    "isotonic_fit",
     "knots_of",
     "log_odds",
     "log_of",

@@ -7,17 +7,25 @@ from calibrant.repair.base import (
     TWO_OUTCOMES as TWO_OUTCOMES,
     RecalibrationMap,
 )
-from calibrant.repair.choice import Choice, choose, choose_among as choose_among
+from calibrant.repair.choice import (
+    Choice,
+    choice_of_probabilities as choice_of_probabilities,
+    choose,
+    choose_among as choose_among,
+)
 from calibrant.repair.choice_rule import (
     CLEARLY_PATCHED as CLEARLY_PATCHED,
-    LEAVE as LEAVE,
     NO_MAP as NO_MAP,
     Gain as Gain,
-    gain_after_choice as gain_after_choice,
     is_clear as is_clear,
     row_luck as row_luck,
 )
 from calibrant.repair.classes import ClassWiseIsotonic, Dirichlet, VectorScaling
+from calibrant.repair.continuous_choice import (
+    ContinuousChoice,
+    choose_for_rows as choose_for_rows,
+)
+from calibrant.repair.continuous_maps import ContinuousMap
 from calibrant.repair.curves import Quadratic, Spline
 from calibrant.repair.estimator import (
     Estimator as Estimator,
@@ -39,11 +47,6 @@ from calibrant.repair.judgement import (
     Judgement,
     WorstGroup as WorstGroup,
     plain_table as plain_table,
-)
-from calibrant.repair.nested_choice import (
-    chosen_by as chosen_by,
-    cross_fitted as cross_fitted,
-    nested as nested,
 )
 from calibrant.repair.parametric import (
     Beta,
@@ -67,7 +70,13 @@ from calibrant.repair.quoting import (
     number_text as number_text,
 )
 from calibrant.repair.reading import shaped as shaped
-from calibrant.repair.registry import CLASS_MAPS, MAPS, load, untaught as untaught
+from calibrant.repair.registry import (
+    CLASS_MAPS,
+    MAPS,
+    load,
+    load_of_probabilities as load_of_probabilities,
+    untaught as untaught,
+)
 from calibrant.repair.report_text import choice_text as choice_text
 from calibrant.repair.routing import Routed as Routed
 from calibrant.repair.row_losses import losses as losses, mean_loss as mean_loss
@@ -90,6 +99,8 @@ __all__ = [
     "Choice",
     "ClassPriorShift",
     "ClassWiseIsotonic",
+    "ContinuousChoice",
+    "ContinuousMap",
     "DecisionModel",
     "Dirichlet",
     "EnsembleTemperature",

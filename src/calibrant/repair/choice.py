@@ -17,13 +17,14 @@ from calibrant.data.paths import are_paths
 from calibrant.decisions import AnyScore, DecisionTask, Score, as_score, score_title
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference import Settings
-from calibrant.inputs import Roles, read
+from calibrant.inputs import AskedKind, Roles, read
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes
 from calibrant.notebook import card
 from calibrant.options import check_flag, shown
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.choice_rule import LEAVE, LOSSES, NO_MAP, Gain
+from calibrant.repair.continuous_choice import ContinuousChoice, choose_continuous
 from calibrant.repair.folds import Split, Units, read_class_units, read_units
 from calibrant.repair.judgement import Judgement, failure_text, judge, plain_table
 from calibrant.repair.nested_choice import can_nest, chosen_by, cross_fitted, nested
@@ -206,6 +207,8 @@ def choose(
     y_true: object,
     y_proba: object = None,
     *,
+    kind: str | None = None,
+    level: float | None = None,
     by: object = None,
     classes: Sequence[Any] | None = None,
     sample_weight: object = None,
@@ -222,7 +225,7 @@ def choose(
     confidence: float = 0.95,
     draws: int = 999,
     rng: np.random.Generator | int | None = None,
-) -> Choice:
+) -> Choice | ContinuousChoice:
     """Choose a map that recalibrates predictions, or none, by its score on rows unseen.
 
     Parameters
@@ -235,6 +238,16 @@ def choose(
     y_proba : array-like of shape (n,), (n, 2) or (n, K), optional
         Predicted probabilities of outcome 1, or rows of probabilities of K classes; left out with
         anything but outcomes.
+    kind : str, optional
+        What forecasts of continuous outcomes are forecasts of: "mean", "median", "quantile=0.9",
+        "expectile=0.8", or "interval" (two columns of `y_proba`). None for probabilities. Maps are
+        then "shift" (adds a number; moves both ends of intervals), "line" (increasing), "curve"
+        (increasing, linear between five quantiles of the forecasts; not for quantiles), "isotonic"
+        (increasing) and "conformal" (a shift of quantiles and intervals that promises coverage),
+        which is never chosen; they are compared by the loss of the kind, and the result is a
+        `ContinuousChoice`.
+    level : float, optional
+        Share of outcomes that intervals promise to hold.
     by : array-like of shape (n,), or mapping of names to such, optional
         Groups of rows; `before` and `after` name the worst of them on one fold. A map with patches
         for groups is looked for by `calibrant.groups.repair_by_group`.
@@ -303,6 +316,14 @@ def choose(
     infinite, and so is what a map saves; `before.failed` counts them, and the Brier score stands
     beside.
 
+    The **conformal** shift is the k-th smallest of what outcomes exceed forecasts by, with k the
+    level times n + 1, rounded up (below 1/2 down). If the n rows and the next one are exchangeable
+    and outcomes do not tie, the next outcome lies at or below its shifted forecast, or inside its
+    interval, with a chance of exactly k / (n + 1). With ties the chance is at least that; below 1/2
+    the chance to lie strictly below is at most that. It is a mean over samples and forecasts, says
+    nothing about each forecast, and does not hold for clusters. Forecasts must not have been fitted
+    to these rows (Vovk, Gammerman, Shafer 2005; Romano, Patterson, Candes 2019).
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -322,7 +343,29 @@ def choose(
     >>> choice = choose(labels, sharp, rng=0)
     >>> choice.map.name, round(choice.map.temperature_)
     ('Temperature', 2)
+
+    Forecasts of a mean:
+
+    >>> z = rng.normal(20, 6, 1000)
+    >>> y = 3 + 0.8 * z + rng.normal(0, 4, 1000)
+    >>> choose(y, z, kind="mean", rng=0).map.transform([10.0, 30.0]).round()
+    array([11., 27.])
     """
+    asked = AskedKind.of(kind, None, level)
+    if asked is not None:
+        given = {"by": by, "classes": classes, "pos_label": pos_label, "task": task, "time": time}
+        _refuse_for_numbers(given, asked.name)
+        return choose_continuous(
+            y_true,
+            y_proba,
+            asked,
+            maps=maps,
+            always=always,
+            sample_weight=sample_weight,
+            clusters=clusters,
+            confidence=confidence,
+            rng=rng,
+        )
     settings = Settings.read(confidence=confidence, draws=draws, rng=rng)
     of_classes = are_classes(y_true, y_proba, classes)
     rule = read_score(score, classes=of_classes)
@@ -340,9 +383,25 @@ def choose(
         read = (y_true, y_proba, classes, sample_weight)
         units, labels = read_class_units(read, split, settings.rng)
     else:
-        given = (y_true, y_proba, sample_weight, pos_label)
-        units, labels = read_units(given, split, settings.rng)
+        columns = (y_true, y_proba, sample_weight, pos_label)
+        units, labels = read_units(columns, split, settings.rng)
     return choose_among(units, labels, maps, rule, task, settings, always=always)
+
+
+def _refuse_for_numbers(given: Mapping[str, object], kind: str) -> None:
+    """Refuse options that only choices between maps of probabilities have."""
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidOptionError(
+                f"{name} is for predicted probabilities", f"kind={kind!r}", "leave it out"
+            )
+
+
+def choice_of_probabilities(*given: Any, **options: Any) -> Choice:
+    """Choose as `choose` does, for callers that hold probabilities."""
+    found = choose(*given, **options)
+    assert isinstance(found, Choice)  # noqa: S101  # no kind was named
+    return found
 
 
 def choose_among(

@@ -11,6 +11,7 @@ from calibrant.options import shown
 from calibrant.repair.base import SCHEMA, RecalibrationMap
 from calibrant.repair.choice_rule import surprises_needed
 from calibrant.repair.classes import MOST_CLASSES, ClassWiseIsotonic, Dirichlet, VectorScaling
+from calibrant.repair.continuous_maps import ContinuousMap, continuous_from
 from calibrant.repair.curves import Quadratic, Spline
 from calibrant.repair.flexible import CentredIsotonic, Histogram, Isotonic, Smooth, VennAbers
 from calibrant.repair.folds import Units
@@ -56,8 +57,8 @@ CLASS_MAPS: dict[str, type[RecalibrationMap]] = {
 """Every map of classes by name, from the simplest to the most flexible."""
 
 
-def load(source: str | Path | Mapping[str, Any]) -> RecalibrationMap:
-    """Load a fitted map of any kind: of two outcomes, of classes, with patches for groups.
+def load(source: str | Path | Mapping[str, Any]) -> RecalibrationMap | ContinuousMap:
+    """Load a fitted map: of two outcomes, of classes, of numbers, with patches for groups.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def load(source: str | Path | Mapping[str, Any]) -> RecalibrationMap:
 
     Returns
     -------
-    RecalibrationMap
+    RecalibrationMap or ContinuousMap
         The fitted map, of the class that was stored; a `GroupMap` for a `Multicalibrator`.
 
     Examples
@@ -76,13 +77,21 @@ def load(source: str | Path | Mapping[str, Any]) -> RecalibrationMap:
     array([0.875])
     """
     data = load_json(source, "a stored map")
-    if data.has("real_map"):
+    if data.has("continuous_map"):
+        return continuous_from(data)
+    return _loaded(data, {**MAPS, **CLASS_MAPS, "GroupMap": GroupMap})
+
+
+def load_of_probabilities(source: str | Path | Mapping[str, Any]) -> RecalibrationMap:
+    """Load a map of probabilities, for what takes no others."""
+    found = load(source)
+    if isinstance(found, ContinuousMap):
         raise InvalidStateError(
             "a stored map must be one of probabilities",
-            "one of real outcomes",
-            "calibrant.real.load reads it",
+            f"one of kind {found.kind.name!r}",
+            "apply it in Python with repair.load",
         )
-    return _loaded(data, {**MAPS, **CLASS_MAPS, "GroupMap": GroupMap})
+    return found
 
 
 def candidates_of(maps: object, units: Units) -> dict[str, RecalibrationMap]:

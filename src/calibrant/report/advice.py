@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,14 @@ from calibrant.joint import Rows
 from calibrant.joint.classes import ClassForecasts
 from calibrant.joint.draws import exact_levels
 from calibrant.options import as_generator
-from calibrant.repair import Choice, choose, units_of, untaught
-
-if TYPE_CHECKING:
-    from calibrant.real import RealRepair
+from calibrant.repair import (
+    Choice,
+    ContinuousChoice,
+    choice_of_probabilities,
+    choose_for_rows,
+    units_of,
+    untaught,
+)
 
 # Of more rows that differ in weight, cluster or time, so many are taken at random.
 MOST_ROWS = 2**16
@@ -30,7 +34,9 @@ TRIED_FOR_CLASSES, MANY_CLASSES = ("Temperature", "VectorScaling", "ClassWiseIso
 MOST_PROBABILITIES, FEWEST_ROWS, FOLDS = 2**16, 2**11, 5
 
 
-def advise(source: Source, evidence: Evidence, settings: Settings) -> Choice | RealRepair | None:
+def advise(
+    source: Source, evidence: Evidence, settings: Settings
+) -> Choice | ContinuousChoice | None:
     """Choose a map on rows it has not seen; None where the rows do not allow a choice.
 
     The choice is that of `choose`, and so of the command repair, from the same rows and seed. More
@@ -49,12 +55,12 @@ def advise(source: Source, evidence: Evidence, settings: Settings) -> Choice | R
     if source.times is None and evidence.clusters is None:
         for joint in (evidence.given, evidence.joint):
             if len(joint) <= MOST_ROWS and exact_levels(joint).all():
-                return choose(joint, confidence=confidence, rng=generator)
+                return choice_of_probabilities(joint, confidence=confidence, rng=generator)
     rows, beside = _rows_of(source, evidence)
     if rows is None:
         return None
     rows, beside = _fewer(rows, beside, generator)
-    return choose(
+    return choice_of_probabilities(
         rows.outcome,
         rows.prediction,
         sample_weight=rows.weight,
@@ -64,13 +70,12 @@ def advise(source: Source, evidence: Evidence, settings: Settings) -> Choice | R
     )
 
 
-def _advise_rows(source: Source, confidence: float) -> RealRepair | None:
+def _advise_rows(source: Source, confidence: float) -> ContinuousChoice | None:
     """Choose a map of forecasts of numbers; None for too many rows."""
-    from calibrant.real import repair
-
     if source.rows is None or len(source.rows) > MOST_ROWS:
         return None
-    return repair(source.rows, clusters=source.clusters, confidence=confidence, rng=0)
+    clusters = source.clusters
+    return choose_for_rows(source.rows, clusters=clusters, confidence=confidence, rng=0)
 
 
 def _fewer(
@@ -131,7 +136,7 @@ def _advise_classes(
     )
     left_out = {*untaught(rows), *(["VectorScaling"] if many else [])}
     tried = [name for name in TRIED_FOR_CLASSES if name not in left_out]
-    return choose(
+    return choice_of_probabilities(
         forecasts, maps=tried, clusters=cluster, folds=FOLDS, confidence=confidence, rng=rng
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from calibrant.data.groupings import AND
 from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, RARE, range_text
-from calibrant.repair import Choice
+from calibrant.repair import Choice, ContinuousChoice
 from calibrant.report.repair_command import RepairCommand
 from calibrant.report.sentences import row_sentence, set_sentence, verdict_sentence
 from calibrant.words import agreeing, capital, count_text, interval_texts
@@ -16,7 +16,6 @@ from calibrant.words import agreeing, capital, count_text, interval_texts
 if TYPE_CHECKING:
     from calibrant.groups import Groups
     from calibrant.inference import Estimate
-    from calibrant.real import RealRepair
     from calibrant.report.sections import ClassSection
     from calibrant.report.summary import Summary
 
@@ -114,7 +113,7 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
 
 
 def repair_findings(
-    choice: Choice | RealRepair | None,
+    choice: Choice | ContinuousChoice | None,
     *,
     needed: bool = True,
     censored: bool = False,
@@ -133,7 +132,7 @@ def repair_findings(
     named = () if classes is None else ("--classes", ",".join(map(str, classes)))
     how = (command or RepairCommand(options=named)).whole
     if not isinstance(choice, Choice):
-        how = "the map is fitted in Python (real.repair)"
+        how = "the map is fitted in Python (repair.choose)"
     elif censored:
         how = "learn the map in Python from the weighted rows (repair.choose)"
     sure = "" if not choice.gain.low <= 0 else ", and audit new observations before you rely on it"

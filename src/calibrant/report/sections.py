@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant.data.groupings import gathered_name
-from calibrant.decisions import DecisionTask
+from calibrant.decisions import DecisionTask, LossDecomposition, loss_decomposition
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference import (
     CertifiedThreshold,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from calibrant.groups import Division, Groups, Segment
     from calibrant.monitoring import Watched
     from calibrant.multiclass import ClassJudgement, SetsAndRows
-    from calibrant.real import LossDecomposition
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +157,6 @@ def loss_and_ranges(
     source: Source, evidence: Evidence, confidence: float
 ) -> tuple[LossSection, tuple[ObservedRange, ...]]:
     """Find the loss of a kind, its parts, the mean residual, and what ranges show."""
-    from calibrant.real import loss_decomposition
-
     rows = evidence.rows
     assert rows is not None  # noqa: S101  # such kinds are known by rows
     loss = LossSection(

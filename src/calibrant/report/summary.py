@@ -64,8 +64,7 @@ if TYPE_CHECKING:
     from calibrant.monitoring import Watched
     from calibrant.multiclass import MulticlassDecisionTask
     from calibrant.plots import ReliabilityDisplay
-    from calibrant.real import RealRepair
-    from calibrant.repair import Choice
+    from calibrant.repair import Choice, ContinuousChoice
 
 # The measure of the verdict.
 HEADLINE = "smooth_calibration_error"
@@ -117,7 +116,7 @@ class Summary:
     """Combinations of columns that are worst, judged by rows that did not choose them."""
     watched: Watched | None
     """Windows of time and what a monitor says, if times were given."""
-    choice: Choice | RealRepair | None
+    choice: Choice | ContinuousChoice | None
     """The map that would help most on rows it has not seen; None where rows allow no choice."""
     certified: CertifiedThreshold | None
     """From which forecast on outcomes 0 are as few as asked for, if that was asked."""

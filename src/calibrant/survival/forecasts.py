@@ -26,7 +26,7 @@ from calibrant.inputs import Roles, Source, read as read_source, reading_notes
 from calibrant.joint import Joint
 from calibrant.notebook import card
 from calibrant.options import check_positive
-from calibrant.real.kaplan_meier import RiskTable
+from calibrant.survival.kaplan_meier import RiskTable
 from calibrant.words import count_text, number_text, page, percent_text, thousands_text
 
 # Weights of rows beyond this many times one rest on so few others that readers are told.

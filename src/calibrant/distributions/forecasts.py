@@ -12,17 +12,17 @@ from calibrant.data.input import read_numbers, refuse_other_labels
 from calibrant.data.rows import Rows, check_weights, finite_numbers
 from calibrant.data.splits import canonical_order
 from calibrant.decisions import ScoreDecomposition
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.inference import Evidence, Groups, Settings, Statistic, judge_evidences
-from calibrant.options import as_generator, check_flag, check_share, enough_draws, shown, whole
-from calibrant.real.crps_decomposition import decomposed
-from calibrant.real.distribution_forms import (
+from calibrant.distributions.crps_decomposition import decomposed
+from calibrant.distributions.forms import (
     DistributionForm,
     DistributionFunction,
     Ensemble,
     QuantileColumns,
 )
-from calibrant.real.pit import PitHistogram, PitTest, band_of_bins, kuiper, kuiper_pvalue
+from calibrant.distributions.pit import PitHistogram, PitTest, band_of_bins, kuiper, kuiper_pvalue
+from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.inference import Evidence, Groups, Settings, Statistic, judge_evidences
+from calibrant.options import as_generator, check_flag, check_share, enough_draws, shown, whole
 from calibrant.words import count_text
 
 SMOOTH = Statistic.of("smooth_calibration_error")

@@ -10,7 +10,7 @@ from calibrant.data import canonical_order
 from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
 from calibrant.notebook import card
-from calibrant.real.isotonic import isotonic_fit
+from calibrant.regression import isotonic_fit
 from calibrant.words import number_text, percent_text
 
 

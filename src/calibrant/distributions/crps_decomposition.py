@@ -6,9 +6,9 @@ import numpy as np
 
 from calibrant.arrays import Floats
 from calibrant.decisions import ScoreDecomposition
+from calibrant.distributions.forms import DistributionForm, Ensemble
 from calibrant.joint import Joint
 from calibrant.pooling import MonotonePools
-from calibrant.real.distribution_forms import DistributionForm, Ensemble
 from calibrant.words import count_text
 
 # Thresholds that are looked at one by one; slices of the range of outcomes where there are more,

@@ -1,7 +1,8 @@
-"""Which map of real forecasts to use, judged on rows that it has not seen, or none at all."""
+"""Which map of forecasts of numbers to use, judged on rows that it was not fitted to, or none."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,30 +13,31 @@ from calibrant.data import canonical_order, deal_clusters, deal_folds
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
+from calibrant.inputs import AskedKind, rows_of_kind
+from calibrant.kinds import Kind
 from calibrant.notebook import card
-from calibrant.options import as_generator, check_share, refuse_unknown
-from calibrant.real.fits import rows_for_conformal
-from calibrant.real.maps import METHODS, Candidate, RealMap, fitted_map, methods_for
-from calibrant.repair import (
-    LEAVE as ALONE,
-    NO_MAP,
-    Units,
-    chosen_by,
-    cross_fitted,
-    gain_after_choice,
-    losses,
-    nested,
+from calibrant.options import as_generator, check_share, refuse_unknown, shown
+from calibrant.repair.choice_rule import LEAVE as ALONE, NO_MAP, gain_after_choice
+from calibrant.repair.continuous_maps import (
+    Candidate,
+    ContinuousMap,
+    fitted_map,
+    methods_for,
+    rows_for_conformal,
 )
+from calibrant.repair.folds import Units
+from calibrant.repair.nested_choice import chosen_by, cross_fitted, nested
+from calibrant.repair.row_losses import losses
 from calibrant.words import comparable_texts, interval_texts, number_text, percent_text
 
-CHOOSE, LEAVE = "choose", "identity"
+LEAVE = "identity"
 FOLDS = 5
 # Rows, or clusters, below which no choice can be judged.
 FEWEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class LossSaved:
+class SavedLoss:
     """Mean loss that a map saves on rows that neither taught nor chose it, with an interval."""
 
     value: float
@@ -45,12 +47,12 @@ class LossSaved:
 
 
 @dataclass(frozen=True, slots=True)
-class RealRepair:
+class ContinuousChoice:
     """The map that was chosen, fitted to all rows, and what it saves on rows unseen."""
 
-    map: RealMap
+    map: ContinuousMap
     """Fitted to all rows; the identity means: leave it alone."""
-    gain: LossSaved
+    gain: SavedLoss
     """What it saves; 0 if forecasts are left alone."""
     table: dict[str, list[Any]]
     """One entry per map: its name, mean loss on rows that did not teach it, and what that saves.
@@ -139,120 +141,89 @@ class RealRepair:
         }
 
 
-def repair(
+def choose_continuous(
     y_true: object,
-    y_pred: object = None,
+    y_pred: object,
+    kind: AskedKind,
     *,
-    kind: object = "mean",
-    upper: object = None,
-    level: float | None = None,
-    method: str = CHOOSE,
-    sample_weight: object = None,
+    maps: object,
+    always: bool,
+    sample_weight: object,
+    clusters: object,
+    confidence: float,
+    rng: np.random.Generator | int | None,
+) -> ContinuousChoice:
+    """Choose a map of forecasts of numbers, or none, by its loss on rows unseen."""
+    refuse_other_labels(
+        y_true=y_true, y_pred=y_pred, sample_weight=sample_weight, clusters=clusters
+    )
+    given = rows_of_kind(y_true, y_pred, kind, sample_weight)
+    return choose_for_rows(
+        given, maps=maps, always=always, clusters=clusters, confidence=confidence, rng=rng
+    )
+
+
+def choose_for_rows(
+    given: Rows,
+    *,
+    maps: object = None,
+    always: bool = False,
     clusters: object = None,
     confidence: float = 0.95,
     rng: np.random.Generator | int | None = None,
-) -> RealRepair:
-    """Find a map that recalibrates forecasts of real outcomes, or none, by its loss on rows unseen.
+) -> ContinuousChoice:
+    """Choose a map for rows that were checked before.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,), or Rows
-        Outcomes.
-    y_pred : array-like of shape (n,), optional
-        Forecasts; of intervals the lower ends.
-    kind : {"mean", "median", "quantile=0.9", "expectile=0.8", "interval"}, default="mean"
-        What the forecasts are forecasts of.
-    upper, level
-        Upper ends of intervals, and the share of outcomes that they promise to hold.
-    method : str, default="choose"
-        "choose", or the one map to take, whatever it saves: "identity", "shift" (adds a number;
-        moves both ends of intervals), "line" (increasing), "curve" (increasing, linear between five
-        quantiles of the forecasts; not for quantiles), "isotonic" (increasing), "conformal" (a
-        shift of quantiles and intervals that promises coverage).
-    sample_weight : array-like of shape (n,), optional
-        Weights of the rows; not for the conformal shift.
-    clusters : array-like of shape (n,), optional
-        Labels of groups of rows that depend on each other: a fold takes all of a cluster.
-    confidence : float, default=0.95
-        Confidence of the interval of what is saved.
-    rng : numpy.random.Generator or int, optional
-        Source of the folds.
-
-    Returns
-    -------
-    RealRepair
-
-    Notes
-    -----
     Maps have the least squared error, pinball loss, asymmetric squared error or interval score, and
-    never decrease. Each is fitted to four fifths of the rows and judged on the others. The simplest
-    is taken whose mean loss is within half a standard error of the best, and forecasts are left
-    alone unless it saves a whole one. The saving that is told is nested: the choice is repeated
-    without each fold, and the fold judges what the others chose.
-
-    The **conformal** shift is the k-th smallest of what outcomes exceed forecasts by, with k the
-    level times n + 1, rounded up (below 1/2 down). If the n rows and the next one are exchangeable
-    and outcomes do not tie, the next outcome lies at or below its shifted forecast, or inside its
-    interval, with a chance of exactly k / (n + 1). With ties the chance is at least that; below 1/2
-    the chance to lie strictly below is at most that. It is a mean over samples and forecasts, says
-    nothing about each forecast, and does not hold for clusters. A choice by the same rows would end
-    it, so "choose" never takes it, and forecasts must not have learned from these rows.
-
-    References
-    ----------
-    Vovk, Gammerman, Shafer (2005), Algorithmic learning in a random world. Romano, Patterson,
-    Candes (2019), Conformalized quantile regression, NeurIPS.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> z = rng.normal(20, 6, 1000)
-    >>> y = 3 + 0.8 * z + rng.normal(0, 4, 1000)
-    >>> found = repair(y, z, rng=0)
-    >>> print(found.map)
-    At the 10th, 50th and 90th percentile of the forecasts 12.4 becomes 12.6, 19.5 becomes 18.6,
-    27.4 becomes 25.2.
-    >>> found.map.predict([10.0, 30.0]).round(1)
-    array([10.6, 27.4])
-    >>> repair(y, 3 + 0.8 * z, rng=0).leave_alone
-    True
+    never decrease. The conformal shift promises coverage of the next row only where nothing was
+    chosen by the same rows, so that it is fitted on request alone.
     """
     check_share("confidence", confidence)
-    refuse_other_labels(
-        y_true=y_true, y_pred=y_pred, upper=upper, sample_weight=sample_weight, clusters=clusters
-    )
-    given = Rows.of_kind(
-        y_true, y_pred, kind, upper=upper, level=level, sample_weight=sample_weight
-    )
-    refuse_unknown("method", method, (CHOOSE, *METHODS))
+    names = _named(maps, given.kind)
+    if always and (maps is None or len(maps) != 1):  # type: ignore[arg-type]  # a list of names
+        raise InvalidOptionError("always takes the one map that maps names", shown(maps))
+    conformal = "conformal" in names
+    if conformal and not always:
+        raise InvalidOptionError(
+            "a conformal shift promises nothing after a choice", "maps", "pass always=True"
+        )
     cluster = None
     if clusters is not None:
         labels = read_labels(clusters, "clusters", len(given))
         cluster = np.unique(labels, return_inverse=True)[1]
-        if method == "conformal":
+        if conformal:
             raise InvalidOptionError(
-                "a conformal shift promises nothing for clusters", "clusters", "method='shift'"
+                "a conformal shift promises nothing for clusters", "clusters", "use the shift"
             )
-    if given.weight is not None and method != "conformal" and not given.weight.all():
+    if given.weight is not None and not conformal and not given.weight.all():
         kept = given.weight > 0
         given = given.where(kept)
         cluster = None if cluster is None else np.unique(cluster[kept], return_inverse=True)[1]
     content = (given.prediction, given.outcome, given.upper, given.weight, cluster)
     order = canonical_order(*content)  # sums in another order would differ in the last digit
     given, cluster = given.where(order), None if cluster is None else cluster[order]
-    asked = method != CHOOSE
-    names = [LEAVE, method] if asked else [n for n in methods_for(given.kind) if n != "conformal"]
-    names = list(dict.fromkeys(names))
     units = len(given) if cluster is None else int(cluster.max()) + 1
     needed = FEWEST
-    if method == "conformal" and given.kind.chance is not None:
+    if conformal and given.kind.chance is not None:
         # Four fifths of the rows must be enough for a shift.
         needed = max(needed, 2 * rows_for_conformal(given.kind.chance))
     if units < needed:
         few = "rows" if cluster is None else "clusters"
-        return _unjudged(given, names[-1] if asked else LEAVE, few)
+        return _unjudged(given, names[-1] if always else LEAVE, few)
     fold = _dealt(given, cluster, as_generator(rng))
-    return _judged(Units.of_kind(given, fold, cluster), names, confidence, asked=asked)
+    return _judged(Units.of_kind(given, fold, cluster), names, confidence, asked=always)
+
+
+def _named(maps: object, kind: Kind) -> list[str]:
+    """Names of the maps to choose from, leaving forecasts alone first, then the simplest."""
+    known = methods_for(kind)
+    if maps is None:
+        return [name for name in known if name != "conformal"]
+    if isinstance(maps, str) or not isinstance(maps, Sequence):
+        raise InvalidOptionError("maps must be a list of names", shown(maps))
+    for name in maps:
+        refuse_unknown("maps", name, known)
+    return list(dict.fromkeys([LEAVE, *maps]))
 
 
 def _dealt(rows: Rows, cluster: Indices | None, rng: np.random.Generator) -> Indices:
@@ -262,7 +233,7 @@ def _dealt(rows: Rows, cluster: Indices | None, rng: np.random.Generator) -> Ind
     return deal_folds(FOLDS, rng, *content, near=rows.place)
 
 
-def _judged(units: Units, names: list[str], confidence: float, *, asked: bool) -> RealRepair:
+def _judged(units: Units, names: list[str], confidence: float, *, asked: bool) -> ContinuousChoice:
     """Choose a map, or take the last one named, and say what it saves on rows unseen.
 
     The choice, its repetition without each fold and the interval are those of `choose`.
@@ -276,15 +247,15 @@ def _judged(units: Units, names: list[str], confidence: float, *, asked: bool) -
         chosen = LEAVE if decision.name == ALONE else decision.name
         kept = nested(units, candidates, None, held)
     lost = {name: losses(None, units, moved) for name, moved in held.items()}
-    gain = LossSaved(0.0, 0.0, 0.0, confidence)
+    gain = SavedLoss(0.0, 0.0, 0.0, confidence)
     if chosen != LEAVE:
         saved = lost[ALONE] - losses(None, units, kept)
         found = gain_after_choice(units, saved, decision.gains[chosen], confidence)
-        gain = LossSaved(found.value, found.low, found.high, confidence)
+        gain = SavedLoss(found.value, found.low, found.high, confidence)
     rows = units.rows(units.prediction)
     before, *_ = after = [rows.mean_of(some) for some in lost.values()]
     clear = asked or chosen != LEAVE
-    return RealRepair(
+    return ContinuousChoice(
         fitted_map(rows, chosen),
         gain,
         {"map": names, "loss": after, "saved": [before - loss for loss in after]},
@@ -296,12 +267,12 @@ def _judged(units: Units, names: list[str], confidence: float, *, asked: bool) -
     )
 
 
-def _unjudged(rows: Rows, chosen: str, few: str) -> RealRepair:
+def _unjudged(rows: Rows, chosen: str, few: str) -> ContinuousChoice:
     """Take what was asked for though too few rows can judge it, or leave forecasts alone."""
     loss = rows.mean_of(rows.losses)
-    return RealRepair(
+    return ContinuousChoice(
         fitted_map(rows, chosen),
-        LossSaved(0.0, 0.0, 0.0, 0.0) if chosen == LEAVE else UNKNOWN,
+        SavedLoss(0.0, 0.0, 0.0, 0.0) if chosen == LEAVE else UNKNOWN,
         {"map": [LEAVE], "loss": [loss], "saved": [0.0]},
         rows.kind.loss_name,
         loss,
@@ -311,7 +282,7 @@ def _unjudged(rows: Rows, chosen: str, few: str) -> RealRepair:
     )
 
 
-UNKNOWN = LossSaved(np.nan, np.nan, np.nan, 0.0)
+UNKNOWN = SavedLoss(np.nan, np.nan, np.nan, 0.0)
 
 
 def _observed(forecasts: Rows) -> float:

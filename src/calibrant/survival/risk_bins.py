@@ -13,8 +13,8 @@ from calibrant.joint import Joint
 from calibrant.notebook import brief
 from calibrant.options import check_share, shown, whole
 from calibrant.pooling import quantile_bins
-from calibrant.real.kaplan_meier import RiskTable
-from calibrant.real.survival import SurvivalForecasts
+from calibrant.survival.forecasts import SurvivalForecasts
+from calibrant.survival.kaplan_meier import RiskTable
 
 
 @dataclass(frozen=True, slots=True)
