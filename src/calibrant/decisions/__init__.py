@@ -7,10 +7,14 @@ from calibrant.decisions.curves import (
     murphy_curve,
     net_benefit,
 )
-from calibrant.decisions.decomposition import ScoreDecomposition, score_decomposition
+from calibrant.decisions.decomposition import (
+    LossDecomposition,
+    ScoreDecomposition,
+    loss_decomposition,
+    score_decomposition,
+)
 from calibrant.decisions.dual_losses import DualLoss
 from calibrant.decisions.envelope import envelope_of as envelope_of
-from calibrant.decisions.loss_decomposition import LossDecomposition, loss_decomposition
 from calibrant.decisions.losses import (
     calibration_decision_loss,
     fixed_decision_loss,
