@@ -51,15 +51,15 @@ def smooth_in_two_threads(y: Floats, p: Floats) -> cal.Measurement:
 
 
 def in_a_range(y: Floats, p: Floats) -> cal.Measurement:
-    return cal.real.calibration_error(y, p, range=(0, 1))
+    return cal.calibration_error(y, p, range=(0, 1))
 
 
 def without_a_range(y: Floats, p: Floats) -> cal.Measurement:
-    return cal.real.calibration_error(y, p)
+    return cal.calibration_error(y, p)
 
 
 def of_quantiles(y: Floats, p: Floats) -> cal.Measurement:
-    return cal.real.calibration_error(y, p, kind="quantile=0.9")
+    return cal.calibration_error(y, p, kind="quantile=0.9")
 
 
 def check_in_a_range(y: Floats, p: Floats, value: cal.Measurement) -> None:

@@ -22,7 +22,6 @@ import calibrant.gate
 import calibrant.groups
 import calibrant.monitoring.logs
 import calibrant.online.picture
-import calibrant.real
 import calibrant.repair.files
 import calibrant.report.audit
 import calibrant.report.html

@@ -15,11 +15,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from calibrant import real
 from calibrant.errors import CalibrantWarning
 from calibrant.groups import Multicalibrator, repair_by_group
 from calibrant.models import CalibratedModel
-from calibrant.repair import CLASS_MAPS, MAPS, GroupMap
+from calibrant.repair import CLASS_MAPS, MAPS, GroupMap, choose
 
 RNG = np.random.default_rng(23)
 N = 1500
@@ -83,7 +82,9 @@ KINDS = {
     "expectile=0.7": ("line", "isotonic"),
 }
 REAL = {
-    f"{method} of {kind}": real.repair(OUTCOME, FORECAST, kind=kind, method=method, rng=0).map
+    f"{method} of {kind}": choose(
+        OUTCOME, FORECAST, kind=kind, maps=[method], always=True, rng=0
+    ).map
     for kind, methods in KINDS.items()
     for method in methods
 }
@@ -285,7 +286,7 @@ def test_groups_of_times_do_not_depend_on_the_zone_of_the_session(kind, zone, da
 def test_real_outcomes_in_databases(fitted, database):
     query = f"select id, {fitted.to_sql(dialect=database.dialect)} from t"  # noqa: S608
     missing = [None, *(NOT_NUMBERS if database.dialect == "sqlite" else [])]
-    expected = fitted.predict(REALS)
+    expected = fitted.transform(REALS)
     for kind in database.kinds:
         found = database.rows(query, {"prediction": kind}, [(x,) for x in REALS + missing])
         values = np.array([row[-1] for row in found], dtype=object)
@@ -294,7 +295,7 @@ def test_real_outcomes_in_databases(fitted, database):
         if database.dialect != "sqlite":  # which knows no NaN
             (row,) = database.rows(query, {"prediction": kind}, [(math.nan,)])
             assert math.isnan(float(row[-1]))
-    assert np.isnan(fitted.predict([math.nan])).all()
+    assert np.isnan(fitted.transform([math.nan])).all()
 
 
 def run(fitted, given):

@@ -19,7 +19,7 @@ import pytest
 from matplotlib.ticker import FixedLocator
 
 import calibrant as cal
-from calibrant import plots, real
+from calibrant import distributions, plots, survival
 from calibrant.monitoring import watch
 from calibrant.online import Bernoulli, ConstantForecaster, play
 from calibrant.repair import choose
@@ -289,7 +289,7 @@ def test_reports_of_real_outcomes(data, kind):
 def test_risks_by_a_horizon(risk, events):
     time = np.linspace(0.1, 2, 60)
     happened = {"some": np.arange(60) % 4 == 0, "all": np.ones(60)}[events]
-    found = real.SurvivalForecasts.read(time, happened.astype(int), risk, 1.0)
+    found = survival.SurvivalForecasts.read(time, happened.astype(int), risk, 1.0)
     check_display(plots.ObservedRiskDisplay.of(found, bins=3))
 
 
@@ -309,7 +309,7 @@ def test_groups_and_windows(data):
 @pytest.mark.parametrize("outcome", [np.zeros(50), np.full(50, 1e300), np.arange(50) * 1e-300])
 def test_transforms_of_distributions(outcome):
     members = np.random.default_rng(0).normal(size=(50, 5))
-    forecasts = real.PredictiveDistributions.from_ensemble(members)
+    forecasts = distributions.PredictiveDistributions.from_ensemble(members)
     check_display(plots.PitDisplay.of(forecasts, outcome, bins=5, rng=0))
 
 

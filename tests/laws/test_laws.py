@@ -259,7 +259,7 @@ def test_every_measure_refuses_the_same_weights(measure):
 def test_real_outcomes_refuse_the_same_weights(weight):
     outcome, forecast = np.arange(12.0), np.arange(12.0)[::-1]
     with pytest.raises(cal.errors.InvalidForecastsError, match="weight"):
-        cal.real.calibration_error(outcome, forecast, kind="mean", sample_weight=weight)
+        cal.calibration_error(outcome, forecast, kind="mean", sample_weight=weight)
 
 
 @pytest.mark.parametrize("bandwidth", [5e-324, 1e-300, 1.0, 1e300])

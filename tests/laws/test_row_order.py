@@ -34,8 +34,8 @@ ROOMS = (
     "calibrant.integrations",
     "calibrant.multiclass",
     "calibrant.repair",
+    "calibrant.survival",
 )
-REAL = "calibrant.real"
 KINDS = ("mean", "median", "quantile=0.9", "expectile=0.8", "interval")
 SIZE = 600
 # What is not asked, and why.
@@ -54,7 +54,7 @@ NO_ROWS = {
     "as_score": "takes a score",
     "asymmetric_loss": "makes a loss",
     "quantile_loss": "makes a loss",
-    "observed_risk": "takes risks by a horizon, see tests/real/test_survival.py",
+    "observed_risk": "takes risks by a horizon, see tests/survival/test_survival.py",
 }
 ROW_BY_ROW = {
     "omnipredict": "one answer for each row, in their order",
@@ -64,7 +64,6 @@ ROW_BY_ROW = {
     "hardcore_measure": "one weight for each row, in their order",
     "dense_model": "one weight for each row, in their order",
     "CalibrationMonitor": "a stream: its rows come one after the other",
-    "RealMonitor": "a stream: its rows come one after the other",
 }
 # Functions that take two outcomes and classes, told by the shape.
 BOTH_KINDS = {"choose"}
@@ -175,12 +174,16 @@ def _task(classes):
     return cal.DecisionTask([[0, 0], [-1, 3]])
 
 
+def takes_rows(name, thing):
+    return inspect.isfunction(thing) and name not in NO_ROWS | ROW_BY_ROW
+
+
 def functions(besides=BESIDE):
     for room in ROOMS:
         module = import_module(room)
         for name in module.__all__:
             thing = getattr(module, name)
-            if inspect.isfunction(thing) and name not in NO_ROWS | ROW_BY_ROW:
+            if takes_rows(name, thing) and "y_pred" not in inspect.signature(thing).parameters:
                 kinds = (False, True) if name in BOTH_KINDS else (room == "calibrant.multiclass",)
                 known = inspect.signature(thing).parameters
                 for classes, beside in product(kinds, besides):
@@ -285,41 +288,80 @@ def test_permuted_rows_give_the_same_answer(room, name, beside, classes):
     same(first, facts(called(room, name, beside, permuted(1), classes)), name)
 
 
+def _of_every_kind():
+    """Functions that are told the kind of the forecasts, by name."""
+    found = {}
+    for room in ROOMS:
+        module = import_module(room)
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if takes_rows(name, thing) and "kind" in inspect.signature(thing).parameters:
+                assert found.setdefault(name, thing) is thing
+    return found
+
+
+OF_EVERY_KIND = _of_every_kind()
+
+
+def test_functions_of_every_kind_are_found():
+    known = {"audit", "betting_test", "calibration_error", "choose", "compare", "verdict"}
+    assert known | {"loss_decomposition"} <= set(OF_EVERY_KIND)
+
+
 def real_functions(besides=BESIDE):
-    module = import_module(REAL)
-    for name in module.__all__:
-        thing = getattr(module, name)
-        if inspect.isfunction(thing) and name not in NO_ROWS | ROW_BY_ROW:
-            known = inspect.signature(thing).parameters
-            for kind, beside in product(KINDS, besides):
-                if all(option in known for option in beside):
-                    yield pytest.param(name, kind, beside, id=".".join((name, kind, *beside)))
+    for name, thing in OF_EVERY_KIND.items():
+        known = inspect.signature(thing).parameters
+        for kind, beside in product(KINDS, besides):
+            # Times are for probabilities.
+            if "time" not in beside and all(option in known for option in beside):
+                yield pytest.param(name, kind, beside, id=".".join((name, kind, *beside)))
 
 
 def given_to_real(name, kind, beside, rows):
     """Arguments that a function of real outcomes is called with."""
-    function = getattr(import_module(REAL), name)
     z, second = rows["z"], rows["second"]
     pairs = kind == "interval"
     known = {
         "y_true": rows["real"],
         "y_pred": z,
-        "first": (z, rows["upper"]) if pairs else z,
-        "second": (second, rows["upper"]) if pairs else second,
+        "y_proba": two_columns(z, rows["upper"]) if pairs else z,
+        "y_proba_a": two_columns(z, rows["upper"]) if pairs else z,
+        "y_proba_b": two_columns(second, rows["upper"]) if pairs else second,
         "kind": kind,
         "upper": rows["upper"] if pairs else None,
         "level": 0.8 if pairs else None,
         "range": (-100, 500) if name == "betting_test" and not pairs else None,
+        "draws": 99,
         "rng": 5,
     }
     sources = {"sample_weight": "weight", "clusters": "cluster", "time": "time"}
     known |= {option: rows[sources[option]] for option in beside}
-    asked = set(inspect.signature(function).parameters) & set(known)
+    asked = set(inspect.signature(OF_EVERY_KIND[name]).parameters) & set(known)
     return {option: known[option] for option in asked}
 
 
+def two_columns(low, high):
+    """Both ends of intervals, in a table of the kind that their columns are of."""
+    columns = {"low": low, "high": high}
+    if isinstance(low, pd.Series):
+        return pd.DataFrame(columns)
+    if isinstance(low, pl.Series):
+        return pl.DataFrame(columns)
+    if isinstance(low, pa.Array):
+        return pa.table(columns)
+    ends = np.column_stack([low, high])
+    return ends.tolist() if isinstance(low, list) else ends
+
+
 def called_real(name, kind, beside, rows):
-    return getattr(import_module(REAL), name)(**given_to_real(name, kind, beside, rows))
+    return OF_EVERY_KIND[name](**given_to_real(name, kind, beside, rows))
+
+
+@pytest.mark.parametrize("name", ["audit", "choose"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_times_are_for_probabilities(name, kind):
+    with pytest.raises(cal.errors.InvalidOptionError, match="time is for"):
+        called_real(name, kind, ("time",), ROWS)
 
 
 @pytest.mark.parametrize(("name", "kind", "beside"), list(real_functions()))
@@ -467,7 +509,7 @@ def test_an_audit_of_classes_with_everything_is_the_same(beside):
 
 
 def test_what_is_left_out_is_there():
-    public = {name for room in (*ROOMS, REAL) for name in import_module(room).__all__}
+    public = {name for room in ROOMS for name in import_module(room).__all__}
     assert set(NO_ROWS | ROW_BY_ROW) <= public
 
 
@@ -512,7 +554,7 @@ def test_rows_with_other_labels_are_refused(room, name, beside, classes):
 @pytest.mark.parametrize(("name", "kind", "beside"), list(real_functions()))
 def test_real_outcomes_with_other_labels_are_refused(name, kind, beside):
     given = given_to_real(name, kind, beside, ROWS)
-    refused_one_by_one(getattr(import_module(REAL), name), given)
+    refused_one_by_one(OF_EVERY_KIND[name], given)
 
 
 @pytest.mark.parametrize(("room", "name", "classes"), list(estimators()))
@@ -532,7 +574,7 @@ def _further():
     by = {"site": ROWS["site"], "age": ROWS["age"]}
     model = {"X": np.column_stack([ROWS["age"], ROWS["z"]]), "y": ROWS["y"]}
     model["sample_weight"] = ROWS["weight"]
-    logistic, distributions = LogisticRegression(), cal.real.PredictiveDistributions
+    logistic, distributions = LogisticRegression(), cal.distributions.PredictiveDistributions
     ensemble = distributions.from_ensemble(ROWS["z"][:, np.newaxis] + np.arange(5))
     decision = cal.repair.DecisionModel(logistic, _task(classes=False))
     certain = (ROWS["site"] == "west").astype(int)
@@ -542,11 +584,16 @@ def _further():
     }  # fmt: skip
     monitor = cal.CalibrationMonitor(cluster_forecast="last")
     yield "update_many", monitor.update_many, {**two, "clusters": ROWS["cluster"]}
-    real = {"y_true": ROWS["real"], "y_pred": ROWS["z"], "upper": ROWS["upper"]}
-    yield "real update_many", cal.real.RealMonitor("interval", level=0.8).update_many, real
-    shifted = cal.real.repair(**real, kind="interval", level=0.8, method="shift").map
-    yield "real predict", shifted.predict, {"y_pred": ROWS["z"], "upper": ROWS["upper"]}
-    yield "survival", lambda **given: cal.real.SurvivalForecasts.read(**given, horizon=30), {
+    real = {"y_true": ROWS["real"], "y_proba": two_columns(ROWS["z"], ROWS["upper"])}
+    yield (
+        "update_many of intervals",
+        cal.CalibrationMonitor(kind="interval", level=0.8).update_many,
+        real,
+    )
+    clusters = {"y_true": 1.0 * ROWS["cluster"], "y_proba": ROWS["z"], "clusters": ROWS["cluster"]}
+    of_means = cal.CalibrationMonitor(kind="mean", range=(0, 500), cluster_forecast="last")
+    yield "update_many of means", of_means.update_many, clusters
+    yield "survival", lambda **given: cal.survival.SurvivalForecasts.read(**given, horizon=30), {
         "duration": ROWS["time"], "event": ROWS["y"], "risk": ROWS["p"],
         "by": {"site": ROWS["site"]}, "sample_weight": ROWS["weight"],
     }  # fmt: skip

@@ -119,7 +119,7 @@ def test_rows_of_a_cluster_that_disagree_are_an_error(tmp_path):
     done = run("watch", str(path), "--time", "day", "--cluster", "race")
     assert done.returncode == 2
     said = " ".join(done.stderr.split())
-    assert "--cluster must hold rows of one outcome, got both outcomes in 1 of 10" in said
+    assert "--cluster must hold rows of one outcome, got several outcomes in 1 of 10" in said
     assert "for instance race 1" in said
     assert "--cluster-forecast 'drawn'" in said
 

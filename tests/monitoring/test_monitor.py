@@ -247,13 +247,13 @@ def changed(state, path, value):
 
 def test_a_stored_monitor_that_somebody_changed_is_refused():
     state = json.loads(fed(30).to_json())
-    assert state["schema"] == 2
+    assert state["schema"] == 3
     broken = [
         "",
         "[]",
         "{}",
         "null",
-        changed(state, ["schema"], 3),
+        changed(state, ["schema"], 4),
         changed(state, ["alpha"], 2),
         changed(state, ["tolerance"], "much"),
         changed(state, ["bets", "rows"], 29),
@@ -273,8 +273,8 @@ def test_a_stored_monitor_that_somebody_changed_is_refused():
 
 def test_a_monitor_of_an_earlier_release_is_refused_and_says_what_to_do():
     state = json.loads(fed(30).to_json())
-    with pytest.raises(InvalidStateError, match=r"schema 2, got 1\. Hint: .* new monitor"):
-        cal.CalibrationMonitor.from_json(changed(state, ["schema"], 1))
+    with pytest.raises(InvalidStateError, match=r"schema 3, got 2\. Hint: .* new monitor"):
+        cal.CalibrationMonitor.from_json(changed(state, ["schema"], 2))
 
 
 ERRORS = {
@@ -293,7 +293,7 @@ def test_the_alarm_says_what_kind_of_error_it_found(kind):
     p = rng.random(4000)
     monitor = cal.CalibrationMonitor()
     assert monitor.update_many(rng.random(4000) < ERRORS[kind](p), p)
-    assert monitor.kind == kind
+    assert monitor.leading_bets == kind
     assert f"most of it from bets that {kind})" in monitor.sentence
 
 

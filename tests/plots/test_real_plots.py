@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from calibrant import plots
+from calibrant.distributions import PredictiveDistributions
 from calibrant.errors import InvalidTypeError
-from calibrant.real import PredictiveDistributions, SurvivalForecasts, observed_risk
+from calibrant.survival import SurvivalForecasts, observed_risk
 
 mpl.use("Agg")
 

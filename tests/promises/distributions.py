@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from scipy import stats
 
-from calibrant.real import PredictiveDistributions
+from calibrant.distributions import PredictiveDistributions
 from promises.core import Promise
 
 LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])

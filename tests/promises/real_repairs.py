@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.real import RealMonitor, betting_test, compare, repair
+from calibrant import CalibrationMonitor, betting_test, compare
+from calibrant.repair import choose
 from promises.core import Promise
 
 GUMBEL_MEAN = 0.5772156649015329
@@ -30,7 +31,7 @@ def bounded(rng, rows, kind):
 
 def sound_stream_alarms(kind, rng):
     y, z = bounded(rng, 2000, kind)
-    return RealMonitor(range=(0, 100), tolerance=0.0).update_many(y, z)
+    return CalibrationMonitor(kind="mean", range=(0, 100), tolerance=0.0).update_many(y, z)
 
 
 def sound_quantiles_alarm(level, rng):
@@ -39,7 +40,7 @@ def sound_quantiles_alarm(level, rng):
     noise = rng.standard_t(2, 2000)
     right = z - 3 * (np.abs(z) / 10 + 1) * _quantile_of_t(level)
     y = right + 3 * (np.abs(z) / 10 + 1) * noise
-    return RealMonitor(f"quantile={level}", tolerance=0.0).update_many(y, z)
+    return CalibrationMonitor(kind=f"quantile={level}", tolerance=0.0).update_many(y, z)
 
 
 def _quantile_of_t(level):
@@ -50,7 +51,9 @@ def _quantile_of_t(level):
 def sound_intervals_alarm(rng):
     z, half = rng.normal(20, 6, 2000), rng.uniform(1, 5, 2000)
     y = z + rng.uniform(-1, 1, 2000) * half / 0.8
-    return RealMonitor("interval", level=0.8, tolerance=0.0).update_many(y, z - half, z + half)
+    return CalibrationMonitor(kind="interval", level=0.8, tolerance=0.0).update_many(
+        y, np.column_stack([z - half, z + half])
+    )
 
 
 def betting_test_rejects(kind, rows, clusters, rng):
@@ -67,17 +70,19 @@ def conformal_misses(level, rows, ties, rng):
     y = 3 + 0.7 * z + NOISES["heavy tails"](rng, rows + 1)
     if ties:
         y, z = y.round(-1), z.round(-1)
-    found = repair(y[:-1], z[:-1], kind=f"quantile={level}", method="conformal", rng=rng).map
-    return bool(y[-1] > found.predict(z[-1:])[0])
+    given = {"kind": f"quantile={level}", "maps": ["conformal"], "always": True}
+    found = choose(y[:-1], z[:-1], rng=rng, **given).map
+    return bool(y[-1] > found.transform(z[-1:])[0])
 
 
 def conformal_interval_misses(rng):
     z = rng.normal(20, 6, 51)
     y = z + NOISES["skewed"](rng, 51)
-    given = {"kind": "interval", "level": 0.9, "method": "conformal"}
-    found = repair(y[:-1], z[:-1] - 2, upper=z[:-1] + 2, rng=rng, **given).map
-    low, high = found.predict(z[-1:] - 2, z[-1:] + 2)
-    return not low[0] <= y[-1] <= high[0]
+    ends = np.column_stack([z - 2, z + 2])
+    given = {"kind": "interval", "level": 0.9, "maps": ["conformal"], "always": True}
+    found = choose(y[:-1], ends[:-1], rng=rng, **given).map
+    low, high = found.transform(ends[-1:])[0]
+    return not low <= y[-1] <= high
 
 
 def forecasts(rng, rows, noise, bias, clusters):
@@ -93,35 +98,35 @@ def forecasts(rng, rows, noise, bias, clusters):
 
 def right_forecasts_are_changed(noise, rows, clusters, rng):
     y, z, cluster = forecasts(rng, rows, noise, 0.0, clusters)
-    return not repair(y, z, clusters=cluster, rng=rng).leave_alone
+    return not choose(y, z, kind="mean", clusters=cluster, rng=rng).leave_alone
 
 
 def right_quantiles_are_changed(level, rows, rng):
     z = rng.normal(20, 6, rows)
     y = z + 3 * (rng.standard_t(2, rows) - _quantile_of_t(level))
-    return not repair(y, z, kind=f"quantile={level}", rng=rng).leave_alone
+    return not choose(y, z, kind=f"quantile={level}", rng=rng).leave_alone
 
 
 def saving_is_missed(noise, rows, clusters, rng):
     """Among samples in which a map is taken, against what that map saves in the population."""
     while True:
         y, z, cluster = forecasts(rng, rows, noise, 2.0, clusters)
-        found = repair(y, z, clusters=cluster, rng=rng)
+        found = choose(y, z, kind="mean", clusters=cluster, rng=rng)
         if not found.leave_alone:
             break
     y, z, _ = forecasts(rng, POPULATION, noise, 2.0, 0)
     # Noise of the outcomes cancels: of means, squared errors differ by that of perfect forecasts.
     right = z + 2.0
-    saved = float(np.mean((z - right) ** 2 - (found.map.predict(z) - right) ** 2))
+    saved = float(np.mean((z - right) ** 2 - (found.map.transform(z) - right) ** 2))
     return not found.gain.low <= saved <= found.gain.high
 
 
 def fault_is_left(noise, rows, rng):
     """Whether half of a bias of 2, or more, is left on average over the population."""
     y, z, _ = forecasts(rng, rows, noise, 2.0, 0)
-    found = repair(y, z, rng=rng).map
+    found = choose(y, z, kind="mean", rng=rng).map
     z = rng.normal(20, 6, POPULATION)
-    return bool(np.mean(np.abs(found.predict(z) - z - 2.0)) > 1.0)
+    return bool(np.mean(np.abs(found.transform(z) - z - 2.0)) > 1.0)
 
 
 def coverage_is_left(rows, rng):
@@ -131,16 +136,16 @@ def coverage_is_left(rows, rng):
         z = rng.normal(20, 6, size)
         return z + rng.normal(0, 4, size), z + 4 * 0.65
 
-    found = repair(*drawn(rows), kind="quantile=0.9", rng=rng).map
+    found = choose(*drawn(rows), kind="quantile=0.9", rng=rng).map
     y, z = drawn(POPULATION)
-    return bool(np.mean(y <= found.predict(z)) < 0.82)
+    return bool(np.mean(y <= found.transform(z)) < 0.82)
 
 
 def comparison_misses(noise, rows, clusters, weighted, rng):
     y, z, cluster = forecasts(rng, rows, noise, 0.0, clusters)
     weight = rng.lognormal(0, 1, rows) if weighted else None
     other = 0.9 * z + 1
-    found = compare(y, z, other, clusters=cluster, sample_weight=weight)
+    found = compare(y, z, other, kind="mean", clusters=cluster, sample_weight=weight)
     # The mean of (0.9 z + 1 - z)^2 for normal forecasts of mean 20 and deviation 6.
     true = (0.1 * 20 - 1) ** 2 + (0.1 * 6) ** 2
     return not found.low <= true <= found.high

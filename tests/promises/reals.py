@@ -6,12 +6,13 @@ from functools import partial
 
 import numpy as np
 
+from calibrant import calibration_error
 from calibrant.data.rows import Rows
 from calibrant.groups import groups_of, judge_groups, search_segments
 from calibrant.inference import Evidence, Settings, Statistic, find_verdict
 from calibrant.inference.ratio import find_mean_ratio
 from calibrant.inputs import AskedKind, Roles, read
-from calibrant.real import calibration_error, summarise_real
+from calibrant.report.sections import loss_and_ranges
 from promises.core import Promise
 
 DRAWS = 199
@@ -129,7 +130,8 @@ def bias_is_missed(kind, size, weighted, rng):
     weight = rng.lognormal(0, 1, size) if weighted else None
     y = z + 2 + noise(kind, z, rng)
     source = source_of_means(y, z, sample_weight=weight)
-    _, low, high = summarise_real(source, settings_of(rng, 1.0, source.kind)).bias
+    loss, _ = loss_and_ranges(source, Evidence.of_source(source), 0.95)
+    _, low, high = loss.bias
     return not low <= 2 <= high
 
 

@@ -11,7 +11,7 @@ import calibrant as cal
 from calibrant.inference import Evidence, Settings, find_classical, find_interval, find_verdict
 from calibrant.inference.statistic import Statistic
 from calibrant.inputs import Roles
-from calibrant.real import SurvivalForecasts, observed_risk
+from calibrant.survival import SurvivalForecasts, observed_risk
 from promises.core import Promise
 from promises.samples import FAULTS, FORECASTS, SMOOTH, true_error
 

@@ -317,7 +317,9 @@ class CalibrationMonitor(Resumable):
             before = self.rows
             rows = np.arange(before + 1, before + bet.place.size + 1)
             self._bets.play(bet.prediction, bet.outcome)
-            self._sums += float(bet.prediction.sum()), float(bet.outcome.sum())
+            # Added one by one, so that it does not matter how rows are divided among calls.
+            for side, column in enumerate((bet.prediction, bet.outcome)):
+                self._sums[side] = np.cumsum([self._sums[side], *column])[-1]
             start = self._learned(bet.place)
             if self._edges is not None:
                 self._play_ranges(bet.where(slice(start, None)), rows[start:])

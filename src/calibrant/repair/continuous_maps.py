@@ -94,7 +94,13 @@ class ContinuousMap:
         """
         refuse_other_labels(X=X)
         if self.upper_form is None:
-            return self.form_(read_numbers(X, "X"))
+            single = read_numbers(X, "X")
+            if single.ndim > 1 and single.shape[-1] != 1:
+                raise InvalidForecastsError(
+                    f"forecasts of kind {self.kind.name} must be one column",
+                    f"shape {single.shape}",
+                )
+            return self.form_(single)
         table = as_floats(as_array(X, "X"), "X")
         if table.ndim != 2 or table.shape[1] != 2:
             raise InvalidForecastsError(

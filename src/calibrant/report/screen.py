@@ -246,7 +246,8 @@ def _ranges(summary: Summary) -> list[Line]:
 def _worst(groups: Groups, room: int, width: int) -> list[Line]:
     """Show the groups that fail; where none does, those with the strongest evidence."""
     listed = groups.failing or groups.groups
-    shown = min(len(listed), MOST_GROUPS, max(room - 2, FEWEST_LINES - 2))
+    fit = room - 2 if len(listed) <= room - 2 else room - 3  # a line counts the rest
+    shown = min(len(listed), MOST_GROUPS, max(fit, FEWEST_LINES - 2))
     if len(listed) == shown + 1:  # it takes the line that would count it
         shown += 1
     table = group_table(groups).cut(0, shown).shortened(groups.noun, LABEL)

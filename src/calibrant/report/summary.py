@@ -219,11 +219,13 @@ class Summary:
 
     @cached_property
     def worst(self) -> Region | None:
-        """Where forecasts are most clearly off.
+        """Where forecasts are most clearly off; of numbers, None where chance explains all of it.
 
         Where the smooth error sees nothing beyond chance, the worst range of the typical gap.
         """
         verdict = self.verdict
+        if not (self.kind.summed or self.detected):
+            return None
         if verdict.gap is not None and verdict.test.headline.pvalue > DETECTABLE:
             return verdict.gap.worst
         region, rows = self._strongest, self.evidence.rows
@@ -251,7 +253,8 @@ class Summary:
         region = self.worst if self.kind.summed else self._strongest
         if region is None or self.evidence.clusters is not None:
             return None
-        if not self.kind.summed and self.verdict.test.headline.pvalue > DETECTABLE:
+        unseen = self.worst is None or self.verdict.test.headline.pvalue > DETECTABLE
+        if not self.kind.summed and unseen:
             return None
         found = opposite_region(self.joint, region, *self.evidence.noise_of_rows())
         rows = self.evidence.rows

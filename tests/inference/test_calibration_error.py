@@ -8,7 +8,8 @@ import calibrant as cal
 from calibrant.catalogue import CATALOGUE
 from calibrant.data.rows import Rows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.real import MEASURES, Expectile, Mean, Quantile, calibration_error
+from calibrant.inference.calibration_error import MEASURES, calibration_error
+from calibrant.kinds import Expectile, Mean, Quantile
 
 RNG = np.random.default_rng(5)
 
@@ -150,8 +151,8 @@ def test_rows_without_weight_do_not_count():
     assert weighted == pytest.approx(kept, rel=1e-12)
 
 
-def test_the_room_is_seen_from_the_front_door():
-    assert cal.real.calibration_error is calibration_error
+def test_it_is_seen_from_the_front_door():
+    assert cal.calibration_error is calibration_error
 
 
 @pytest.mark.parametrize("kind", ["mean", "median", "quantile=0.9", "expectile=0.8", "interval"])

@@ -1,4 +1,4 @@
-"""Maps of real forecasts: each has the least loss of its shape; the choice between them."""
+"""Maps of forecasts of numbers: each has the least loss of its shape; stored, loaded, in SQL."""
 
 import json
 
@@ -9,13 +9,16 @@ import pytest
 from scipy.optimize import linprog
 
 from calibrant.data.rows import Rows
-from calibrant.errors import InferenceRefusedError, InvalidOptionError, InvalidStateError
-from calibrant.kinds import read_kind
-from calibrant.real import Expectile, load, repair
-from calibrant.real.fits import fit_conformal, rows_for_conformal
-from calibrant.real.isotonic import isotonic_fit
-from calibrant.real.maps import fitted_map, methods_for
-from calibrant.repair import load as load_probability_map
+from calibrant.errors import InferenceRefusedError, InvalidStateError
+from calibrant.kinds import Expectile, read_kind
+from calibrant.regression import isotonic_fit
+from calibrant.repair import choose, load, load_of_probabilities
+from calibrant.repair.continuous_maps import (
+    fit_conformal,
+    fitted_map,
+    methods_for,
+    rows_for_conformal,
+)
 
 KINDS = ("mean", "quantile=0.9", "median", "expectile=0.8")
 
@@ -38,7 +41,7 @@ def test_no_neighbour_of_the_same_shape_has_a_smaller_loss(kind, method):
     if method not in methods_for(forecasts.kind):
         pytest.skip("no such map of quantiles")
     found = fitted_map(forecasts, method)
-    least = loss_of(kind, found.predict(z), y, weight)
+    least = loss_of(kind, found.transform(z), y, weight)
     rng = np.random.default_rng(0)
     knot, value, slope = found.form.knot, found.form.value, found.form.slope
     for _ in range(300):
@@ -60,7 +63,7 @@ def test_the_line_of_a_quantile_solves_the_linear_program(level):
     design = np.column_stack([np.ones(80), -np.ones(80), z, np.eye(80), -np.eye(80)])
     cost = np.concatenate([[0, 0, 0], level * weight, (1 - level) * weight])
     best = linprog(cost, A_eq=design, b_eq=y)
-    loss = loss_of(f"quantile={level}", found.predict(z), y, weight)
+    loss = loss_of(f"quantile={level}", found.transform(z), y, weight)
     assert loss == pytest.approx(best.fun, rel=1e-6)
 
 
@@ -71,7 +74,7 @@ def test_extreme_expectiles_settle(level, method):
     kind = Expectile(level)
     found = fitted_map(Rows.of_kind(y, z, kind), method)
     # Where a sum of squares is smooth and convex, no residual may be left along any direction.
-    residual = kind.residuals(found.predict(z), y)
+    residual = kind.residuals(found.transform(z), y)
     size = np.abs(residual).sum()
     assert abs(residual.sum()) < 1e-5 * size
     if method == "line":
@@ -83,7 +86,7 @@ def test_lines_never_decrease():
     for kind in KINDS:
         against = fitted_map(Rows.of_kind(-y, z, kind), "line")
         best = read_kind(kind).best(-y, np.ones(y.size))
-        assert against.predict([5.0, 40.0]) == pytest.approx([best, best], rel=1e-5)
+        assert against.transform([5.0, 40.0]) == pytest.approx([best, best], rel=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,13 +94,13 @@ def test_the_isotonic_map_gives_the_isotonic_fit_and_keeps_the_last_correction_b
     y, z, _ = made()
     forecasts = Rows.of_kind(y, z, kind)
     found, fit = fitted_map(forecasts, "isotonic"), isotonic_fit(forecasts)
-    assert found.predict(z) == pytest.approx(fit.at_rows, rel=1e-12)
+    assert found.transform(z) == pytest.approx(fit.at_rows, rel=1e-12)
     least, most = z.min(), z.max()
-    assert found.predict([least - 5, most + 5]) == pytest.approx(
+    assert found.transform([least - 5, most + 5]) == pytest.approx(
         [fit.value[0] - 5, fit.value[-1] + 5]
     )
     places = np.linspace(least - 10, most + 10, 999)
-    assert (np.diff(found.predict(places)) >= 0).all()
+    assert (np.diff(found.transform(places)) >= 0).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -110,8 +113,8 @@ def test_maps_do_not_depend_on_row_order_and_weights_count_rows(kind):
         twice = fitted_map(Rows.of_kind(y[again], z[again], kind), method)
         weighted = Rows.of_kind(y, z, kind, sample_weight=np.full(120, 2.0))
         places = np.linspace(0, 45, 50)
-        assert twice.predict(places) == pytest.approx(
-            fitted_map(weighted, method).predict(places), rel=1e-5, abs=1e-6
+        assert twice.transform(places) == pytest.approx(
+            fitted_map(weighted, method).transform(places), rel=1e-5, abs=1e-6
         )
 
 
@@ -137,7 +140,7 @@ def test_a_conformal_interval_covers_each_row_left_out_as_often_as_it_says():
         rest = np.arange(121) != left_out
         given = Rows.of_kind(y[rest], z[rest] - 1, "interval", upper=z[rest] + 2, level=0.8)
         found = fitted_map(given, "conformal")
-        low, high = found.predict(z[[left_out]] - 1, z[[left_out]] + 2)
+        low, high = found.transform(np.column_stack([z[[left_out]] - 1, z[[left_out]] + 2])).T
         covered += bool(low[0] <= y[left_out] <= high[0])
     assert covered == 97  # 0.8 times 121, rounded up
     assert found.coverage == pytest.approx(97 / 121)
@@ -159,58 +162,19 @@ def test_intervals_that_turn_inside_out_become_their_middle():
         Rows.of_kind(y, np.full(40, -10.0), "interval", upper=np.full(40, 10.0), level=0.5),
         "shift",
     )
-    low, high = found.predict([0.0, -10.0], [1.0, 10.0])
+    low, high = found.transform([[0.0, 1.0], [-10.0, 10.0]]).T
     assert low[0] == high[0] == 0.5
     assert low[1] < high[1]
     assert "inward" in found.sentence
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_bias_is_found_and_mended_out_of_sample(kind):
-    y, z, _ = made(600)
-    found = repair(y, z + 4, kind=kind, rng=0)
-    assert not found.leave_alone
-    assert found.gain.low > 0
-    assert found.before - found.gain.value == pytest.approx(found.after)
-    assert "helps" in found.sentence
-    assert found.table["map"][0] == "identity"
-    again = np.random.default_rng(4).permutation(600)
-    assert repair(y[again], z[again] + 4, kind=kind, rng=0).gain == found.gain
-
-
-def test_right_forecasts_are_left_alone_and_few_rows_judge_nothing():
-    rng = np.random.default_rng(1)
-    z = rng.normal(20, 6, 500)
-    y = z + rng.gumbel(0, 3, 500) - 3 * np.euler_gamma
-    found = repair(y, z, rng=0)
-    assert found.leave_alone
-    assert found.gain.value == 0
-    assert "no map lowers the held-out loss by more than noise" in found.sentence
-    few = repair(y[:10], z[:10], method="line")
-    assert np.isnan(few.gain.value)
-    assert few.map.method == "line"
-    assert "too few rows" in few.sentence
-    assert repair(y[:10], z[:10]).leave_alone
-
-
-def test_clusters_go_into_folds_as_a_whole():
-    """Within a cluster all rows have one outcome: maps that may peek would look good."""
-    rng = np.random.default_rng(3)
-    cluster = np.repeat(np.arange(40), 10)
-    z = rng.normal(20, 6, 40)[cluster] + rng.normal(0, 0.01, 400)
-    y = z + rng.normal(0, 3, 40)[cluster]
-    alone, together = repair(y, z, rng=0), repair(y, z, clusters=cluster, rng=0)
-    assert not alone.leave_alone
-    assert together.leave_alone
-
-
 @pytest.mark.parametrize("method", ["identity", "shift", "line", "curve", "isotonic"])
 def test_a_stored_map_does_the_same_and_so_does_its_sql(method, tmp_path):
     y, z, _ = made(200)
-    found = repair(y, z, method=method, rng=0).map
+    found = choose(y, z, kind="mean", maps=[method], always=True, rng=0).map
     again = load(found.to_json())
     places = np.concatenate([z, [-100.0, 0.0, 1e6]])
-    assert again.predict(places).tolist() == found.predict(places).tolist()
+    assert again.transform(places).tolist() == found.transform(places).tolist()
     assert again.sentence == found.sentence
     assert again.to_dict() == found.to_dict()
     (tmp_path / "map.json").write_text(found.to_json())
@@ -218,18 +182,20 @@ def test_a_stored_map_does_the_same_and_so_does_its_sql(method, tmp_path):
     rows = pa.table({"z": [*places.tolist(), None]})  # noqa: F841  # DuckDB finds it by its name
     values = duckdb.sql(f"select {found.to_sql('z')} as m from rows").fetchall()  # noqa: S608
     assert values[-1][0] is None
-    assert np.array([v for (v,) in values[:-1]]) == pytest.approx(found.predict(places), rel=1e-12)
+    assert np.array([v for (v,) in values[:-1]]) == pytest.approx(
+        found.transform(places), rel=1e-12
+    )
 
 
 def test_a_stored_map_that_somebody_changed_is_refused():
     y, z, _ = made(60)
-    found = repair(y, z, method="isotonic", rng=0).map.to_dict()
+    found = choose(y, z, kind="mean", maps=["isotonic"], always=True, rng=0).map.to_dict()
     form = found["form"]
     for change in (
         {"schema": 2},
         {"kind": "mode"},
         {"kind": "quantile", "level": 1.0},
-        {"real_map": "conformal"},
+        {"continuous_map": "conformal"},
         {"upper_form": form},
         {"form": form | {"knot": form["knot"][::-1]}},
         {"form": form | {"value": form["value"][::-1]}},
@@ -245,40 +211,6 @@ def test_a_stored_map_that_somebody_changed_is_refused():
 
 def test_the_loader_of_probability_maps_says_who_reads_it():
     y, z, _ = made(60)
-    text = repair(y, z, method="shift", rng=0).map.to_json()
-    with pytest.raises(InvalidStateError, match=r"calibrant\.real\.load"):
-        load_probability_map(text)
-
-
-def test_bad_options_are_refused_with_a_reason():
-    y, z, weight = made(60)
-    for options, told in (
-        ({"method": "magic"}, "method must be one of"),
-        ({"method": "conformal"}, "method must be one of"),
-        ({"method": "curve", "kind": "median"}, "method must be one of"),
-        (
-            {"method": "conformal", "kind": "median", "sample_weight": weight},
-            "takes no weights",
-        ),
-        ({"method": "conformal", "kind": "median", "clusters": z}, "nothing for clusters"),
-        ({"confidence": 1.5}, "confidence"),
-    ):
-        with pytest.raises(InvalidOptionError, match=told):
-            repair(y, z, rng=0, **options)
-    found = repair(y, z, rng=0, method="shift").map
-    with pytest.raises(InvalidOptionError, match="upper ends are for intervals"):
-        found.predict(z, z)
-    both = repair(y, z - 1, kind="interval", upper=z + 1, level=0.5, method="shift", rng=0).map
-    with pytest.raises(InvalidOptionError, match="both ends"):
-        both.predict(z)
-    with pytest.raises(InvalidOptionError, match="no single column"):
-        both.to_sql()
-
-
-def test_what_a_repair_says_is_plain_data_and_a_card():
-    y, z, _ = made(200)
-    found = repair(y, z + 3, kind="interval", upper=z + 4, level=0.9, method="conformal", rng=0)
-    assert found.as_dict()["map"]["coverage"] == pytest.approx(181 / 201)
-    json.dumps(found.as_dict())
-    assert found.map.sentence in found._repr_html_()
-    assert "outcomes inside without it: 2 %, promised 90 %" in found.sentence
+    text = choose(y, z, kind="mean", maps=["shift"], always=True, rng=0).map.to_json()
+    with pytest.raises(InvalidStateError, match=r"repair\.load"):
+        load_of_probabilities(text)

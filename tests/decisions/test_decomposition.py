@@ -6,10 +6,10 @@ from hypothesis import given, strategies as st
 
 import calibrant as cal
 from calibrant.data.rows import Rows
+from calibrant.decisions import LossDecomposition, loss_decomposition
 from calibrant.errors import InvalidOptionError
 from calibrant.kinds import read_kind
-from calibrant.real import LossDecomposition, loss_decomposition
-from calibrant.real.isotonic import isotonic_fit
+from calibrant.regression import isotonic_fit
 
 KINDS = ("mean", "median", "quantile=0.9", "quantile=0.25", "expectile=0.8", "expectile=0.1")
 

@@ -13,7 +13,6 @@ from calibrant.data.rows import Rows
 from calibrant.errors import CalibrantError, InvalidForecastsError, InvalidOptionError
 from calibrant.inference import Evidence
 from calibrant.inference.ratio import find_mean_ratio
-from calibrant.real import RealMonitor
 
 RNG = np.random.default_rng(2)
 
@@ -74,7 +73,7 @@ def test_quantiles_and_intervals_are_judged_by_shares_of_outcomes():
 def test_intervals_of_one_width_are_one_place_whatever_rounding_says():
     y, z = rows(500)
     found = audited(y, np.column_stack([z - 0.1, z + 0.2]), kind="interval", level=0.5)
-    assert len(found.summary.dots) == 1
+    assert len(found.summary.ranges) == 1
 
 
 def test_groups_are_judged_at_once_and_named_in_words():
@@ -147,7 +146,7 @@ def test_the_page_is_one_file_without_network_and_says_the_conclusion(tmp_path):
 def test_the_schema_describes_the_json(kind):
     import jsonschema
 
-    text = files("calibrant.report").joinpath("real_schema.json").read_text("utf-8")
+    text = files("calibrant.report").joinpath("schema.json").read_text("utf-8")
     y, z = rows(300)
     predicted = np.column_stack([z - 5, z + 5]) if kind == "interval" else z
     level = 0.8 if kind == "interval" else None
@@ -162,6 +161,7 @@ def test_nothing_is_called_off_that_chance_explains():
     found = audited(y, z)
     assert found.verdict.pvalue > 0.05
     assert found.summary.worst is None
+    assert json.loads(found.to_json())["where"] == "no forecast is off"
     for told in (str(found), found.to_text(), found.to_html(), found.to_json()):
         assert "are too low" not in told
         assert "are too high" not in told
@@ -173,13 +173,13 @@ def test_nothing_is_called_off_that_chance_explains():
     assert "calibrant-warning" in diagram(audited(y + 9, z).to_html())
 
 
-def test_the_page_says_at_its_top_how_files_were_read(tmp_path):
+def test_the_page_says_how_files_were_read():
     frame = pd.DataFrame({"minutes": [1.0, 2.0, np.nan, 4.0] * 9, "forecast": [1.5] * 36})
     found = cal.audit(
         frame, prediction="forecast", outcome="minutes", kind="mean", na="drop", draws=99
     )
-    head = found.to_html().split("<main>")[0]
-    assert "9 rows with a missing value left out" in head
+    for told in (found.to_html(), found.to_text(), found.to_markdown(), found.to_json()):
+        assert "9 rows with a missing value left out" in told
 
 
 def test_a_screen_is_a_screen():
@@ -210,8 +210,8 @@ def test_segments_that_nobody_named_are_found_and_judged_on_other_rows():
     [
         ({"pos_label": 1}, "pos_label is for predicted probabilities"),
         ({"risk": 0.1}, "risk is for"),
-        ({"kind": None, "range": (0, 1)}, "range is for real outcomes"),
-        ({"kind": None, "level": 0.9}, "level is for real outcomes"),
+        ({"kind": None, "range": (0, 1)}, "range is for continuous outcomes"),
+        ({"kind": None, "level": 0.9}, "level is for continuous outcomes"),
         ({"tolerance": -1}, "tolerance"),
     ],
 )
@@ -311,7 +311,7 @@ def test_shares_that_are_all_or_nothing_leave_room_for_chance(kind):
     y, z = np.arange(20.0), np.arange(20.0) + 1
     ends = np.column_stack([z - 5, z]) if kind == "interval" else z
     level = 0.9 if kind == "interval" else None
-    mean, low, high = audited(y, ends, kind=kind, level=level).summary.bias
+    mean, low, high = audited(y, ends, kind=kind, level=level).summary.loss.bias
     # Clopper and Pearson: of 20 rows, all below, at least 0.025 ** (1 / 20) in truth.
     assert [mean, low, high] == pytest.approx([-0.1, -0.1, 0.9 - 0.025 ** (1 / 20)])
 
@@ -319,7 +319,7 @@ def test_shares_that_are_all_or_nothing_leave_room_for_chance(kind):
 def test_a_row_with_nearly_all_the_weight_is_nearly_one_row():
     y, z = rows(200)
     weight = np.append(1e9, np.ones(199))
-    assert audited(y, z, sample_weight=weight).summary.bias[1:] == (-np.inf, np.inf)
+    assert audited(y, z, sample_weight=weight).summary.loss.bias[1:] == (-np.inf, np.inf)
 
 
 @pytest.mark.parametrize("kind", ["mean", "quantile=0.9"])
@@ -432,7 +432,7 @@ def test_quantiles_of_counts_are_rejected(level):
     with pytest.raises(InvalidForecastsError, match="where y_true equals the forecast"):
         cal.audit(y, z, kind=f"quantile={level}", draws=99, rng=0)
     with pytest.raises(InvalidForecastsError, match="rarely equal"):
-        RealMonitor(f"quantile={level}").update_many(y, z)
+        cal.CalibrationMonitor(kind=f"quantile={level}").update_many(y, z)
 
 
 def test_intervals_of_counts_are_rejected():

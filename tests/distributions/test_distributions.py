@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from scipy import integrate, stats
 
+from calibrant.distributions import PredictiveDistributions
+from calibrant.distributions.pit import kuiper, kuiper_pvalue
 from calibrant.errors import (
     CalibrantError,
     CalibrantWarning,
     InvalidForecastsError,
     InvalidOptionError,
 )
-from calibrant.real import PredictiveDistributions
-from calibrant.real.pit import kuiper, kuiper_pvalue
 
 ensemble = PredictiveDistributions.from_ensemble
 quantiles = PredictiveDistributions.from_quantiles

@@ -17,9 +17,8 @@ from calibrant.errors import (
     InvalidStateError,
 )
 from calibrant.kinds import read_kind
-from calibrant.monitoring import Bets
-from calibrant.real import RealMonitor, betting_test
-from calibrant.real.bets import allowance_of, bets_on
+from calibrant.monitoring import Bets, betting_test
+from calibrant.monitoring.bets import Bet, allowance_of
 from oracles import definition_of_bets
 
 
@@ -49,7 +48,10 @@ def test_outcomes_0_and_1_in_the_range_0_to_1_are_those_of_the_monitor_of_probab
     rng = np.random.default_rng(1)
     p = rng.random(300)
     y = (rng.random(300) < p**2).astype(float)
-    real, binary = RealMonitor(range=(0, 1), tolerance=0.02), CalibrationMonitor(0.02)
+    real, binary = (
+        CalibrationMonitor(kind="mean", range=(0, 1), tolerance=0.02),
+        CalibrationMonitor(0.02),
+    )
     assert real.update_many(y, p) == binary.update_many(y, p)
     assert real.evidence == binary.evidence
     assert real.pvalue == binary.pvalue
@@ -71,7 +73,7 @@ def test_bets_have_the_promised_mean_where_the_forecast_is_right(kind):
     rng = np.random.default_rng(2)
     y = np.clip(rng.gamma(2, 8, 4000), 0, 50)
     z = Rows.of_kind(y, y, kind).kind.best(y, np.ones(y.size))
-    bet = bets_on(Rows.of_kind(y, np.full(y.size, z), kind, range_=(0, 50)))
+    bet = Bet.of(Rows.of_kind(y, np.full(y.size, z), kind, range_=(0, 50)))
     assert bet.outcome.mean() == pytest.approx(bet.prediction[0], abs=1e-12)
     assert bet.outcome.min() >= 0
     assert bet.outcome.max() <= 1
@@ -81,14 +83,14 @@ def test_rows_one_by_one_are_rows_at_once_and_stored_state_carries_on():
     rng = np.random.default_rng(3)
     z = rng.uniform(0, 10, 200)
     y = z + rng.normal(0.4, 1, 200)
-    at_once, one_by_one = RealMonitor("quantile=0.5"), RealMonitor("median")
+    at_once, one_by_one = CalibrationMonitor(kind="quantile=0.5"), CalibrationMonitor(kind="median")
     at_once.update_many(y, z)
     for row in zip(y, z, strict=True):
         one_by_one.update(*row)
     assert one_by_one == at_once
-    stored = RealMonitor("quantile=0.5")
+    stored = CalibrationMonitor(kind="quantile=0.5")
     stored.update_many(y[:90], z[:90])
-    again = RealMonitor.from_json(stored.to_json())
+    again = CalibrationMonitor.from_json(stored.to_json())
     again.update_many(y[90:], z[90:])
     assert again == pickle.loads(pickle.dumps(at_once))  # noqa: S301
     assert again.alarm_row == at_once.alarm_row
@@ -99,9 +101,9 @@ def test_an_error_of_some_forecasts_only_is_found_by_its_range():
     rng = np.random.default_rng(5)
     z = rng.uniform(0, 10, 3000)
     y = z + rng.normal(0, 1, 3000) + np.where(z < 5, 0.3, -0.3)
-    monitor = RealMonitor("median")
+    monitor = CalibrationMonitor(kind="median")
     assert monitor.update_many(y, z)
-    assert monitor._all.peak < 2 / 0.05
+    assert monitor._bets.peak < 2 / 0.05
     assert monitor.pvalue <= 0.05
 
 
@@ -109,23 +111,27 @@ def test_intervals_that_cover_too_little_cause_an_alarm_and_right_ones_none():
     rng = np.random.default_rng(6)
     z, half = rng.uniform(0, 10, 1500), 1.6449
     y = z + rng.standard_normal(1500)
-    right, narrow = (RealMonitor("interval", level=0.9) for _ in range(2))
-    assert not right.update_many(y, z - half, z + half)
+    right, narrow = (CalibrationMonitor(kind="interval", level=0.9) for _ in range(2))
+    assert not right.update_many(y, np.column_stack([z - half, z + half]))
     assert right.sentence.startswith("No alarm")
-    assert narrow.update_many(y, z - 1, z + 1)
+    assert narrow.update_many(y, np.column_stack([z - 1, z + 1]))
     assert "67.3 % of outcomes inside, 90 % promised" in narrow.sentence
     assert "alarm" in repr(narrow)
 
 
 def test_tolerances_are_in_units_of_the_outcome():
-    assert RealMonitor(range=(0, 200), tolerance=10).allowance == pytest.approx(0.05)
-    assert RealMonitor(range=(0, 200), tolerance="5%").allowance == pytest.approx(0.05)
-    assert RealMonitor(range=(0, 200)).allowance == pytest.approx(0.02)
-    assert RealMonitor("quantile=0.9").allowance == pytest.approx(0.01)
-    assert RealMonitor("quantile=0.9", tolerance=0.03).allowance == pytest.approx(0.03)
+    assert CalibrationMonitor(kind="mean", range=(0, 200), tolerance=10).tolerance == pytest.approx(
+        0.05
+    )
+    assert CalibrationMonitor(
+        kind="mean", range=(0, 200), tolerance="5%"
+    ).tolerance == pytest.approx(0.05)
+    assert CalibrationMonitor(kind="mean", range=(0, 200)).tolerance == pytest.approx(0.02)
+    assert CalibrationMonitor(kind="quantile=0.9").tolerance == pytest.approx(0.01)
+    assert CalibrationMonitor(kind="quantile=0.9", tolerance=0.03).tolerance == pytest.approx(0.03)
     # An expectile of 0.8 that is off by 10 may be so at the end where bets are widest.
-    expectile = RealMonitor("expectile=0.8", range=(0, 200), tolerance=10)
-    assert expectile.allowance == pytest.approx(0.125)
+    expectile = CalibrationMonitor(kind="expectile=0.8", range=(0, 200), tolerance=10)
+    assert expectile.tolerance == pytest.approx(0.125)
 
 
 @pytest.mark.parametrize(
@@ -143,12 +149,12 @@ def test_tolerances_are_in_units_of_the_outcome():
 )
 def test_bad_options_are_refused_with_a_reason(options, told):
     with pytest.raises(InvalidOptionError) as error:
-        RealMonitor(**options)
+        CalibrationMonitor(**{"kind": "mean", **options})
     assert told in str(error.value)
 
 
 def test_outcomes_beyond_the_range_are_refused_and_change_nothing():
-    monitor = RealMonitor(range=(0, 10))
+    monitor = CalibrationMonitor(kind="mean", range=(0, 10))
     monitor.update(5.0, 4.0)
     before = monitor.to_json()
     with pytest.raises(InvalidForecastsError, match="within the range"):
@@ -157,21 +163,25 @@ def test_outcomes_beyond_the_range_are_refused_and_change_nothing():
 
 
 def test_a_state_that_somebody_changed_is_refused():
-    monitor = RealMonitor("median")
-    monitor.update_many(np.arange(80.0), np.arange(80.0) + 1)
+    monitor = CalibrationMonitor(kind="median")
+    monitor.update_many(np.arange(400.0) % 80, np.arange(400.0) % 80 + 1)
+    stored = json.loads(monitor.to_json())
+    assert stored["alarm_of_range"] is not None
     for name, value in (
-        ("rows", 7),
+        ("bets", stored["bets"] | {"rows": 7}),
+        ("bets", stored["bets"] | {"alarm_row": None}),
         ("kind", "mode"),
         ("level", 1.0),
-        ("alarm_row", None),
-        ("parts", []),
+        ("alarm_of_range", None),
+        ("alarm_of_range", 401),
+        ("ranges", []),
+        ("ranges", stored["ranges"][::-1] + stored["ranges"][:1]),
         ("alpha", "0.05"),
         ("sums", [1.0]),
         ("edges", [3.0, 1.0]),
     ):
-        state = json.loads(monitor.to_json()) | {name: value}
         with pytest.raises(InvalidStateError):
-            RealMonitor.from_json(json.dumps(state))
+            CalibrationMonitor.from_json(json.dumps(stored | {name: value}))
 
 
 def test_the_betting_test_does_not_know_the_order_of_rows_and_averages_clusters():
@@ -215,4 +225,4 @@ def test_audit_and_monitor_tolerate_the_same_by_default(kind):
 
 def test_update_takes_one_row_and_refuses_several():
     with pytest.raises(InvalidForecastsError, match="update_many"):
-        RealMonitor("quantile=0.9").update([1.0, 2.0], [2.0, 3.0])
+        CalibrationMonitor(kind="quantile=0.9").update([1.0, 2.0], [2.0, 3.0])
