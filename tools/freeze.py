@@ -56,19 +56,20 @@ from laws import test_row_order as law
 PARTS = ("commands", "functions", "stored", "api")
 # Where the entry points of real outcomes are: change the right side when one moves.
 NAMES = {
-    "MEASURES": "calibrant.real.MEASURES",
-    "PredictiveDistributions": "calibrant.real.PredictiveDistributions",
-    "RealForecasts": "calibrant.real.RealForecasts",
-    "RealMonitor": "calibrant.real.RealMonitor",
-    "SurvivalForecasts": "calibrant.real.SurvivalForecasts",
+    "MEASURES": "calibrant.inference.calibration_error.MEASURES",
+    "PredictiveDistributions": "calibrant.distributions.PredictiveDistributions",
+    "RealForecasts": "calibrant.data.rows.Rows",
+    "RealMonitor": "calibrant.CalibrationMonitor",
+    "SurvivalForecasts": "calibrant.survival.SurvivalForecasts",
     "audit": "calibrant.audit",
-    "betting_test": "calibrant.real.betting_test",
-    "calibration_error": "calibrant.real.calibration_error",
-    "compare": "calibrant.real.compare",
-    "load": "calibrant.real.load",
-    "loss_decomposition": "calibrant.real.loss_decomposition",
-    "observed_risk": "calibrant.real.observed_risk",
-    "repair": "calibrant.real.repair",
+    "betting_test": "calibrant.betting_test",
+    "calibration_error": "calibrant.calibration_error",
+    "compare": "calibrant.compare",
+    "load": "calibrant.repair.load",
+    "loss_decomposition": "calibrant.decisions.loss_decomposition",
+    "observed_risk": "calibrant.survival.observed_risk",
+    "repair": "calibrant.repair.choose",
+    "verdict": "calibrant.verdict",
 }
 KINDS: dict[str, dict[str, Any]] = {
     **{kind: {"kind": kind} for kind in ("mean", "median", "quantile=0.9", "quantile=0.99")},
@@ -247,6 +248,7 @@ def record_functions() -> None:
 
 def record_real() -> None:
     names = ("betting_test", "calibration_error", "compare", "loss_decomposition", "repair")
+    names += ("verdict",)
     for kind, name in product(KINDS, names):
         note(f"real.{name}.{kind}.5000", real_call, name, kind, (), MANY_ROWS)
         for beside in BESIDES[:3]:
@@ -279,7 +281,7 @@ def audited(
     given: dict[str, tuple[Any, Any]] = {
         "binary": (rows["y"], rows["p"]),
         "classes": (rows["label"], rows["P"]),
-        "interval": (rows["real"], np.column_stack([rows["z"], rows["upper"]])),
+        "interval": (rows["real"], both_ends(rows)),
     }
     options |= {option: rows[SOURCES[option]] for option in beside} | KINDS.get(kind, {})
     groups = {name: rows[name] for name in by} or None
@@ -292,21 +294,29 @@ def real_call(
     """Call a function of real outcomes with the options it knows."""
     function, ends = named(name), kind == "interval"
     if name == "RealForecasts":
-        function = function.read
-    given = [rows["real"], rows["z"]]
-    if name == "compare":
-        given[1:] = [(rows[k], rows["upper"]) if ends else rows[k] for k in ("z", "second")]
-    known = {**KINDS[kind], "rng": 5, "upper": rows["upper"] if ends else None}
-    known["range_"] = known.get("range")
+        function = function.of_kind
     taken = inspect.signature(function).parameters
+    sides = ("z", "second") if name == "compare" else ("z",)
+    # Both ends are two columns, but for functions that take the upper ones on their own.
+    two = ends and "upper" not in taken
+    given = [rows["real"], *(both_ends(rows, side) if two else rows[side] for side in sides)]
+    known = {**KINDS[kind], "rng": 5, "upper": rows["upper"] if ends else None}
+    method = options.pop("method", "choose")
+    if method != "choose":
+        options |= {"maps": [method], "always": True}
+    known["range_"] = known.get("range")
     options |= {option: value for option, value in known.items() if option in taken}
     return function(*given, **options, **{option: rows[SOURCES[option]] for option in beside})
+
+
+def both_ends(rows: Mapping[str, Any], lower: str = "z") -> Any:
+    return np.column_stack([rows[lower], rows["upper"]])
 
 
 def monitored(kind: str) -> list[Any]:
     """Return what a monitor of real outcomes says as rows enter; it is stored once."""
     monitor = named("RealMonitor")(**KINDS[kind])
-    rows = [ROWS["real"], ROWS["z"]] + ([ROWS["upper"]] if kind == "interval" else [])
+    rows = [ROWS["real"], both_ends(ROWS) if kind == "interval" else ROWS["z"]]
     told: list[Any] = []
     for row in zip(*(values[:300].tolist() for values in rows), strict=True):
         monitor.update(*row)
@@ -402,10 +412,10 @@ def fitted(room: str, name: str, classes: Any, weight: Any) -> dict[str, Any]:
 
 def real_map(kind: str, method: str) -> dict[str, Any]:
     made = real_call("repair", kind, (), ROWS, method=method).map
-    ends = [ROWS["upper"]] if kind == "interval" else []
+    moved = made.transform(both_ends(ROWS) if kind == "interval" else ROWS["z"])
     return {
         "json": made.to_json(),
-        "predict": made.predict(ROWS["z"], *ends),
+        "predict": list(moved.T) if kind == "interval" else moved,
         "loaded": named("load")(json.loads(made.to_json())).to_json(),
         **{f"sql.{dialect}": attempt(made.to_sql, dialect=dialect) for dialect in DIALECTS},
     }
