@@ -18,6 +18,7 @@ ROOMS = {
     "calibrant.answers": "Answers of language models",
     "calibrant.datasets": "Datasets",
     "calibrant.decisions": "Decisions and scores",
+    "calibrant.distributions": "Predictive distributions",
     "calibrant.errors": "Exceptions",
     "calibrant.families": "Families of tests",
     "calibrant.groups": "Groups",
@@ -27,8 +28,8 @@ ROOMS = {
     "calibrant.generative": "Models that write",
     "calibrant.plots": "Plots",
     "calibrant.pooling": "Pooling",
-    "calibrant.real": "Forecasts of real outcomes",
     "calibrant.repair": "Recalibration",
+    "calibrant.survival": "Risks by a horizon",
 }
 """Public modules, each with a page of its own."""
 SUBJECTS = {
@@ -65,7 +66,6 @@ VALUES = {
     "FLIGHTS_FILE": "Path of the Parquet file that `flights` reads.",
     "FORECASTERS": "Every forecaster that `calibrant play` knows, by its name.",
     "MAPS": "Every map for two outcomes, by its name.",
-    "MEASURES": "Names of the measures of forecasts of real outcomes.",
     "NATURES": "Everyone who can choose the outcomes in `calibrant play`, by name.",
     "TABLE_1": "The rates of the survey's Table 1, by measure.",
     "WORDS": 'Probabilities that words such as "very likely" stand for unless you say otherwise.',

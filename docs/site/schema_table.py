@@ -9,26 +9,29 @@ from typing import Any
 
 MEANINGS = {
     "schema": "number of this shape; it grows when a field is renamed, removed or changes meaning",
-    "kind": "forecasts of two outcomes or of classes",
+    "kind": "the kind of forecast, and the level of a quantile, expectile or interval",
     "calibrant": "version that wrote the file",
     "title": "what the forecasts are about",
-    "data": "rows, base rate, a fingerprint of the data, and notes on how they were read",
+    "data": "rows, what was forecast and observed, a fingerprint, notes on how rows were read",
+    "conclusion": "what was found and what to do about it, in words",
     "state": "the state of the verdict, or miscalibrated where a group or a class is",
     "verdict": "the verdict, the measure it rests on with its interval, noise floor and p-value",
     "where": "in which range the forecasts are off, in words",
-    "diagram": "what the reliability diagram shows: dots, curve, band, counts, bins",
+    "diagram": "the reliability diagram as numbers; null for continuous outcomes",
+    "ranges": "what was observed in ranges of the forecasts; empty for probabilities",
     "measures": "every measure that is audited, with its noise floor",
-    "classes": "one verdict per class, the worst set of classes, whole rows; null for two outcomes",
+    "classes": "one verdict per class, the worst set of classes, whole rows; null for other kinds",
     "groups": "one verdict per group, all holding at once; null if none were asked for",
     "ratio": "observed over expected events against a tolerance; null if none was given",
     "segments": "groups that nobody named; null if they were not looked for",
     "time": "windows of time and the monitor; null without times",
-    "repair": "the map that helps on rows it has not seen, or why there is none",
+    "repair": "the map that lowers the loss on held-out data, or why there is none",
     "certified": "the forecast from which on errors are rare enough; null unless asked for",
-    "costs": "what acting on the forecasts promises, brings and loses",
-    "distance": "the chain of distances to calibration",
-    "classical": "slope, intercepts, ICI, scores and other numbers that are often quoted",
-    "conventions": "the binned error as other libraries define it",
+    "costs": "what acting on the forecasts promises, brings and loses; null for continuous outcomes",
+    "distance": "the chain of distances to calibration; null for continuous outcomes",
+    "classical": "slope, intercepts, ICI, scores and more; null for continuous outcomes",
+    "loss": "mean loss, its decomposition and the mean residual; null for probabilities",
+    "conventions": "the binned error in other libraries; empty for continuous outcomes",
     "findings": "every finding with its code, kind, text, advice and page",
     "settings": "confidence, draws, tolerances and seed",
 }
@@ -85,11 +88,19 @@ def kind_of(part: dict[str, Any], held: dict[str, Any]) -> str:
     return f"{words}, or null" if empty else words
 
 
+def _properties(found: dict[str, Any]) -> dict[str, Any]:
+    """Fields of an object; where all are of one type, those that it must have."""
+    every = found.get("additionalProperties")
+    if "properties" not in found and isinstance(every, dict):
+        return dict.fromkeys(found.get("required", []), every)
+    return dict(found.get("properties", {}))
+
+
 def fields(part: dict[str, Any], held: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
     """Paths of all fields inside an object or the objects of an array."""
     found = resolved(part, held)
     if "items" in found:
         yield from fields(found["items"], held, f"{path}[]")
-    for name, inner in found.get("properties", {}).items():
+    for name, inner in _properties(found).items():
         yield f"{path}.{name}", kind_of(inner, held)
         yield from fields(inner, held, f"{path}.{name}")
