@@ -246,7 +246,7 @@ def audit(
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """How files are read, as probabilities or as real outcomes."""
+    """How files are read, as probabilities or as continuous outcomes."""
 
     roles: Roles
     how: Reading

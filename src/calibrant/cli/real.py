@@ -1,4 +1,4 @@
-"""Audits of real outcomes on the command line."""
+"""Audits of continuous outcomes on the command line."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def loss_decomposition(
     kind: object = "mean",
     sample_weight: object = None,
 ) -> LossDecomposition:
-    """Split the mean loss of real forecasts into miscalibration, discrimination, uncertainty.
+    """Split a mean loss into miscalibration, discrimination and uncertainty.
 
     Parameters
     ----------

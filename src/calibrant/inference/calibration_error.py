@@ -59,7 +59,7 @@ def calibration_error(
     sample_weight: object = None,
     **options: Any,
 ) -> Measurement:
-    r"""Calibration error of forecasts of real outcomes, in the units of the outcome.
+    r"""Calibration error of forecasts of continuous outcomes, in the units of the outcome.
 
     Smaller is better; 0 if and only if forecasts are calibrated. Of quantiles and intervals it is
     in units of probability: 0.02 is two points of coverage.

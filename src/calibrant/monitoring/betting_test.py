@@ -55,7 +55,7 @@ def betting_test(
     clusters: object = None,
     rng: np.random.Generator | int | None = None,
 ) -> BettingTest:
-    """Test by bets whether forecasts of real outcomes are calibrated: exact for every sample size.
+    """Test by bets whether forecasts of continuous outcomes are calibrated, for any sample size.
 
     Parameters
     ----------

@@ -358,7 +358,7 @@ class CalibrationMonitor(Resumable):
         key : str or int
             Name of the row, or of the event: with a `cluster_forecast` there may be several.
         y_proba : float
-            Predicted probability of outcome 1.
+            Predicted probability of outcome 1, or a mean, quantile or expectile.
         due : float
             Scheduled time of the outcome, a number on any one clock. The row enters in `advance`,
             and not before then even if its outcome comes early: early outcomes are one-sided.

@@ -1,4 +1,4 @@
-"""Pictures of forecasts of real outcomes: observed risks by a horizon, and transforms.
+"""Pictures of observed risks by a horizon, and of probability integral transforms.
 
 Their room is entered when one is drawn: pages of two outcomes do without.
 """

@@ -286,9 +286,9 @@ def choose(
 
     Returns
     -------
-    Choice
+    Choice or ContinuousChoice
         `.map` is fitted to all rows; `.before` and `.after` are what forecasts are worth out of
-        sample, found when first asked for.
+        sample, found when first asked for. Of continuous outcomes they are mean losses.
 
     Notes
     -----

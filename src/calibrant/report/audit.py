@@ -184,7 +184,7 @@ def audit(
     draws: int = 999,
     rng: np.random.Generator | int | None = 0,
 ) -> Audit:
-    """Tell how far forecasts can be trusted: of two outcomes, of classes or of real outcomes.
+    """Tell how far forecasts can be trusted: of two outcomes, classes or continuous outcomes.
 
     Parameters
     ----------
@@ -203,11 +203,11 @@ def audit(
         files, probabilities stand in columns of these names, or as lists in the column of
         predictions.
     kind : str, optional
-        What forecasts of real outcomes are forecasts of: "mean", "median", "quantile=0.9",
+        What forecasts of continuous outcomes are forecasts of: "mean", "median", "quantile=0.9",
         "expectile=0.8", or "interval" (two columns of `y_proba`; in a frame or in files
         "interval=low,high" names them). None for predicted probabilities.
     range : (float, float), optional
-        The least and the largest real outcome there can be.
+        The least and the largest continuous outcome there can be.
     level : float, optional
         Share of outcomes that intervals promise to hold.
     sample_weight : array-like of shape (n,), or str, optional
@@ -232,8 +232,8 @@ def audit(
     tolerance : float or str, optional
         Largest acceptable smooth error, or "5%" for 5 % of the share of the rarer outcome. By
         default 0.02, or a tenth of that share if it is less; for each of K classes the share is
-        1/K. Of means of real outcomes it is in their units, and "5%" is of their range, or of the
-        width of the middle 90 % of them; by default 2 % of that.
+        1/K. Of means of continuous outcomes it is in their units, and "5%" is of their range, or
+        of the width of the middle 90 % of them; by default 2 % of that.
     gap_tolerance : float or str, optional
         Largest acceptable typical gap between forecast and observed rate, by default twice the
         tolerance.
@@ -295,7 +295,7 @@ def audit(
     >>> [(group.name, group.state) for group in result.by_class]
     [('cat', 'miscalibrated'), ('cow', 'miscalibrated'), ('dog', 'miscalibrated')]
 
-    Real outcomes, and forecasts of their mean:
+    Continuous outcomes, and forecasts of their mean:
 
     >>> forecast = rng.gamma(4, 5, 2000)
     >>> minutes = 1.2 * forecast + rng.normal(0, 3, 2000)
