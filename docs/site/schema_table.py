@@ -27,7 +27,7 @@ MEANINGS = {
     "time": "windows of time and the monitor; null without times",
     "repair": "the map that lowers the loss on held-out data, or why there is none",
     "certified": "the forecast from which on errors are rare enough; null unless asked for",
-    "costs": "what acting on the forecasts promises, brings and loses; null for continuous outcomes",
+    "costs": "promised and actual payoff, and what is lost; null for continuous outcomes",
     "distance": "the chain of distances to calibration; null for continuous outcomes",
     "classical": "slope, intercepts, ICI, scores and more; null for continuous outcomes",
     "loss": "mean loss, its decomposition and the mean residual; null for probabilities",
@@ -84,7 +84,7 @@ def kind_of(part: dict[str, Any], held: dict[str, Any]) -> str:
         empty = empty or "null" in kinds
         words = " or ".join(kind for kind in kinds if kind != "null")
         if words == "array" and "items" in found:
-            words = f"array of {kind_of(found['items'], held)}"
+            words = f"array of {kind_of(found['items'], held).replace(', or null', ' or null')}"
     return f"{words}, or null" if empty else words
 
 
