@@ -39,7 +39,7 @@ def test_kinds_are_audited_and_written(delays, tmp_path):
     assert "quantile" in done.stdout
     assert page.exists()
     found = json.loads(data.read_text(encoding="utf-8"))
-    assert found["kind"] == "real outcomes"
+    assert found["kind"]["name"] in {"mean", "quantile", "expectile", "interval"}
     assert found["data"]["of"] == "quantile=0.9"
     assert len(found["groups"]["name"]) == 2
 

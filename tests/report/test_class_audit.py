@@ -58,7 +58,7 @@ def test_json_and_page_hold_what_the_text_says(off, tmp_path):
     data = json.loads(off.to_json(tmp_path / "audit.json"))
     assert json.loads((tmp_path / "audit.json").read_text()) == data
     assert data["schema"] == 4
-    assert data["kind"] == "classes"
+    assert data["kind"] == {"name": "multiclass", "level": None}
     assert data["classes"]["by_class"]["groups"][0]["name"] == "cat"
     assert data["classes"]["worst_set"]["classes"] == ["cat"]
     assert data["classes"]["worst_set"]["test"]["pvalue"] == 1 / 40
@@ -226,7 +226,7 @@ def test_classes_have_every_section_that_two_outcomes_have(full):
     schema = json.loads(files("calibrant.report").joinpath("schema.json").read_text("utf-8"))
     jsonschema.validate(data, schema)
     # Nobody asked for a tolerance of observed over expected events.
-    assert [name for name, section in data.items() if section is None] == ["ratio"]
+    assert [name for name, section in data.items() if section is None] == ["ratio", "loss"]
     assert data["costs"]["own_task"]
     assert data["time"]["rows"] == 900
     assert data["repair"]["map"] == full.summary.choice.map.name

@@ -6,11 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from calibrant.kinds import BINARY
 from calibrant.report.error_units import ErrorUnit
 
 
 def unit_of(rate: float) -> ErrorUnit:
-    return ErrorUnit.of(SimpleNamespace(data=SimpleNamespace(base_rate=rate)))
+    return ErrorUnit.of(SimpleNamespace(kind=BINARY, data=SimpleNamespace(observed=rate)))
 
 
 @pytest.mark.parametrize("rate", [0.3, 0.7, 0.02])
