@@ -39,9 +39,8 @@ def test_kinds_are_audited_and_written(delays, tmp_path):
     assert "quantile" in done.stdout
     assert page.exists()
     found = json.loads(data.read_text(encoding="utf-8"))
-    assert found["kind"]["name"] in {"mean", "quantile", "expectile", "interval"}
-    assert found["data"]["of"] == "quantile=0.9"
-    assert len(found["groups"]["name"]) == 2
+    assert found["kind"] == {"name": "quantile", "level": 0.9}
+    assert len(found["groups"]["groups"]) == 2
 
 
 def test_intervals_are_named_by_their_columns(delays):
