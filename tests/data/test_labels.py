@@ -31,7 +31,7 @@ def test_the_positive_label_is_the_one_that_was_named(tmp_path, name, words):
     for label, rate in ((yes, 0.3), (no, 0.7)):
         assert cal.Joint.from_files(path, pos_label=label).base_rate == pytest.approx(rate)
         result = cal.audit(path, pos_label=label, draws=19)
-        assert result.summary.data.base_rate == pytest.approx(rate)
+        assert result.summary.data.observed == pytest.approx(rate)
         told = json.loads(result.to_json())["settings"]["labels"]
         assert told["1"] == {label: round(10 * rate)}
     with pytest.raises(InvalidForecastsError, match=f"'banana' must be one of .*{no!r}.*{yes!r}"):
@@ -72,7 +72,7 @@ def test_an_unresolved_outcome_is_missing_and_never_0(tmp_path, kind):
         cal.audit(path, pos_label=1, na_label=words)
     for options in ({"pos_label": 1}, {}, {"pos_label": "1", "neg_label": "0"}):
         result = cal.audit(path, na_label=words, na="drop", draws=19, **options).summary
-        assert (result.data.rows, result.data.base_rate, result.data.dropped) == (10, 0.3, 3)
+        assert (result.data.rows, result.data.observed, result.data.dropped) == (10, 0.3, 3)
 
 
 @pytest.mark.parametrize("label", [-1, -1.0, "-1", "-1.0"], ids=repr)
@@ -135,7 +135,7 @@ def test_rows_with_a_missing_outcome_are_dropped_on_every_engine(engine):
     values = {"p": columns["p"], "y": [0.1, 0.4, 0.2, None, 0.9]}
     report = cal.audit(engine(pa.table(values)), prediction="p", outcome="y", kind="mean",
                        na="drop", draws=9)  # fmt: skip
-    assert report.summary.source.dropped == 1
+    assert report.summary.data.dropped == 1
 
 
 def test_one_class_against_the_others_in_arrays():

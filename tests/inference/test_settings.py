@@ -62,7 +62,7 @@ def test_classes_are_relative_to_their_even_share():
     labels = np.array([rng.choice(4, p=row) for row in table])
     found = cal.audit(labels, table, tolerance="20%", draws=99)
     assert found.by_class.tolerance == pytest.approx(0.2 / 4)
-    accuracy = found.summary.data.base_rate
+    accuracy = found.summary.data.observed
     assert found.verdict.tolerance == pytest.approx(0.2 * min(accuracy, 1 - accuracy))
 
 
