@@ -29,9 +29,9 @@ from calibrant.regression import blend_shares
 from calibrant.repair import CLASS_MAPS, MAPS, Split, Units, read_units
 from calibrant.repair.choice_rule import LEAVE, gain_of, is_clear, row_luck
 from calibrant.repair.folds import read_class_units
-from calibrant.repair.nested_choice import cross_fitted
+from calibrant.repair.choice_rule import cross_fitted
 from calibrant.repair.registry import candidates_of
-from calibrant.repair.row_losses import losses
+from calibrant.repair.choice_rule import losses
 from pages import Line, add_write, leave, show
 from repair_arena import SCORES, pairs_in, row_losses, split_of
 

@@ -21,7 +21,7 @@ import calibrant.datasets
 import calibrant.gate
 import calibrant.groups
 import calibrant.monitoring.logs
-import calibrant.online.picture
+import calibrant.online.game
 import calibrant.repair.files
 import calibrant.report.audit
 import calibrant.report.html

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.answers.difficulty import by_the_others
+from calibrant.answers.answers import by_the_others
 from calibrant.errors import InvalidForecastsError
 
 

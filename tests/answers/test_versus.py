@@ -9,7 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
-from calibrant.inference.paired import compare_on_units
+from calibrant.inference.comparison import compare_on_units
 
 
 def rows(count=300, seed=0, *, trials=1, models=("small", "large")):

@@ -11,8 +11,8 @@ from scipy.special import expit, logit
 
 import calibrant as cal
 from calibrant.errors import CalibrantWarning, InferenceRefusedError, InvalidForecastsError
-from calibrant.groups import audit_groups, noise
-from calibrant.groups.division import Division
+from calibrant.groups import audit as noise, audit_groups
+from calibrant.groups.audit import Division
 from calibrant.inference import confidence_of_each, find_ratio
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.settings import Settings

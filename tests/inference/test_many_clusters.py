@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from scipy.stats import norm, t
 
 import calibrant as cal
-from calibrant.inference import cluster_charges, evidence
+from calibrant.inference import evidence, laws as cluster_charges
 
 # Enough for bundles.
 LEVELS = 549

@@ -13,7 +13,7 @@ import pytest
 import calibrant as cal
 from calibrant.data.labels import Labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.groups.division import groups_of
+from calibrant.groups.audit import groups_of
 from calibrant.inputs import Roles, read, source, summed
 from commands import run
 

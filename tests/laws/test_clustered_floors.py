@@ -7,8 +7,8 @@ import pytest
 
 import calibrant as cal
 from calibrant.inference import measured
-from calibrant.inference.clusters import clustered_noise_floors, on_exact_levels
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.measured import clustered_noise_floors, on_exact_levels
 from calibrant.inference.settings import Settings
 
 MEASURES = (

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 import calibrant as cal
 from calibrant.errors import InvalidOptionError
-from calibrant.measures import cosines, kernel_smoothed
+from calibrant.measures import kernel_smoothed, kernel_smoothed as cosines
 from oracles.strategies import MAKERS, joint_of, joints, laws, rows, universal, weighted_rows
 from reference.golden import golden_joint
 

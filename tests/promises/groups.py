@@ -11,9 +11,9 @@ from scipy.special import expit, logit
 
 import calibrant as cal
 from calibrant.groups import audit_groups, find_segments, judge_groups
-from calibrant.inference import cluster_charges
-from calibrant.inference.clusters import clustered_noise_floors
+from calibrant.inference import laws as cluster_charges
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.measured import clustered_noise_floors
 from calibrant.inference.ratio import find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic

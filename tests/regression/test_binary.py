@@ -11,7 +11,7 @@ from scipy.special import expit
 from calibrant.arrays import BLOCK
 from calibrant.errors import ConvergenceError
 from calibrant.joint import Joint
-from calibrant.regression import binary, curves, fit_logistic, log_odds, newton
+from calibrant.regression import binary, binary as newton, curves, fit_logistic, log_odds
 
 FREE = (np.full(2, -np.inf), np.full(2, np.inf))
 

@@ -15,13 +15,12 @@ from calibrant.decisions import as_score
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from calibrant.inference.cases import Cases
 from calibrant.repair import Isotonic, Platt, VennAbers, choose, folds
-from calibrant.repair.choice_rule import Gain
+from calibrant.repair.choice_rule import Gain, cross_fitted, nested
 from calibrant.repair.folds import (
     Split,
     split_rows,
     units_of,
 )
-from calibrant.repair.nested_choice import cross_fitted, nested
 from calibrant.repair.registry import candidates_of
 from calibrant.repair.report_text import choice_text
 from samples import truths

@@ -11,7 +11,7 @@ from calibrant.errors import InvalidStateError
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts
 from calibrant.repair import Platt, Temperature, choose, load
-from calibrant.repair.fingerprint import Fingerprint
+from calibrant.repair.base import Fingerprint
 
 RNG = np.random.default_rng(11)
 

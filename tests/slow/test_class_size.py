@@ -16,8 +16,7 @@ from calibrant.multiclass import (
     projected_smooth_calibration_error,
 )
 from calibrant.multiclass.redraws import redraws
-from calibrant.multiclass.surprise import class_pvalues
-from calibrant.multiclass.verdicts import judge_classes
+from calibrant.multiclass.verdicts import class_pvalues, judge_classes
 
 DRAWS, LEVEL = 39, 0.05
 

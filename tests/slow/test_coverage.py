@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
-from calibrant.inference import cluster_charges
+from calibrant.inference import laws as cluster_charges
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.ratio import find_ratio
 

@@ -8,7 +8,7 @@ import calibrant as cal
 from calibrant.errors import CalibrantError, InvalidForecastsError, InvalidOptionError
 from calibrant.inputs import Roles
 from calibrant.survival import SurvivalForecasts, observed_risk
-from calibrant.survival.kaplan_meier import RiskTable
+from calibrant.survival.forecasts import RiskTable
 
 # Ties of events and of censorings, two causes.
 DURATION = np.array([1, 2, 2, 3, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 12, 12, 13, 14, 15], float)

@@ -1,14 +1,18 @@
 """Calibrated for whom: groups audited simultaneously, multicalibration, omniprediction."""
 
 from calibrant.groups.adaptation import TargetMean, target_mean
-from calibrant.groups.audit import audit_groups, judge_groups
+from calibrant.groups.audit import (
+    Division as Division,
+    audit_groups,
+    groups_of as groups_of,
+    judge_groups,
+)
 from calibrant.groups.complexity import (
     DenseModel,
     HardcoreMeasure,
     dense_model,
     hardcore_measure,
 )
-from calibrant.groups.division import Division as Division, groups_of as groups_of
 from calibrant.groups.fits import Fit
 from calibrant.groups.group_repair import GroupRepair
 from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage
@@ -37,15 +41,13 @@ from calibrant.groups.outcome_learner import (
     TestAdvantage,
 )
 from calibrant.groups.repair import repair_by_group
-from calibrant.groups.segment_search import (
+from calibrant.groups.segments import (
     PARTS_OF_FORECASTS as PARTS_OF_FORECASTS,
     Conjunction as Conjunction,
-    choose_segments as choose_segments,
-    no_columns as no_columns,
-)
-from calibrant.groups.segments import (
     Segment,
+    choose_segments as choose_segments,
     find_segments,
+    no_columns as no_columns,
     search_segments as search_segments,
 )
 from calibrant.groups.witnesses import GroupWitness

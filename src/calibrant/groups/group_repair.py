@@ -11,8 +11,7 @@ import numpy as np
 from calibrant.arrays import Floats
 from calibrant.data.groupings import Partition
 from calibrant.decisions import score_title
-from calibrant.groups.audit import judge_groups
-from calibrant.groups.division import Division
+from calibrant.groups.audit import Division, judge_groups
 from calibrant.groups.fits import Fit
 from calibrant.inference import ConfidenceInterval, Groups, Settings, Statistic, default_tolerance
 from calibrant.joint import Rows

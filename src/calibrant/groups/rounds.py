@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Flags, Floats
 from calibrant.data.groupings import Codes, Grouping, Partition, label_of
-from calibrant.groups.division import crossed
+from calibrant.groups.audit import crossed
 from calibrant.repair import Patch
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from calibrant.arrays import Floats
 from calibrant.data.groupings import Codes
-from calibrant.groups.division import narrow
+from calibrant.groups.audit import narrow
 from calibrant.groups.rounds import (
     GroupedRows,
     PatternGroups,

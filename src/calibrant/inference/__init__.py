@@ -28,8 +28,12 @@ from calibrant.inference.classical import (
     classical_numbers,
     find_classical as find_classical,
 )
-from calibrant.inference.cluster_charges import Clusters as Clusters
-from calibrant.inference.comparison import Comparison, compare
+from calibrant.inference.comparison import (
+    ERROR_RATE as ERROR_RATE,
+    Comparison,
+    compare,
+    compare_on_units as compare_on_units,
+)
 from calibrant.inference.costs import (
     Costs as Costs,
     LossByChance as LossByChance,
@@ -56,7 +60,7 @@ from calibrant.inference.interval import (
     confidence_interval,
     find_interval as find_interval,
 )
-from calibrant.inference.laws import MOST_COINS_DRAWN as MOST_COINS_DRAWN
+from calibrant.inference.laws import MOST_COINS_DRAWN as MOST_COINS_DRAWN, Clusters as Clusters
 from calibrant.inference.mean_scores import brier_score, log_loss
 from calibrant.inference.means import (
     mean_reach as mean_reach,
@@ -74,10 +78,6 @@ from calibrant.inference.observed import (
     ObservedRange as ObservedRange,
     find_bias as find_bias,
     observed_ranges as observed_ranges,
-)
-from calibrant.inference.paired import (
-    ERROR_RATE as ERROR_RATE,
-    compare_on_units as compare_on_units,
 )
 from calibrant.inference.power import RowsNeeded, rows_needed, verdict_chances
 from calibrant.inference.ratio import (

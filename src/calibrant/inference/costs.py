@@ -21,8 +21,8 @@ from calibrant.decisions import (
     promised_and_received,
     score_decomposition,
 )
-from calibrant.inference.coins import Coins
 from calibrant.inference.evidence import Evidence
+from calibrant.inference.laws import Coins
 from calibrant.inference.monte_carlo import CalibrationTest
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import charges_of

@@ -14,8 +14,14 @@ from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference.cases import Cases, one_cluster, widening
-from calibrant.inference.cluster_charges import FEW_LEVELS, MANY_CLUSTERS, Clusters
-from calibrant.inference.laws import COINS_OF_FORECASTS, NullLaw, law_of
+from calibrant.inference.laws import (
+    COINS_OF_FORECASTS,
+    FEW_LEVELS,
+    MANY_CLUSTERS,
+    Clusters,
+    NullLaw,
+    law_of,
+)
 from calibrant.inference.settings import rarer_share
 from calibrant.inputs import AskedKind, Source, rows_of_kind
 from calibrant.joint import Joint

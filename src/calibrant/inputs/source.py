@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeGuard
 import numpy as np
 
 from calibrant.arrays import Floats
+from calibrant.data.classes import ROUNDED_SUM_TOLERANCE
 from calibrant.data.columns import ColumnNames, known_outcomes
 from calibrant.data.files import NO_LABELS, opened, opened_table, without_missing
 from calibrant.data.frames import (
@@ -23,7 +24,7 @@ from calibrant.data.frames import (
     possible_keys,
 )
 from calibrant.data.hints import require_columns
-from calibrant.data.input import as_array, refuse_other_labels
+from calibrant.data.input import as_array, as_floats, refuse_other_labels
 from calibrant.data.labels import Labels, Told
 from calibrant.data.paths import Files, are_paths, settled
 from calibrant.data.rows import Given, Rows, chances
@@ -31,13 +32,64 @@ from calibrant.data.splits import canonical_order
 from calibrant.data.tables import Part
 from calibrant.data.times import Times, checked_times, have_zone, read_dates
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
-from calibrant.inputs.classes import read_class_columns, without_words
 from calibrant.inputs.roles import AskedKind, Roles
 from calibrant.inputs.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes, as_forecasts
 from calibrant.kinds import BINARY, Kind
 from calibrant.words import count_text
+
+
+def read_class_columns(
+    columns: Mapping[str, Any], roles: Roles, *, percent: bool = False
+) -> ClassForecasts:
+    """Check columns that were read as the roles say; the roles hold the weights."""
+    classes = roles.classes or ()
+    names = list(map(str, classes))
+    if set(names) <= set(columns):
+        table = np.stack([as_floats(as_array(columns[name], name), name) for name in names], axis=1)
+    else:
+        lists = as_array(columns[roles.prediction], roles.prediction)
+        table = _rows_of_lists(lists, len(names), roles.prediction)
+    return ClassForecasts.read(
+        _labels(columns[roles.outcome], classes),
+        table / 100 if percent else table,
+        classes=list(classes),
+        sample_weight=roles.weight,
+        sum_tolerance=ROUNDED_SUM_TOLERANCE,
+    )
+
+
+def without_words(column: Any, words: Sequence[object]) -> Any:
+    """Mask the labels that mean that nobody knows."""
+    if not words:
+        return column
+    labels = np.ma.asarray(column)
+    unknown = np.isin(labels.data.astype(str), list(map(str, words)))
+    return np.ma.array(labels.data, mask=np.ma.getmaskarray(labels) | unknown)
+
+
+def _rows_of_lists(column: Any, count: int, name: str) -> Floats:
+    """Stack lists of equal length; other things are refused."""
+    rows = [np.asarray([] if row is None else row, dtype=float) for row in column.tolist()]
+    sizes = {row.size if row.ndim == 1 else 0 for row in rows}
+    if sizes != {count}:
+        raise InvalidForecastsError(
+            f"there must be columns named like the classes, or lists of {count} in {name!r}",
+            f"entries of length {', '.join(map(str, sorted(sizes)))}",
+        )
+    return np.stack(rows)
+
+
+def _labels(column: Any, classes: Sequence[Any]) -> Any:
+    """Labels that are numbers match names that look like them; otherwise they are positions."""
+    labels = as_array(column, "y_true")
+    if labels.dtype.kind in "iu":
+        as_text = labels.astype(str)
+        if set(np.unique(as_text).tolist()) <= set(classes):
+            return as_text
+    return labels
+
 
 Columns = dict[str, Any]
 # Columns beside those that were asked for in which rows that share a value may be alike.

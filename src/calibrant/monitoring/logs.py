@@ -15,9 +15,8 @@ from calibrant.data.times import Times, checked_times, have_zone, time_text
 from calibrant.errors import InvalidOptionError
 from calibrant.monitoring.carried import Carried
 from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, one_per_cluster
-from calibrant.monitoring.monitor import CalibrationMonitor
+from calibrant.monitoring.monitor import CalibrationMonitor, read_coins
 from calibrant.monitoring.seen import Seen
-from calibrant.monitoring.single_outcomes import read_coins
 from calibrant.monitoring.watched import Watch, Watched
 from calibrant.monitoring.windows import Windows, window_length, windows_of
 from calibrant.options import Tolerance, refuse_unknown

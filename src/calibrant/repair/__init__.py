@@ -8,24 +8,31 @@ from calibrant.repair.base import (
     RecalibrationMap,
 )
 from calibrant.repair.choice import (
+    FEWEST_ROWS as FEWEST_ROWS,
     Choice,
+    Judgement,
+    WorstGroup as WorstGroup,
     choice_of_probabilities as choice_of_probabilities,
     choose,
     choose_among as choose_among,
+    plain_table as plain_table,
 )
 from calibrant.repair.choice_rule import (
     CLEARLY_PATCHED as CLEARLY_PATCHED,
     NO_MAP as NO_MAP,
     Gain as Gain,
+    gain_between as gain_between,
     is_clear as is_clear,
+    losses as losses,
+    mean_loss as mean_loss,
     row_luck as row_luck,
 )
 from calibrant.repair.classes import ClassWiseIsotonic, Dirichlet, VectorScaling
-from calibrant.repair.continuous_choice import (
+from calibrant.repair.continuous_maps import (
     ContinuousChoice,
+    ContinuousMap,
     choose_for_rows as choose_for_rows,
 )
-from calibrant.repair.continuous_maps import ContinuousMap
 from calibrant.repair.curves import Quadratic, Spline
 from calibrant.repair.estimator import (
     Estimator as Estimator,
@@ -42,12 +49,6 @@ from calibrant.repair.folds import (
 )
 from calibrant.repair.forms import TINY as TINY, Lines as Lines
 from calibrant.repair.group_map import GroupMap
-from calibrant.repair.judgement import (
-    FEWEST_ROWS as FEWEST_ROWS,
-    Judgement,
-    WorstGroup as WorstGroup,
-    plain_table as plain_table,
-)
 from calibrant.repair.parametric import (
     Beta,
     Identity,
@@ -79,8 +80,6 @@ from calibrant.repair.registry import (
 )
 from calibrant.repair.report_text import choice_text as choice_text
 from calibrant.repair.routing import Routed as Routed
-from calibrant.repair.row_losses import losses as losses, mean_loss as mean_loss
-from calibrant.repair.sides import gain_between as gain_between
 from calibrant.repair.sources import repaired as repaired
 from calibrant.repair.sql import group_columns as group_columns, output_names as output_names
 from calibrant.repair.structured import (

@@ -2,16 +2,309 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Protocol
 
 import numpy as np
 
-from calibrant.arrays import Floats
-from calibrant.decisions import Score, score_title
+from calibrant.arrays import Flags, Floats, Indices
+from calibrant.decisions import Score, as_score, score_title
+from calibrant.errors import InvalidOptionError
+from calibrant.inference import Settings
+from calibrant.regression import LEAST
 from calibrant.repair.folds import Units
-from calibrant.repair.row_losses import finite, loss_table
+from calibrant.stages import reached
 from calibrant.words import percent_text
+
+
+def _log(table: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return -np.log(table)
+
+
+def _brier(table: Floats) -> Floats:
+    return np.asarray((table**2).sum(axis=1, keepdims=True) - 2 * table + 1)
+
+
+def _spherical(table: Floats) -> Floats:
+    return np.asarray(1 - table / np.sqrt((table**2).sum(axis=1, keepdims=True)))
+
+
+# The loss of a row of probabilities for each class that might happen.
+CLASS_SCORES: dict[str, Callable[[Floats], Floats]] = {
+    "log": _log,
+    "brier": _brier,
+    "spherical": _spherical,
+}
+
+
+def read_score(score: object, *, classes: bool) -> Score:
+    """Read a score by which maps are compared."""
+    if classes and not (isinstance(score, str) and score in CLASS_SCORES):
+        raise InvalidOptionError(
+            f"the score of classes must be one of {', '.join(CLASS_SCORES)}", f"{score!r:.60}"
+        )
+    return as_score(score)
+
+
+def loss_table(score: Score, prediction: Floats, *, cut: bool = False) -> Floats:
+    """Loss of each row for every outcome that might happen, one column each.
+
+    Cut ones are finite: a forecast of 0 counts as 2^-53.
+    """
+    if prediction.ndim == 2:
+        return CLASS_SCORES[score.name](np.maximum(prediction, LEAST) if cut else prediction)
+    inside = np.clip(prediction, LEAST, 1 - LEAST) if cut else prediction
+    return np.column_stack(score.losses(inside))
+
+
+def losses(score: Score | None, units: Units, prediction: Floats) -> Floats:
+    """Loss of each row to choose by, where a forecast of 0 or 1 that failed costs 37 at most.
+
+    Kinds of numbers have one loss each, whatever the score.
+    """
+    if not units.kind.summed or score is None:
+        return units.rows(prediction).losses
+    return _happened(units, loss_table(score, prediction, cut=True))
+
+
+def mean_loss(units: Units, score: Score, prediction: Floats) -> float:
+    """Mean score; infinite where the score of a row is."""
+    lost = _happened(units, loss_table(score, prediction))
+    return float(units.weight @ lost) / float(units.weight.sum())
+
+
+def failed_rows(units: Units, prediction: Floats) -> int:
+    """Count rows in which what happened had a forecast of exactly 0."""
+    if prediction.ndim == 2:
+        failed = _happened(units, prediction) == 0
+    else:
+        failed = np.abs(units.outcome - prediction) == 1
+    return int(units.count[failed].sum())
+
+
+def finite(value: float) -> float | None:
+    """Return a number that JSON can hold, or None."""
+    return value if np.isfinite(value) else None
+
+
+def _happened(units: Units, table: Floats) -> Floats:
+    """Take the entry of each row for what happened."""
+    at = units.outcome.astype(np.intp)[:, np.newaxis]
+    return np.asarray(np.take_along_axis(table, at, axis=1)[:, 0])
+
+
+class Fitted(Protocol):
+    """A map that was fitted."""
+
+    @property
+    def form_(self) -> Callable[[Floats], Floats]:
+        """What forecasts become."""
+        ...
+
+
+class Learner(Protocol):
+    """A map that can be fitted to what `Units.lesson` returns."""
+
+    def learn(self, given: Any) -> Fitted:
+        """Fit to forecasts that were read."""
+        ...
+
+
+Candidates = Mapping[str, Learner]
+# Shares of the work that are done when maps are fitted, and when the choice is repeated.
+FITTED, NESTED = 0.5, 0.6
+# The choice is repeated without each of so many blocks of folds, whatever the number of folds.
+MOST_BLOCKS = 5
+# To repeat the choice, predictions beyond so many are rounded to the means of so many cells.
+MOST_CELLS = 2**10
+# Maps that are compared learn from so many cells where there are more predictions; they are judged
+# on all, and the map that is returned learns from all.
+MOST_LEARNED = 2**14
+
+
+def cross_fitted(units: Units, candidates: Candidates) -> dict[str, Floats]:
+    """Recalibrated predictions of every map, each row by a map that has not seen it."""
+    held = {name: units.prediction.copy() for name in candidates}
+    rough = units.in_cells(MOST_LEARNED)
+    for fold in units.folds:
+        inside = np.flatnonzero(units.fold == fold)
+        lesson = rough.lesson(rough.teaching(fold))
+        for name, candidate in candidates.items():
+            if name != LEAVE:
+                held[name][inside] = candidate.learn(lesson).form_(units.prediction[inside])
+        reached(FITTED * (fold + 1) / len(units.folds))
+    return held
+
+
+def can_nest(units: Units) -> bool:
+    """Whether a choice can be repeated without some of the folds."""
+    return len(units.folds) >= (2 if units.forward else 3)
+
+
+def nested(
+    units: Units, candidates: Candidates, score: Score | None, held: dict[str, Floats]
+) -> Floats:
+    """Predictions of the map that other rows chose, fitted to rows of other folds.
+
+    The rows that judge a choice have not made it: the rule is applied again without each block of
+    folds, to maps that learned neither from the block nor from the rows that compare them.
+    """
+    repaired = units.prediction.copy()
+    block = np.asarray(units.fold % MOST_BLOCKS)
+    choices = _forward(units, score, held) if units.forward else _without(units, candidates, score)
+    for number, name in choices:
+        inside = (units.fold if units.forward else block) == number
+        repaired[inside] = held[name][inside]
+    return repaired
+
+
+def _forward(
+    units: Units, score: Score | None, held: dict[str, Floats]
+) -> Iterator[tuple[int, str]]:
+    """Choose by what was judged before: those maps have learned from still earlier rows."""
+    for fold in units.folds:
+        keep = units.teaching(fold) & units.judged
+        if keep.any():
+            yield fold, chosen_by(units, score, held, keep).name
+
+
+def chosen_by(
+    units: Units,
+    score: Score | None,
+    held: dict[str, Floats],
+    keep: Flags,
+    confidence: float = 0.95,
+) -> Decision:
+    """Apply the rule to some of the rows, each repaired by maps that have not seen it."""
+    some = units.where(keep)
+    lost = {name: losses(score, some, moved[keep]) for name, moved in held.items()}
+
+    def luck(name: str) -> Floats:
+        assert score is not None  # noqa: S101  # asked for probabilities only
+        return row_luck(score, some.prediction, held[name][keep])
+
+    return decide(some, lost, luck, confidence, logarithmic=_is_log(score))
+
+
+def _is_log(score: Score | None) -> bool:
+    return score is not None and score.name == "log"
+
+
+def _without(
+    units: Units, candidates: Candidates, score: Score | None
+) -> Iterator[tuple[int, str]]:
+    """Choose without each block: maps learn from the rest but one other block, which compares."""
+    rough = units.in_cells(MOST_CELLS)
+    block: Indices = np.asarray(rough.fold % MOST_BLOCKS)
+    blocks = range(int(block.max()) + 1)
+    size = rough.outcome.size
+    lost = {one: {name: np.zeros(size) for name in candidates} for one in blocks}
+    luck = {one: {name: np.zeros((size, 2)) for name in candidates} for one in blocks}
+    pairs = list(combinations(blocks, 2))
+    for number, pair in enumerate(pairs):
+        reached(NESTED + (1 - NESTED) * number / len(pairs))
+        inside = [np.flatnonzero(block == one) for one in pair]
+        lesson = rough.lesson((block != pair[0]) & (block != pair[1]))
+        for name, candidate in candidates.items():
+            form = None if name == LEAVE else candidate.learn(lesson).form_
+            for one, rows in zip(pair, reversed(inside), strict=True):
+                some = rough.where(rows)
+                moved = some.prediction if form is None else form(some.prediction)
+                lost[one][name][rows] = losses(score, some, moved)
+                if score is not None:
+                    luck[one][name][rows] = row_luck(score, some.prediction, moved)
+    for one in blocks:
+        keep = block != one
+        kept = {name: values[keep] for name, values in lost[one].items()}
+        lucky = {name: values[keep] for name, values in luck[one].items()}
+        some = rough.where(keep)
+        yield one, decide(some, kept, lucky.__getitem__, logarithmic=_is_log(score)).name
+
+
+def told_gains(gains: Mapping[str, Gain], scores: Mapping[str, float]) -> dict[str, Gain]:
+    """Gains as they are told: infinite where scores are."""
+    return {
+        name: gain if name == LEAVE else gain.told(scores[LEAVE], scores[name])
+        for name, gain in gains.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class GainsByScore:
+    """What all maps gain by one score, each as if it alone had been tried."""
+
+    gains: dict[str, Gain]
+    """By losses that are cut."""
+    told: dict[str, Gain]
+
+    @classmethod
+    def of(
+        cls, seen: Units, score: Score, moved: dict[str, Floats], confidence: float
+    ) -> GainsByScore:
+        """Judge predictions of the rows by maps that had not seen them."""
+        gains = {
+            name: gain_between(seen, score, moved[LEAVE], values, confidence)
+            for name, values in moved.items()
+        }
+        scores = {name: mean_loss(seen, score, values) for name, values in moved.items()}
+        return cls(gains, told_gains(gains, scores))
+
+
+def after_choice(
+    seen: Units, score: Score, repaired: Floats, alone: Gain, settings: Settings
+) -> Gain:
+    """Gain of a choice by a score, on rows that had no say in it."""
+    saved = losses(score, seen, seen.prediction) - losses(score, seen, repaired)
+    gain = gain_after_choice(seen, saved, alone, settings.confidence)
+    gain = with_unseen(gain, seen, score, (seen.prediction, repaired), settings.confidence)
+    scores = (mean_loss(seen, score, values) for values in (seen.prediction, repaired))
+    return gain.told(*scores)
+
+
+def gain_between(
+    seen: Units, score: Score, before: Floats, after: Floats, confidence: float
+) -> Gain:
+    """Mean of what the rows save by one forecast for another, with an interval."""
+    saved = losses(score, seen, before) - losses(score, seen, after)
+    gain = gain_of(seen, saved, confidence)
+    return with_unseen(gain, seen, score, (before, after), confidence)
+
+
+def with_unseen(
+    gain: Gain, seen: Units, score: Score, forecasts: tuple[Floats, Floats], confidence: float
+) -> Gain:
+    """Widen the interval of a gain for outcomes that were never seen, where but one was.
+
+    Rows that are all alike have no spread. But others may happen as often as leaves a chance of
+    (1 - confidence) / 2 that none of so many rows shows it, and each saves what the forecasts
+    before and after say.
+    """
+    if np.ptp(seen.outcome) > 0:
+        return gain
+    before, after = (loss_table(score, prediction, cut=True) for prediction in forecasts)
+    unseen = np.delete(before - after, int(seen.outcome[0]), axis=1)
+    rows = float(seen.weight.sum()) ** 2 / float(seen.square.sum())
+    if seen.cluster is not None:
+        rows = min(rows, float(np.unique(seen.cluster).size))
+    share = 1 - ((1 - confidence) / 2) ** (1 / rows)
+    ends = [
+        (1 - share) * gain.value + share * float(np.average(some, weights=seen.weight))
+        for some in (unseen.min(axis=1), unseen.max(axis=1))
+    ]
+    return replace(gain, low=min(gain.low, *ends), high=max(gain.high, *ends))
+
+
+def gain_columns(name: str, gains: Mapping[str, Gain]) -> dict[str, list[float]]:
+    """Columns of a table: a gain of each map with the ends of its interval."""
+    return {
+        name: [gain.value for gain in gains.values()],
+        f"{name}_low": [gain.low for gain in gains.values()],
+        f"{name}_high": [gain.high for gain in gains.values()],
+    }
+
 
 # The map that changes nothing.
 LEAVE = "Identity"

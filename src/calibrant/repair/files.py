@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrant.arrays import Floats
 from calibrant.data.databases import first_row
 from calibrant.data.files import numbers_explained, opened_table
 from calibrant.data.labels import Labels, shown
@@ -19,9 +20,8 @@ from calibrant.data.tables import Part, Table, literal, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.repair.base import RecalibrationMap, form_of_two
 from calibrant.repair.export import LOGIT, PERCENT, UNIT, form_text, guarded, read_column
-from calibrant.repair.forms import Logistic, LogOddsCurve
+from calibrant.repair.forms import Lines, Logistic, LogOddsCurve, Steps
 from calibrant.repair.group_map import GroupMap
-from calibrant.repair.lookup import looked_up
 from calibrant.repair.patches import MOST_NESTED, Patches
 from calibrant.repair.quoting import dialect_of
 from calibrant.repair.reading import refuse_scale
@@ -36,6 +36,91 @@ from calibrant.repair.sql import (
 
 if TYPE_CHECKING:
     import duckdb
+
+
+# A power of two: multiplying by it is exact, so that cells are told apart as numpy does.
+CELLS = 2**16
+
+
+def looked_up(
+    connection: duckdb.DuckDBPyConnection,
+    form: Steps | Lines,
+    source: str,
+    probability: str,
+    column: str,
+    mark: str,
+    corrected: Callable[[str], str],
+) -> str:
+    """Write a query for all rows of a source with the value of a form, in the order of the rows.
+
+    Parameters
+    ----------
+    connection : DuckDBPyConnection
+        Where a table of one row is made that holds the lists.
+    form : Steps or Lines
+        What to look up.
+    source : str
+        What to select from.
+    probability : str
+        Expression for the argument of the form: in [0, 1], or NULL, whose value is NULL.
+    column : str
+        Name of the new column, quoted.
+    mark : str
+        How no name of a column of the source begins.
+    corrected : callable
+        Writes what becomes of the value of the form, which is not NULL.
+    """
+    p, i, table, cuts, first, pieces = (
+        mark + name for name in ("p", "i", "lists", "cuts", "first", "pieces")
+    )
+    cut, fields = _parts(form)
+    cell = (cut * CELLS).astype(np.int64)
+    names = ", ".join(f"{name} double" for name in fields)
+    connection.execute(
+        f"create temp table {table} as select ?::double[] as {cuts}, ?::integer[] as {first}, "
+        f"?::struct({names})[] as {pieces}",
+        [
+            cut.tolist(),
+            np.searchsorted(cell, np.arange(CELLS + 1)).tolist(),
+            [
+                dict(zip(fields, piece, strict=True))
+                for piece in np.column_stack(list(fields.values())).tolist()
+            ],
+        ],
+    )
+    # A product with one row streams and keeps the order, as long as the sides are not swapped.
+    connection.execute("set disabled_optimizers = 'join_order,build_side_probe_side'")
+    query = f"select *, {probability} as {p} from {source}, {table}"  # noqa: S608
+    start = f"{first}[1 + cast(floor({p} * {CELLS}) as integer)]"
+    query = f"select *, {start} as {i} from ({query})"  # noqa: S608
+    most = int(np.bincount(cell).max()) if cell.size else 0
+    for power in reversed(range(most.bit_length())):
+        farther = f"{i} + {2**power}"
+        step = f"case when {cuts}[{farther}] <= {p} then {farther} else {i} end"
+        query = f"select * replace ({step} as {i}) from ({query})"  # noqa: S608
+    piece = f"{pieces}[1 + {i}]"
+    value = f"{piece}.value"
+    if "rise" in fields:
+        share = f"greatest(least(({p} - {piece}.knot) / {piece}.width, 1e0), 0e0)"
+        value += f" + {share} * {piece}.rise"
+    value = f"case when {p} is not null then {corrected(value)} end"
+    helpers = f"{p}, {i}, {cuts}, {first}, {pieces}"
+    return f"select * exclude ({helpers}), {value} as {column} from ({query})"  # noqa: S608
+
+
+def _parts(form: Steps | Lines) -> tuple[Floats, dict[str, Floats]]:
+    """Places where one piece ends and the next begins, and the numbers of each piece."""
+    if isinstance(form, Steps):
+        return form.start[1:], {"value": form.value}
+    if form.knot.size == 1:
+        return form.knot[1:], {"value": form.value}
+    return form.knot[1:-1], {
+        "value": form.value[:-1],
+        "knot": form.knot[:-1],
+        "width": np.diff(form.knot),
+        "rise": np.diff(form.value),
+    }
+
 
 # How DuckDB writes a file, by the end of its name.
 WRITERS = {
@@ -108,7 +193,7 @@ def apply_to_files(
         connection = table.connection
         _refuse_taken(list(dict.fromkeys([*table.names, *table.columns])), names)
         how += _own_header(table, names, Path(out).suffix.lower())
-        parts, lists = _parts(fitted, patches, prediction, table.names)
+        parts, lists = _parts_of_query(fitted, patches, prediction, table.names)
         rows = _Rows.of(table, parts, Path(out).suffix.lower())
         selected = _query(connection, fitted, rows, prediction, names, units, lists=lists)
         try:
@@ -185,7 +270,7 @@ def _patches_of(fitted: RecalibrationMap) -> Patches:
     return fitted.patches if isinstance(fitted, GroupMap) else Patches()
 
 
-def _parts(
+def _parts_of_query(
     fitted: RecalibrationMap, patches: Patches, prediction: str, present: Sequence[str]
 ) -> tuple[dict[str, Part], bool]:
     """Say how each column is read, and whether probabilities of classes stand in lists."""

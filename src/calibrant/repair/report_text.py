@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from calibrant.decisions import score_title
+from calibrant.repair.choice import Judgement
 from calibrant.repair.choice_rule import LOSSES
-from calibrant.repair.judgement import Judgement
 from calibrant.words import count_text, page, visible
 
 COLUMNS = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from calibrant.report.page import page_environment, raw_file
+from calibrant.report.html import page_environment, raw_file
 from calibrant.report.tables import ShownTable
 from calibrant.words import count_text, percent_text
 

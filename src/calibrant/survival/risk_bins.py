@@ -13,8 +13,7 @@ from calibrant.joint import Joint
 from calibrant.notebook import brief
 from calibrant.options import check_share, shown, whole
 from calibrant.pooling import quantile_bins
-from calibrant.survival.forecasts import SurvivalForecasts
-from calibrant.survival.kaplan_meier import RiskTable
+from calibrant.survival.forecasts import RiskTable, SurvivalForecasts
 
 
 @dataclass(frozen=True, slots=True)
