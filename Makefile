@@ -17,7 +17,7 @@ BENCH ?=
 # Tests that need extensions of DuckDB; these hold DuckDB back, so they run with one of their own.
 DATABASES := tests/data/test_databases.py
 # What the lowest and the newest dependencies are tried on.
-VERSIONED := tests/data tests/inputs tests/joint tests/cli tests/answers tests/test_exit_codes.py
+VERSIONED := tests/data tests/inputs tests/joint tests/cli tests/answers tests/_base/test_exit_codes.py
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 

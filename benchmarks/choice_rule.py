@@ -23,15 +23,13 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.decisions import as_score
 from calibrant.regression import blend_shares
 from calibrant.repair import CLASS_MAPS, MAPS, Split, Units, read_units
-from calibrant.repair.choice_rule import LEAVE, gain_of, is_clear, row_luck
+from calibrant.repair.choice_rule import LEAVE, cross_fitted, gain_of, is_clear, losses, row_luck
 from calibrant.repair.folds import read_class_units
-from calibrant.repair.choice_rule import cross_fitted
 from calibrant.repair.registry import candidates_of
-from calibrant.repair.choice_rule import losses
 from pages import Line, add_write, leave, show
 from repair_arena import SCORES, pairs_in, row_losses, split_of
 

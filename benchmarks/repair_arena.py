@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
 from calibrant.repair import CLASS_MAPS, MAPS, choose
 from pages import Line, add_write, leave, show
 from peers import BUILD, HERE, TORCH, run

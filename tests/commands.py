@@ -239,11 +239,11 @@ def terminated_reading() -> None:
 
 
 def terminated_writing() -> None:
-    _signal_in_use("calibrant.writing", "_sync", signal.SIGTERM)
+    _signal_in_use("calibrant._base.writing", "_sync", signal.SIGTERM)
 
 
 def interrupted_writing() -> None:
-    _signal_in_use("calibrant.writing", "_sync", signal.SIGINT)
+    _signal_in_use("calibrant._base.writing", "_sync", signal.SIGINT)
 
 
 def lost_interrupt() -> None:

@@ -448,7 +448,7 @@ def calibrated_model(*, ensemble: bool) -> dict[str, Any]:
     from sklearn.linear_model import LogisticRegression
 
     features = np.column_stack([ROWS["age"], ROWS["q"]])
-    made = cal.repair.CalibratedModel(LogisticRegression(), ensemble=ensemble)
+    made = cal.models.CalibratedModel(LogisticRegression(), ensemble=ensemble)
     made.fit(features, ROWS["y"])
     forms = {name: attempt(getattr(made, name)) for name in ("to_json", "to_python", "to_sql")}
     return forms | {"predict_proba": made.predict_proba(features)}

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 import calibrant as cal
-from calibrant.words import thousands_text as count
+from calibrant._base.words import thousands_text as count
 
 PAGE = Path(__file__).parents[1] / "docs" / "real_data.md"
 HEAD = """# Published forecasts, judged

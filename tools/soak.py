@@ -33,7 +33,7 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from calibrant.writing import DRAFT
+from calibrant._base.writing import DRAFT
 from commands import Ended, ended, start_forked  # beside the tests, as a fork must find it too
 
 OLD = b"the old file, which must stay whole\n" * 8

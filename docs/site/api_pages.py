@@ -23,6 +23,7 @@ ROOMS = {
     "calibrant.families": "Families of tests",
     "calibrant.groups": "Groups",
     "calibrant.integrations": "Integrations",
+    "calibrant.models": "scikit-learn models",
     "calibrant.multiclass": "More than two classes",
     "calibrant.online": "Online forecasters",
     "calibrant.generative": "Models that write",

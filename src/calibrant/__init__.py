@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 # other names from the rooms below, of which each stands on those before it.
 # Only type checkers and editors follow these imports; `__all__` is the one list of names.
 _LATER = (
-    "versions",
-    "parallel",
+    "_base.versions",
+    "_base.parallel",
     "joint",
-    "measurement",
     "measures",
     "decisions",
     "catalogue",
@@ -31,6 +30,7 @@ if _TYPE_CHECKING:
         generative,
         groups,
         integrations,
+        models,
         multiclass,
         online,
         plots,
@@ -38,16 +38,15 @@ if _TYPE_CHECKING:
         repair,
         survival,
     )
+    from calibrant._base.parallel import threads
+    from calibrant._base.versions import show_versions
     from calibrant.catalogue import *
     from calibrant.decisions import *
     from calibrant.inference import *
     from calibrant.joint import Joint, joints_by
-    from calibrant.measurement import Measurement
     from calibrant.measures import *
     from calibrant.monitoring import *
-    from calibrant.parallel import threads
     from calibrant.report import *
-    from calibrant.versions import show_versions
 
 __version__ = "0.1.0"
 
@@ -112,6 +111,7 @@ __all__ = [
     "log_loss",
     "low_degree_calibration_error",
     "lower_distance_to_calibration",
+    "models",
     "multiclass",
     "murphy_curve",
     "net_benefit",

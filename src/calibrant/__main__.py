@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 
-FAULT, INTERRUPTED = 70, 130  # as in calibrant.exit_codes, which may fail to import too
+FAULT, INTERRUPTED = 70, 130  # as in calibrant._base.exit_codes, which may fail to import too
 
 
 def main() -> None:

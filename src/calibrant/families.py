@@ -14,19 +14,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import as_generator, check_draws
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.draws import draw_positives, refuse_mean_outcomes
-from calibrant.measurement import Measurement
 from calibrant.measures.cutoff import cutoff_calibration_error
 from calibrant.measures.expected import mean_distance, norm_witness
 from calibrant.measures.kernel import KernelFunction, kernel_calibration_error
 from calibrant.measures.low_degree import low_degree_calibration_error
+from calibrant.measures.measurement import Measurement
+from calibrant.measures.regions import region_sentence
 from calibrant.measures.weighted import Family, Lipschitz, MeasuredFamily
-from calibrant.options import as_generator, check_draws
-from calibrant.regions import region_sentence
-from calibrant.witness import FunctionWitness, LearnedWitness, StepWitness, Witness
+from calibrant.measures.witness import FunctionWitness, LearnedWitness, StepWitness, Witness
 
 __all__ = [
     "Bounded",

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from calibrant._base.exit_codes import ExitCode
+from calibrant._base.options import Tolerance, check_share, share_from, tolerance_from
+from calibrant._base.stages import Tell, silent
+from calibrant._base.words import capital, count_text, escaped, markdown_table, page
 from calibrant.errors import InvalidOptionError
-from calibrant.exit_codes import ExitCode
 from calibrant.groups import Division, groups_of, judge_groups
 from calibrant.inference import (
     CALIBRATED,
@@ -32,9 +35,6 @@ from calibrant.inference import (
 from calibrant.inputs import Pairs, Source
 from calibrant.joint.classes import ClassForecasts
 from calibrant.multiclass import judge_classes
-from calibrant.options import Tolerance, check_share, share_from, tolerance_from
-from calibrant.stages import Tell, silent
-from calibrant.words import capital, count_text, escaped, markdown_table, page
 
 PASSED, FAILED = "passed", "failed"
 EXIT_CODES = {

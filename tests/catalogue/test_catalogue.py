@@ -11,7 +11,7 @@ import pytest
 import calibrant as cal
 from calibrant.catalogue import CATALOGUE, DOMAINS, JOINT_MEASURES, find_measure
 from calibrant.inference.statistic import Statistic, charges_of
-from calibrant.measurement import Measurement
+from calibrant.measures.measurement import Measurement
 from calibrant.multiclass import ClassWise, MulticlassDecisionTask
 from oracles.class_definitions import random_forecasts
 

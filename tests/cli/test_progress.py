@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import calibrant.cli.progress as progress_bar
-from calibrant import stages
+from calibrant._base import stages
 from calibrant.repair import apply_to_files, choose
 from commands import run, run_on_a_terminal
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._base.words import THIN
 from calibrant.report.screen import COLUMNS, LINES, plain, render_screen
-from calibrant.words import THIN
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 NEXT = "calibrant audit forecasts.csv --html report.html"

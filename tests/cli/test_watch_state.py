@@ -176,7 +176,7 @@ def test_numbers_need_windows(tmp_path):
 
 HOLD = """
 import sys, time
-from calibrant.writing import locked
+from calibrant._base.writing import locked
 with locked(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()

@@ -10,10 +10,10 @@ import pytest
 import typer
 
 import calibrant
+from calibrant._base.words import count_text, plural
 from calibrant.cli.main import _warn, app
 from calibrant.cli.wording import NAMES, WORDS, on_the_command_line
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
-from calibrant.words import count_text, plural
 from commands import run
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._base.words import THIN, percent_text
 from calibrant.inference import Evidence, Settings, find_costs
 from calibrant.inference.costs import CELLS
 from calibrant.pooling import isotonic
-from calibrant.words import THIN, percent_text
 
 REBOOK = cal.DecisionTask.from_costs(false_positive=50, false_negative=350)
 

@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
+from calibrant._base.options import share_from
+from calibrant._base.words import THIN
 from calibrant.errors import InvalidOptionError
 from calibrant.gate import read_limits, run_gate
 from calibrant.groups import audit_groups
 from calibrant.inference import Ratio, RatioVerdict, Settings
 from calibrant.inputs import Roles, read
 from calibrant.integrations import assert_calibrated
-from calibrant.options import share_from
 from calibrant.report.tables import ratio_table
-from calibrant.words import THIN
 from commands import run
 
 

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
+from calibrant._base.options import ShareOfRarer
 from calibrant.errors import InvalidOptionError
 from calibrant.gate import read_limits, run_gate
 from calibrant.groups import audit_groups
 from calibrant.inference import Settings
 from calibrant.inputs import Roles, read
 from calibrant.integrations import assert_calibrated
-from calibrant.options import ShareOfRarer
 from commands import run
 
 rng = np.random.default_rng(0)

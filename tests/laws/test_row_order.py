@@ -576,7 +576,7 @@ def _further():
     model["sample_weight"] = ROWS["weight"]
     logistic, distributions = LogisticRegression(), cal.distributions.PredictiveDistributions
     ensemble = distributions.from_ensemble(ROWS["z"][:, np.newaxis] + np.arange(5))
-    decision = cal.repair.DecisionModel(logistic, _task(classes=False))
+    decision = cal.models.DecisionModel(logistic, _task(classes=False))
     certain = (ROWS["site"] == "west").astype(int)
     patched = cal.groups.repair_by_group(certain, ROWS["p"], {"site": ROWS["site"]}, rng=0).map
     yield "watch", import_module("calibrant.monitoring").watch, {
@@ -603,11 +603,11 @@ def _further():
     yield "thresholds", lambda **given: ensemble.threshold_calibration(**given, thresholds=[20]), {
         **weighed, "clusters": ROWS["cluster"]
     }  # fmt: skip
-    yield "CalibratedModel", cal.repair.CalibratedModel(logistic).fit, {
+    yield "CalibratedModel", cal.models.CalibratedModel(logistic).fit, {
         **model, "clusters": ROWS["cluster"], "time": ROWS["time"]
     }  # fmt: skip
     yield "DecisionModel", decision.fit, model
-    yield "score of a CalibratedModel", cal.repair.CalibratedModel(logistic).score, model
+    yield "score of a CalibratedModel", cal.models.CalibratedModel(logistic).score, model
     yield "score of a DecisionModel", decision.score, model
     yield (
         "OutcomeIndistinguishable",

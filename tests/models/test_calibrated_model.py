@@ -50,13 +50,6 @@ class Recorder(LogisticRegression):
         return super().fit(X, y, sample_weight)
 
 
-def test_it_is_found_where_repairs_are():
-    assert cal.repair.CalibratedModel is CalibratedModel
-    assert {"CalibratedModel", "DecisionModel"} <= set(dir(cal.repair))
-    with pytest.raises(AttributeError, match="no attribute"):
-        _ = cal.repair.CalibratedModels
-
-
 @pytest.mark.parametrize("ensemble", [False, True])
 def test_a_model_that_is_too_sure_is_repaired(ensemble):
     half = N // 2

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.special import expit
 
-from calibrant.repair import CalibratedModel
+from calibrant.models import CalibratedModel
 from promises.core import Promise
 
 SLOPES = np.array([1.0, 0.7, 0.5, 0.3])

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from calibrant.arrays import BLOCK
+from calibrant._base.arrays import BLOCK
 from calibrant.errors import ConvergenceError
 from calibrant.joint import Joint
 from calibrant.regression import binary, binary as newton, curves, fit_logistic, log_odds

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 import calibrant as cal
+from calibrant._base.words import typeset
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference import Evidence, Settings, find_costs
 from calibrant.multiclass import ClassForecasts
 from calibrant.multiclass.costs import find_class_costs
-from calibrant.words import typeset
 from oracles.class_definitions import draw_labels
 from samples import ANIMALS, animals
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.words import visible
+from calibrant._base.words import visible
 from commands import run_forked
 
 HOSTILE = {

@@ -15,10 +15,10 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
 import calibrant as cal
+from calibrant._base.words import typeset
 from calibrant.inference.verdicts import state_of
 from calibrant.report.conclusion import conclusion
 from calibrant.report.pictures import pictures
-from calibrant.words import typeset
 from pdf import pdf_text, squeezed
 
 NASTY = "<script>alert('x')</script>\"'&${7*7}{{7*7}}"

@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 import calibrant as cal
+from calibrant._base.words import THIN
 from calibrant.report.json import as_dict
 from calibrant.report.screen import plain, render_screen
-from calibrant.words import THIN
 from commands import run
 from samples import sample
 

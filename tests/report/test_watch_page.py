@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
+from calibrant._base.words import typeset
 from calibrant.monitoring import log_text, watch
 from calibrant.report import render_watch
-from calibrant.words import typeset
 from commands import run
 
 rng = np.random.default_rng(0)

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.notebook import card
+from calibrant._base.words import agreeing, count_text, forecast_and_rate, page, thousands_text
+from calibrant._base.writing import drafted
 from calibrant.answers.choosing import PER_LETTER, Choices, choose
 from calibrant.answers.ledger import Ledger
-from calibrant.arrays import Floats, Indices
 from calibrant.data.tables import literal
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inputs import Roles, Source, read as read_source
-from calibrant.notebook import card
-from calibrant.words import agreeing, count_text, forecast_and_rate, page, thousands_text
-from calibrant.writing import drafted
 
 # Names by the share of the other answers that were right: at most a third, less than two thirds.
 HARD, MIDDLE, EASY, ALONE = "hard", "middling", "easy", "answered once"

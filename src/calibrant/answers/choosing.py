@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._base.arrays import Floats
+from calibrant._base.options import real
+from calibrant._base.words import count_text
 from calibrant.answers.ledger import LABELS, Ledger
 from calibrant.answers.votes import count_votes, small_sample_sentence
-from calibrant.arrays import Floats
 from calibrant.data.labels import MISSING_WORDS, shown
 from calibrant.errors import CalibrantError, InvalidForecastsError, InvalidOptionError
-from calibrant.options import real
-from calibrant.words import count_text
 
 # In the order in which they are taken.
 ORIGINS = {

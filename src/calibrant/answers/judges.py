@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.notebook import card
+from calibrant._base.options import check_share
+from calibrant._base.words import count_text, interval_texts, number_text
 from calibrant.data.input import as_floats, is_missing, read_column, refuse_other_labels
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError
-from calibrant.notebook import card
-from calibrant.options import check_share
-from calibrant.words import count_text, interval_texts, number_text
 
 FEWEST_LABELS = 10
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._base.arrays import Floats
 from calibrant.answers.stated import Statements
 from calibrant.answers.wording import as_float
-from calibrant.arrays import Floats
 
 # Labels of scorers. An answer that is not there is wrong, as inspect counts it.
 LABELS = (

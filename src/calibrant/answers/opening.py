@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+from calibrant._base.words import visible
 from calibrant.data.compressed import READABLE
 from calibrant.errors import InvalidForecastsError, ReadingError
-from calibrant.words import visible
 
 ZIP_MAGIC = b"PK\x03\x04"
 # Python before 3.14 cannot unpack this kind of a zip's members; inspect writes it.

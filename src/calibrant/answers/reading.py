@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import file_digest
 from pathlib import Path
 
+from calibrant._base.options import shown
+from calibrant._base.words import count_text
 from calibrant.answers import harnesses
 from calibrant.answers.answers import Answers, assembled
 from calibrant.answers.ledger import Answer, Ledger
@@ -21,8 +23,6 @@ from calibrant.answers.opening import (
 )
 from calibrant.data.paths import Paths, settled
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.options import shown
-from calibrant.words import count_text
 
 PLAIN = "plain JSON file"
 LINES = (".jsonl", ".ndjson", ".json")

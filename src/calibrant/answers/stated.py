@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._base.arrays import Floats
+from calibrant._base.words import count_text, page, visible
 from calibrant.answers.wording import WORDS, Form, Statement, Wording
-from calibrant.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.words import count_text, page, visible
 
 SCALES = (None, "unit", "percent", "mixed")
 # Texts are read once each as long as there are not more different ones than this.

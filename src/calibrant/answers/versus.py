@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._base.arrays import Flags
+from calibrant._base.notebook import brief, card
+from calibrant._base.options import as_generator
+from calibrant._base.words import agreeing, count_text, page, percent_text, visible
 from calibrant.answers.answers import Answers
 from calibrant.answers.choosing import ORIGINS
-from calibrant.arrays import Flags
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference import ERROR_RATE, AnyMeasure, Comparison, compare_on_units
-from calibrant.notebook import brief, card
-from calibrant.options import as_generator
-from calibrant.words import agreeing, count_text, page, percent_text, visible
 
 # What is compared unless other measures are named: right or wrong, then calibration, then both.
 COMPARED = (ERROR_RATE, "smooth_calibration_error", "brier")

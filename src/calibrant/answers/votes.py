@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._base.arrays import Floats
+from calibrant._base.words import count_text
 from calibrant.answers.ledger import normalised
-from calibrant.arrays import Floats
 from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.errors import InvalidOptionError
-from calibrant.words import count_text
 
 
 @dataclass(frozen=True, slots=True)

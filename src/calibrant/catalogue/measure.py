@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.public import public
 from calibrant.joint import Joint
 
 Domain = Literal["joint", "rows", "classes", "groups"]
@@ -98,11 +98,8 @@ class Measure:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The function itself. Rooms that stand on the catalogue are imported only now."""
-        room, _, function = self.name.rpartition(".")
-        found: Callable[..., Any] = getattr(
-            import_module(f"calibrant.{room}" if room else "calibrant"), function
-        )
+        """The function itself, imported when it is first asked for."""
+        found: Callable[..., Any] = public(self.name)
         return found
 
     @property

@@ -22,8 +22,8 @@ class Shell(StrEnum):
 
 def show_versions() -> None:
     """Print the versions that a report of a problem should name."""
+    from calibrant._base.versions import versions
     from calibrant.cli.write import say
-    from calibrant.versions import versions
 
     found = versions()
     width = max(map(len, found))

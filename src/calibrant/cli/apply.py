@@ -32,6 +32,8 @@ def apply(
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
     """Copy files with a column of recalibrated predictions, or one for each class."""
+    from calibrant._base.words import count_text
+    from calibrant._base.writing import drafted
     from calibrant.data.paths import settled
     from calibrant.inputs import reading_notes
     from calibrant.repair import (
@@ -41,8 +43,6 @@ def apply(
         load_of_probabilities,
         output_names,
     )
-    from calibrant.words import count_text
-    from calibrant.writing import drafted
 
     check_files({"--out": out}, [map_file, *files], force=force)
     check_output(out)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrant._base.options import share_from
 from calibrant.cli.logs import (
     FieldOption,
     OriginOption,
@@ -61,7 +62,6 @@ from calibrant.cli.real import (
 )
 from calibrant.cli.show import next_command, repair_command, show_screen
 from calibrant.cli.write import check_files, say, say_page, say_written, write_text
-from calibrant.options import share_from
 
 if TYPE_CHECKING:
     from calibrant.data.labels import Labels

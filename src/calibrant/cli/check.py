@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from calibrant._base.exit_codes import ExitCode
 from calibrant.cli.logs import (
     FieldOption,
     OriginOption,
@@ -46,7 +47,6 @@ from calibrant.cli.options import (
 )
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say_page, say_written, write_text
-from calibrant.exit_codes import ExitCode
 
 
 def check(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrant._base.exit_codes import ExitCode
 from calibrant.cli.logs import (
     FieldOption,
     OriginOption,
@@ -38,7 +39,6 @@ from calibrant.cli.options import (
 from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, write_text
 from calibrant.errors import InvalidOptionError
-from calibrant.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from calibrant.answers import Answers
@@ -200,12 +200,12 @@ def compare(
     Of logs of language models, two models are compared on the questions that both answered.
     Without --max-worse the exit code is 0 whatever is found.
     """
+    from calibrant._base.options import check_share
     from calibrant.data.labels import Labels
     from calibrant.data.paths import settled
     from calibrant.gate import EXIT_CODES, state_of_difference
     from calibrant.inference import compare as compare_rows
     from calibrant.inputs import Roles, pair_columns, pair_files
-    from calibrant.options import check_share
 
     check_files({"--json": json_path}, [*files, words])
     if max_worse is not None:

@@ -45,10 +45,10 @@ def explain(
 ) -> None:
     """Show the calibration error of other programs on the same rows, and why they differ."""
     check_files({"--json": json}, files)
+    from calibrant._base.words import comparable_texts
     from calibrant.data.labels import Labels
     from calibrant.inputs import Roles, read
     from calibrant.measures.conventions import conventions
-    from calibrant.words import comparable_texts
 
     source = read(
         files,

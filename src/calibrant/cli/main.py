@@ -15,6 +15,8 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
+from calibrant._base.exit_codes import ExitCode
+from calibrant._base.writing import discard_drafts
 from calibrant.cli.about import COMPLETE, complete, completion, show_versions
 from calibrant.cli.answers import answers
 from calibrant.cli.apply import apply
@@ -35,8 +37,6 @@ from calibrant.cli.watch import watch
 from calibrant.cli.wording import on_the_command_line, with_options
 from calibrant.cli.write import complain, harmless
 from calibrant.errors import CalibrantError, CalibrantWarning, InvalidOptionError
-from calibrant.exit_codes import ExitCode
-from calibrant.writing import discard_drafts
 
 # Two blanks keep the lines of an epilogue apart.
 CODES = "  \n".join(f"{code.value}: {code.meaning}" for code in ExitCode)

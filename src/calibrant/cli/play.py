@@ -122,8 +122,8 @@ def _kind(picture: str) -> str:
 
 
 def _draw(game: Game, picture: str, kind: str) -> None:
+    from calibrant._base.writing import drafted
     from calibrant.plots import detached_figure, drawing
-    from calibrant.writing import drafted
 
     with drawing(), drafted(picture) as draft:
         display = game.plot(detached_figure(7.2, 4.8).add_subplot())

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from calibrant.stages import heard_by
+from calibrant._base.stages import heard_by
 
 if TYPE_CHECKING:
-    from calibrant.stages import Probe, Tell
+    from calibrant._base.stages import Probe, Tell
 
 # Work that takes less time than this, in seconds, shows no bar.
 PATIENCE = 1.0

@@ -101,9 +101,9 @@ def assumed_mean(
     """
     import numpy as np
 
+    from calibrant._base.words import count_text, number_text
     from calibrant.errors import CalibrantError
     from calibrant.inputs import AskedKind, read
-    from calibrant.words import count_text, number_text
 
     try:
         asked = replace(roles, kind=AskedKind("mean"))

@@ -46,12 +46,12 @@ from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, say_page, say_written, write_text
 
 if TYPE_CHECKING:
+    from calibrant._base.stages import Tell
     from calibrant.data.labels import Labels, Told
     from calibrant.data.paths import Files
     from calibrant.groups import GroupRepair
     from calibrant.inputs import Roles
     from calibrant.repair import Choice, Dialect, RecalibrationMap
-    from calibrant.stages import Tell
 
 STAGES = ["reading", "choosing a map"]
 # What the files hold that --out, --map, --sql, --python and --json name.
@@ -217,8 +217,8 @@ def _write_rows(
     fitted: RecalibrationMap, files: Files, out: str, prediction: str, column: str
 ) -> None:
     """Copy the files with the new column."""
+    from calibrant._base.writing import drafted
     from calibrant.repair import apply_to_files
-    from calibrant.writing import drafted
 
     with progress(["writing"]) as tell, drafted(out) as draft:
         tell("writing")

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from calibrant._base.exit_codes import ExitCode
 from calibrant.cli.options import (
     ClassesOption,
     ClusterOption,
@@ -32,7 +33,6 @@ from calibrant.cli.progress import progress
 from calibrant.cli.write import check_files, say, say_page, say_written, write_text
 from calibrant.data.groupings import AND
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from calibrant.inputs import Source
@@ -181,7 +181,7 @@ def _held(state: str | None) -> Iterator[None]:
     if state is None:
         yield
         return
-    from calibrant.writing import locked
+    from calibrant._base.writing import locked
 
     with locked(state, "--state"):
         yield
@@ -193,8 +193,8 @@ def _watched(
     """Watch rows, perhaps after those of earlier runs."""
     from pathlib import Path
 
+    from calibrant._base.stored import load_text
     from calibrant.monitoring import Carried, carry_on, watch as watch_rows
-    from calibrant.stored import load_text
 
     rows, times = source.rows, source.times
     assert rows is not None and times is not None  # noqa: PT018, S101  # times need rows
@@ -212,7 +212,7 @@ def _watched(
 
 
 def _state_notes(result: Watch, state: str | None) -> Iterator[str]:
-    from calibrant.words import count_text
+    from calibrant._base.words import count_text
 
     if state is None or result.new_rows is None:
         return

@@ -33,7 +33,7 @@ def check_files(
     force : bool, default=True
         Whether files that are there may be replaced.
     """
-    from calibrant.writing import check_outputs
+    from calibrant._base.writing import check_outputs
 
     read = [path for path in inputs if path is not None]
     if STANDARD in read:
@@ -58,7 +58,7 @@ def check_files(
 
 def write_text(text: str, path: str) -> None:
     """Write to a file, or to standard output for `-`."""
-    from calibrant.writing import write_whole
+    from calibrant._base.writing import write_whole
 
     if path == STANDARD:
         typer.echo(text.rstrip("\n"))
@@ -78,7 +78,7 @@ def say(*pieces: str | tuple[str, Mapping[str, Any]]) -> None:
 
     Pieces of a line may have a look, as `typer.style` takes it. A terminal gets thin spaces.
     """
-    from calibrant.words import typeset
+    from calibrant._base.words import typeset
 
     written = []
     for piece in pieces:
@@ -108,7 +108,7 @@ def complain(text: str) -> None:
 
 def harmless(line: str) -> str:
     """Show line breaks, control characters and the marks of a runner's commands as escapes."""
-    from calibrant.words import visible
+    from calibrant._base.words import visible
 
     return _COMMAND.sub(_escaped_mark, visible(line))
 

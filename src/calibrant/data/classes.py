@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import check_flag, check_within, shown
 from calibrant.data.input import (
     DROP,
     are_numbered,
@@ -24,7 +25,6 @@ from calibrant.data.input import (
 )
 from calibrant.data.rows import CLIP_FLOAT32, CLIP_FLOAT64, refuse_extreme_weights
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.options import check_flag, check_within, shown
 
 # How far from one a row may sum, by the bytes of a number: what rounding does to a softmax.
 SUM_TOLERANCE = {2: 1e-2, 4: 1e-4, 8: 1e-6}

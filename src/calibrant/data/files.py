@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant._base.stages import probed, somebody_waits
+from calibrant._base.words import count_text
 from calibrant.data.compressed import READABLE
 from calibrant.data.databases import attach, first_row
 from calibrant.data.frames import as_values
@@ -23,8 +25,6 @@ from calibrant.data.labels import Labels, Told, shown
 from calibrant.data.paths import Paths, settled
 from calibrant.data.tables import Part, Table, literal, quoted
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, ReadingError
-from calibrant.stages import probed, somebody_waits
-from calibrant.words import count_text
 
 if TYPE_CHECKING:
     import duckdb

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Flags, Floats
+from calibrant._base.arrays import Flags, Floats
+from calibrant._base.options import MOST_BINS, check_flag, whole
+from calibrant._base.words import visible
 from calibrant.data.input import as_array, is_missing, is_tensor, read_column
 from calibrant.data.times import moments_of
 from calibrant.errors import InvalidForecastsError
-from calibrant.options import MOST_BINS, check_flag, whole
-from calibrant.words import visible
 
 Codes = npt.NDArray[np.int64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
+from calibrant._base.words import agreeing
 from calibrant.data.labels import MISSING_WORDS
 from calibrant.errors import InvalidForecastsError
-from calibrant.words import agreeing
 
 MOST_SHOWN = 20
 # How alike two names must be, of 1, for one to be a misspelling of the other.

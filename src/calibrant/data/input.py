@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import shown
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidTypeError
-from calibrant.options import shown
 
 # What to do with rows that lack a value; the command line has an option for it.
 DROP = "drop those rows, or fill in their values"

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import shown
+from calibrant._base.words import count_text
 from calibrant.data.input import (
     are_grids,
     are_numbered,
@@ -34,8 +36,6 @@ from calibrant.data.input import (
 )
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.kinds import BINARY, INTERVAL, UNIT, Kind, Scale, read_kind
-from calibrant.options import shown
-from calibrant.words import count_text
 
 Outcomes = npt.NDArray[Any]
 """Single bytes, whole numbers or doubles, as they were given."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Flags, Floats, Indices
+from calibrant._base.arrays import Flags, Floats, Indices
 from calibrant.errors import InvalidForecastsError
 
 # Fold of rows that are learned from but never judged: the first ones in time.

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.notebook import brief
+from calibrant._base.options import check_within, refuse_unknown
 from calibrant.data.input import read_numbers
 from calibrant.decisions.recalibration import AnyPooling, recalibrate, warn_of_levels
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.measurement import as_joint
-from calibrant.notebook import brief
-from calibrant.options import check_within, refuse_unknown
+from calibrant.measures.measurement import as_joint
 
 SIDES = ("worst", "best", "act", "wait", "half")
 

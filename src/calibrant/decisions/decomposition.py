@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._base.notebook import card
+from calibrant._base.words import number_text, percent_text
 from calibrant.data import canonical_order
 from calibrant.data.rows import Rows
 from calibrant.decisions.recalibration import (
@@ -24,10 +26,8 @@ from calibrant.decisions.scores import (
 )
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.measurement import read_source
-from calibrant.notebook import card
+from calibrant.measures.measurement import read_source
 from calibrant.regression import isotonic_fit
-from calibrant.words import number_text, percent_text
 
 
 @dataclass(frozen=True, slots=True)

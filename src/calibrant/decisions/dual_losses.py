@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import refuse_unknown
 from calibrant.errors import InvalidOptionError
-from calibrant.options import refuse_unknown
 
 # Forecasts of 0 and 1 have infinite log-odds; beyond this they are as good as certain.
 LARGEST_LOGIT = 30.0

@@ -9,7 +9,9 @@ from math import inf
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import refuse_unknown
+from calibrant._base.words import probability_text
 from calibrant.decisions.recalibration import (
     AnyPooling,
     Recalibration,
@@ -21,18 +23,16 @@ from calibrant.decisions.regret import as_task, check_ties, payoff_text, promise
 from calibrant.decisions.scores import AnyScore, Score, score_title
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.joint import Joint
-from calibrant.measurement import (
+from calibrant.measures.expected import mean_distance
+from calibrant.measures.measurement import (
     Measurement,
     as_joint,
     cell_bounds,
     largest_mean_error,
     rounding_settings,
 )
-from calibrant.measures.expected import mean_distance
-from calibrant.options import refuse_unknown
-from calibrant.regions import strongest_region
-from calibrant.witness import StepWitness
-from calibrant.words import probability_text
+from calibrant.measures.regions import strongest_region
+from calibrant.measures.witness import StepWitness
 
 MOST_THRESHOLDS = 3
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.errors import InvalidOptionError
 
 OUTCOMES = {"0": 0, "1": 1, "False": 0, "True": 1, "0.0": 0, "1.0": 1}

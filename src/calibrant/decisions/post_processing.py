@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.decisions.dual_losses import SQUARED, DualLoss, as_dual_loss
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint, rounding_bounds, rounding_settings
-from calibrant.regions import region_sentence
+from calibrant.measures.measurement import Measurement, as_joint, rounding_bounds, rounding_settings
+from calibrant.measures.regions import region_sentence
 
 MOST_STEPS = 100
 # Stop once the certificate is this narrow.

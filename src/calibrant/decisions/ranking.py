@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.notebook import brief
+from calibrant._base.words import number_text, percent_text
 from calibrant.errors import InferenceRefusedError
 from calibrant.joint import Joint
-from calibrant.measurement import as_joint
-from calibrant.notebook import brief
-from calibrant.words import number_text, percent_text
+from calibrant.measures.measurement import as_joint
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.decisions.scores import Score
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.measurement import warn_of_single_rows
+from calibrant.measures.measurement import warn_of_single_rows
 from calibrant.pooling import Pooling, bins_between, isotonic, uniform_bins
 
 AnyPooling = str | int | Sequence[float] | Pooling

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.decisions.losses import worst_value
 from calibrant.decisions.recalibration import Recalibration
 from calibrant.decisions.regret import regret_of

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 import calibrant._kernels as kernels
+from calibrant._base.options import refuse_unknown
 from calibrant.decisions.recalibration import Recalibration, recalibrate
 from calibrant.decisions.scores import AnyScore, Score, as_score, mean_loss, warn_of_infinity
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.joint import Joint
-from calibrant.measurement import as_joint
-from calibrant.options import refuse_unknown
+from calibrant.measures.measurement import as_joint
 
 TIES = ("worst", "best", "first", "last", "half")
 

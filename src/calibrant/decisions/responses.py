@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import as_generator, check_within
 from calibrant.errors import InvalidOptionError
-from calibrant.measurement import as_joint
+from calibrant.measures.measurement import as_joint
 from calibrant.measures.smooth import earth_mover_distance
-from calibrant.options import as_generator, check_within
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import shown
+from calibrant._base.words import count_text
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows, cells, seem_few
-from calibrant.measurement import read_source
-from calibrant.options import shown
-from calibrant.words import count_text
+from calibrant.measures.measurement import read_source
 
 Losses = tuple[Floats, Floats]
 

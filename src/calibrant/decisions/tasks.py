@@ -9,11 +9,11 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import MOST_ACTIONS, check_within, refuse_unknown, whole
 from calibrant.decisions.envelope import Envelope, envelope_of
 from calibrant.decisions.payoffs import as_number, read_payoffs, read_task_file
 from calibrant.errors import InvalidOptionError
-from calibrant.options import MOST_ACTIONS, check_within, refuse_unknown, whole
 
 # How close to a threshold, relative to it, a prediction counts as being on it: what rounding can
 # do to a threshold that somebody computed, and far less than two forecasts ever differ by.

@@ -7,7 +7,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import (
+    as_generator,
+    check_flag,
+    check_share,
+    enough_draws,
+    shown,
+    whole,
+)
+from calibrant._base.words import count_text
 from calibrant.data.input import read_numbers, refuse_other_labels
 from calibrant.data.rows import Rows, check_weights, finite_numbers
 from calibrant.data.splits import canonical_order
@@ -22,9 +31,7 @@ from calibrant.distributions.pit import PitHistogram, PitTest, band_of_bins, kui
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference import Evidence, Groups, Settings, Statistic, judge_evidences
 from calibrant.joint import Joint
-from calibrant.options import as_generator, check_flag, check_share, enough_draws, shown, whole
 from calibrant.pooling import MonotonePools
-from calibrant.words import count_text
 
 # Thresholds that are looked at one by one; slices of the range of outcomes where there are more,
 # and numbers that are ordered for them.

@@ -10,11 +10,11 @@ from typing import Protocol
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import shown
+from calibrant._base.words import count_text, number_text
 from calibrant.data.input import as_floats, first_rows, read_numbers, read_table, refuse_missing
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
-from calibrant.options import shown
-from calibrant.words import count_text, number_text
 
 # Integrals of a function are refined until they change by less than this share of themselves.
 CHANGE = 1e-6

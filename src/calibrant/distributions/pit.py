@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats, in_parts
+from calibrant._base.arrays import Floats, in_parts
+from calibrant._base.notebook import brief, card
+from calibrant._base.words import count_text, percent_text, pvalue_text
 from calibrant.inference import MOST_COINS_DRAWN
-from calibrant.notebook import brief, card
-from calibrant.words import count_text, percent_text, pvalue_text
 
 # Terms of the series of Kuiper's distribution; the next one is below rounding.
 TERMS = 40

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calibrant._base.options import check_share
+from calibrant._base.words import count_text
 from calibrant.data.input import read_column, read_numbers
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.options import check_share
-from calibrant.words import count_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_share, check_within, real
 from calibrant.data.input import read_numbers, refuse_other_labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.generative.facts import MonofactRate
-from calibrant.options import check_share, check_within, real
 
 # Masses may miss one by rounding.
 ROUNDING = 1e-6

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_share, shown
 from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.data.rows import predictions_alone
 from calibrant.errors import (
@@ -21,7 +22,6 @@ from calibrant.errors import (
 from calibrant.groups.learned import feature_table
 from calibrant.inference import Cases, Estimate, mean_and_reach
 from calibrant.joint import Rows
-from calibrant.options import check_share, shown
 from calibrant.regression import MOST_SLOPE, fit_logistic
 
 # Log-odds so far beyond those of all source rows mean that no source row is alike; a share of so

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, in_parts
+from calibrant._base.arrays import Floats, in_parts
+from calibrant._base.parallel import in_threads
 from calibrant.data.groupings import MOST_LEVELS, PARTS, Codes, Grouping, Partition, partitions
 from calibrant.data.input import read_labels
 from calibrant.data.labels import Labels
@@ -33,7 +34,6 @@ from calibrant.joint import Joint, Rows
 from calibrant.joint.draws import draw_positives
 from calibrant.joint.sums import LevelSums, cell_index
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.parallel import in_threads
 
 # Groups of one outcome each are no surprise if right forecasts had them with a chance above this.
 BY_CHANCE = 0.01

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import shown
 from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.indistinguishability import shares
 from calibrant.joint import Rows
-from calibrant.options import shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant.arrays import Flags, Floats, Indices
+from calibrant._base.arrays import Flags, Floats, Indices
 from calibrant.data import deal_folds, hold_out
 from calibrant.decisions import as_score
 from calibrant.errors import InvalidForecastsError

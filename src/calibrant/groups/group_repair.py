@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.notebook import brief
+from calibrant._base.words import agreeing
 from calibrant.data.groupings import Partition
 from calibrant.decisions import score_title
 from calibrant.groups.audit import Division, judge_groups
@@ -16,7 +18,6 @@ from calibrant.groups.fits import Fit
 from calibrant.inference import ConfidenceInterval, Groups, Settings, Statistic, default_tolerance
 from calibrant.joint import Rows
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.notebook import brief
 from calibrant.repair import (
     FEWEST_ROWS,
     Choice,
@@ -28,7 +29,6 @@ from calibrant.repair import (
     patches_text,
     plain_table,
 )
-from calibrant.words import agreeing
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.data.input import refuse_other_labels
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Rows

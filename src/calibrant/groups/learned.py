@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, in_parts
+from calibrant._base.arrays import Floats, in_parts
+from calibrant._base.options import as_generator
 from calibrant.data import canonical_order, hold_out
 from calibrant.data.groupings import columns_of
 from calibrant.data.input import as_floats, read_column, refuse_other_labels
@@ -16,7 +17,6 @@ from calibrant.errors import InferenceRefusedError
 from calibrant.families import LearnedFamily
 from calibrant.inference import MOST_COINS_DRAWN
 from calibrant.joint import Rows
-from calibrant.options import as_generator
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,25 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import (
+    MOST_BINS,
+    check_degree,
+    check_flag,
+    refuse_unknown,
+    shown,
+    whole,
+)
+from calibrant._base.words import count_text, forecast_and_rate
 from calibrant.data.groupings import columns_of, label_of, partitions
 from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.errors import InvalidOptionError
 from calibrant.groups.indistinguishability import shares
 from calibrant.groups.witnesses import GroupWitness
 from calibrant.joint import Joint, Rows
-from calibrant.measurement import Measurement
-from calibrant.options import MOST_BINS, check_degree, check_flag, refuse_unknown, shown, whole
-from calibrant.regions import region_sentence
-from calibrant.witness import SeriesWitness, StepWitness, Witness
-from calibrant.words import count_text, forecast_and_rate
+from calibrant.measures.measurement import Measurement
+from calibrant.measures.regions import region_sentence
+from calibrant.measures.witness import SeriesWitness, StepWitness, Witness
 
 NORMS = ("l1", "sup")
 

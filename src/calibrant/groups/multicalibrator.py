@@ -8,7 +8,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant.arrays import Flags, Floats, of_mean_one
+from calibrant._base.arrays import Flags, Floats, of_mean_one
+from calibrant._base.options import (
+    MOST_CELLS,
+    as_generator,
+    check_degree,
+    check_share,
+    check_within,
+    refuse_unknown,
+    whole,
+)
 from calibrant.data import canonical_order, hold_out
 from calibrant.data.groupings import Grouping, columns_of, grouped, partitions
 from calibrant.data.input import read_column, refuse_other_labels
@@ -18,15 +27,6 @@ from calibrant.groups.fits import NOT_CLEAR, Fit, Judged, Jury, Search, judged_f
 from calibrant.groups.rounds import GroupedRows, groupings_of
 from calibrant.groups.training import Cells, patch_powers
 from calibrant.joint import Rows
-from calibrant.options import (
-    MOST_CELLS,
-    as_generator,
-    check_degree,
-    check_share,
-    check_within,
-    refuse_unknown,
-    whole,
-)
 from calibrant.regression import MOST_SLOPE, fit_logistic, log_odds
 from calibrant.repair import (
     TWO_OUTCOMES,

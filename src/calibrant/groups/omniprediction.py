@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_share
 from calibrant.data.input import read_column, refuse_other_labels
 from calibrant.data.rows import predictions_alone
 from calibrant.decisions import envelope_of
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage, shares
 from calibrant.joint import Rows
-from calibrant.options import check_share
 
 Loss = Callable[[Floats, Floats], Floats]
 """l(outcome, action), for arrays of both."""

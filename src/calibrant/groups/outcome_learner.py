@@ -9,7 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant.arrays import Flags, Floats
+from calibrant._base.arrays import Flags, Floats
+from calibrant._base.options import as_generator, check_share, check_within, shown
+from calibrant._base.words import count_text
 from calibrant.data import canonical_order, hold_out
 from calibrant.data.groupings import columns_of
 from calibrant.data.input import read_column, refuse_other_labels
@@ -17,9 +19,7 @@ from calibrant.data.rows import predictions_alone
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
 from calibrant.groups.indistinguishability import shares
 from calibrant.joint import Rows
-from calibrant.options import as_generator, check_share, check_within, shown
 from calibrant.repair import Estimator
-from calibrant.words import count_text
 
 Columns = dict[str, Any]
 Oracle = Callable[[Any], Floats]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.data import canonical_order
 from calibrant.data.groupings import Codes, Partition, columns_of, partitions
 from calibrant.data.input import read_labels, refuse_other_labels

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Flags, Floats
+from calibrant._base.arrays import Flags, Floats
 from calibrant.data.groupings import Codes, Grouping, Partition, label_of
 from calibrant.groups.audit import crossed
 from calibrant.repair import Patch

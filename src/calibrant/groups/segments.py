@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Flags, Floats, Indices
+from calibrant._base.arrays import Flags, Floats, Indices
+from calibrant._base.options import MOST_SEGMENTS, as_generator, check_share, whole
+from calibrant._base.words import count_text, pvalue_text, visible
 from calibrant.data import hold_out
 from calibrant.data.groupings import PARTS, Partition, columns_of, grouped, partitions
 from calibrant.data.input import read_labels, refuse_other_labels
@@ -17,8 +19,6 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference import LEAST_FREEDOM
 from calibrant.joint import Joint, Rows
 from calibrant.kinds import BINARY, Kind
-from calibrant.options import MOST_SEGMENTS, as_generator, check_share, whole
-from calibrant.words import count_text, pvalue_text, visible
 
 LIMITS = DEPTH, WIDTH, SEGMENTS = 3, 8, 3
 # Parts of the forecasts that a segment may be confined to.

@@ -10,7 +10,7 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.data.groupings import Codes
 from calibrant.groups.audit import narrow
 from calibrant.groups.rounds import (

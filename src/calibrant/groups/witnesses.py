@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.witness import Witness
+from calibrant.measures.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.notebook import brief
+from calibrant._base.options import check_flag, check_share, whole
+from calibrant._base.words import number_text, percent_text, pvalue_text
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.polynomial_fit import MOST_CELLS, PolynomialFit
-from calibrant.notebook import brief
-from calibrant.options import check_flag, check_share, whole
 from calibrant.regression import log_odds
-from calibrant.words import number_text, percent_text, pvalue_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.catalogue import CATALOGUE, find_measure
 from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement
-from calibrant.regions import region_of, strongest_region
-from calibrant.witness import Witness
+from calibrant.measures.measurement import Measurement
+from calibrant.measures.regions import region_of, strongest_region
+from calibrant.measures.witness import Witness
 
 # Measures that need nothing of outcomes but the residuals of each level.
 MEASURES = tuple(name for name, entry in CATALOGUE.items() if entry.residuals)

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices, blocks, sum_of_products
+from calibrant._base.arrays import Floats, Indices, blocks, sum_of_products
+from calibrant._base.options import refuse_unknown
+from calibrant._base.parallel import in_threads
+from calibrant._base.words import comparable_texts
 from calibrant.inference.estimates import Estimate
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
-from calibrant.measurement import as_joint
 from calibrant.measures.kernel_smoothed import (
     NARROWEST_CURVE,
     kernel_smoothed_calibration_error,
@@ -22,9 +24,7 @@ from calibrant.measures.kernel_smoothed import (
     smoothed_curve,
 )
 from calibrant.measures.local_regression import loess, lowess
-from calibrant.options import refuse_unknown
-from calibrant.parallel import in_threads
-from calibrant.words import comparable_texts
+from calibrant.measures.measurement import as_joint
 
 SMOOTHERS = ("loess", "lowess", "kernel")
 # Bins of distances among which a quantile is looked for.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Flags, Floats, Indices
+from calibrant._base.arrays import Flags, Floats, Indices
 from calibrant.errors import InferenceRefusedError
 from calibrant.joint.sums import AnyRows, cells
 

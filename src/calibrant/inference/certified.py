@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.notebook import brief, card
+from calibrant._base.options import as_generator, check_share, shown
+from calibrant._base.words import count_text, page, percent_text, rounded_up, visible
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.data.splits import one_of_each
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.draws import refuse_mean_outcomes
-from calibrant.measurement import read_source
-from calibrant.notebook import brief, card
-from calibrant.options import as_generator, check_share, shown
-from calibrant.words import count_text, page, percent_text, rounded_up, visible
+from calibrant.measures.measurement import read_source
 
 # Groups that a brief statement names.
 MOST_NAMED = 6

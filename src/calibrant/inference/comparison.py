@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, in_parts
+from calibrant._base.arrays import Floats, in_parts
+from calibrant._base.notebook import card
+from calibrant._base.options import as_generator, check_positive, check_share, enough_draws, shown
+from calibrant._base.words import comparable_texts, interval_texts, number_text, percent_text
 from calibrant.catalogue import CATALOGUE
 from calibrant.data import canonical_order
 from calibrant.data.input import read_labels, refuse_other_labels
@@ -28,9 +31,6 @@ from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.joint.sums import cell_index
 from calibrant.kinds import Scale
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.notebook import card
-from calibrant.options import as_generator, check_positive, check_share, enough_draws, shown
-from calibrant.words import comparable_texts, interval_texts, number_text, percent_text
 
 # With more rows than this predictions are rounded for the multipliers (not for the values), so
 # that rows which agree in both predictions and in the outcome are drawn as one.

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.notebook import brief
 from calibrant.decisions import (
     Curve,
     DecisionTask,
@@ -28,8 +29,7 @@ from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
 from calibrant.joint.sums import level_of
-from calibrant.measurement import Measurement
-from calibrant.notebook import brief
+from calibrant.measures.measurement import Measurement
 from calibrant.pooling import isotonic, quantile_bins
 
 # Exact levels of raw scores would know the outcomes; isotonic regression pools them.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import check_flag, check_within, refuse_unknown, whole
+from calibrant._base.words import count_text
 from calibrant.data.input import refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.data.splits import deal_clusters, deal_folds
@@ -17,15 +19,13 @@ from calibrant.inference.scores import mean_and_reach
 from calibrant.inference.settings import Settings
 from calibrant.joint import Joint
 from calibrant.joint.sums import level_of
-from calibrant.measurement import read_source
 from calibrant.measures.kernel_smoothed import (
     NARROWEST_CURVE,
     kernel_smoothed_calibration_error,
     smoothed_curve,
 )
-from calibrant.options import check_flag, check_within, refuse_unknown, whole
+from calibrant.measures.measurement import read_source
 from calibrant.pooling import MonotonePools
-from calibrant.words import count_text
 
 RECALIBRATIONS = ("isotonic", "kernel")
 MOST_FOLDS = 100

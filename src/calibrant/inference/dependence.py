@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Flags, Floats, Indices
+from calibrant._base.arrays import Flags, Floats, Indices
 from calibrant.inputs import Source
 
 # Residuals are compared with the mean residual of forecasts like theirs, in ranges of so many rows.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import check_share
 from calibrant.inference.cases import Cases
 from calibrant.inference.estimates import Estimate
 from calibrant.inference.evidence import Evidence
-from calibrant.options import check_share
 
 # Halvings that bring a root of the interval to the last digit.
 HALVINGS = 60

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts, small_product
+from calibrant._base.arrays import NUMBERS_IN_CACHE, Floats, in_parts, small_product
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Given, Rows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
@@ -27,8 +27,8 @@ from calibrant.inputs import AskedKind, Source, rows_of_kind
 from calibrant.joint import Joint
 from calibrant.joint.sums import level_of
 from calibrant.kinds import BINARY, UNIT, Kind, Scale
-from calibrant.measurement import read_source
-from calibrant.regions import Region, region_between, region_of
+from calibrant.measures.measurement import read_source
+from calibrant.measures.regions import Region, region_between, region_of
 
 # Beyond this many levels statistic and draws use the same rounded predictions: time stays
 # bounded for any number of rows.

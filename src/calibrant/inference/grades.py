@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._base.words import count_text, forecast_and_rate, visible
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.errors import InferenceRefusedError, InvalidForecastsError
 from calibrant.joint import Joint
 from calibrant.joint.draws import refuse_mean_outcomes
-from calibrant.measurement import read_source
-from calibrant.words import count_text, forecast_and_rate, visible
+from calibrant.measures.measurement import read_source
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.notebook import brief
+from calibrant._base.options import ROUNDING, refuse_unknown
+from calibrant._base.parallel import in_threads
+from calibrant._base.words import percent_text
 from calibrant.decisions import DecisionTask, Score, calibration_decision_loss, score_name
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.cases import Cases, plain_cases
@@ -18,13 +22,9 @@ from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.joint import Joint
 from calibrant.joint.sums import seem_few
-from calibrant.measurement import read_source
 from calibrant.measures.lower_distance import lower_distance_to_calibration
+from calibrant.measures.measurement import read_source
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.notebook import brief
-from calibrant.options import ROUNDING, refuse_unknown
-from calibrant.parallel import in_threads
-from calibrant.words import percent_text
 
 METHODS = ("multiplier", "worst-case")
 LONE = "all rows are one cluster, which says nothing about chance"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import NUMBERS_IN_CACHE, Floats, Indices, in_parts
+from calibrant._base.arrays import NUMBERS_IN_CACHE, Floats, Indices, in_parts
 from calibrant.data.rows import Rows
 from calibrant.inference.cases import widening
 from calibrant.inference.slope_and_shape import CLUSTERED_SHAPE, SHAPE, SLOPE, line_scores
@@ -25,7 +25,7 @@ from calibrant.joint import Joint
 from calibrant.joint.draws import draw_binomials, draw_positives, exact_levels, refuse_mean_outcomes
 from calibrant.joint.sums import level_of
 from calibrant.kinds import Kind
-from calibrant.regions import noise_of_coins
+from calibrant.measures.regions import noise_of_coins
 
 if TYPE_CHECKING:
     from calibrant.inference.evidence import Evidence

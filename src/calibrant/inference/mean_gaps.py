@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.errors import InferenceRefusedError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges, gap_interval

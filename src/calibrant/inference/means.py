@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Rows
 from calibrant.errors import InferenceRefusedError

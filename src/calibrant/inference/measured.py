@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._base.notebook import brief
+from calibrant._base.stages import reached
 from calibrant.catalogue import CATALOGUE
 from calibrant.errors import CalibrantWarning
 from calibrant.inference.calibration_error import MEASURES, measure_rows
@@ -17,9 +19,7 @@ from calibrant.inference.monte_carlo import MOST_NUMBERS, noise_floors, run_test
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.joint.sums import level_of
-from calibrant.measurement import Measurement
-from calibrant.notebook import brief
-from calibrant.stages import reached
+from calibrant.measures.measurement import Measurement
 
 
 def on_exact_levels(evidence: Evidence) -> Evidence:

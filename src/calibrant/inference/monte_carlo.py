@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import NUMBERS_IN_CACHE, Floats, in_parts
+from calibrant._base.arrays import NUMBERS_IN_CACHE, Floats, in_parts
+from calibrant._base.notebook import brief
+from calibrant._base.options import as_generator, check_draws, shown
+from calibrant._base.parallel import in_threads
+from calibrant._base.words import pvalue_text
 from calibrant.catalogue import CATALOGUE
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
@@ -15,11 +19,7 @@ from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint
 from calibrant.joint.draws import draw_positives
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.notebook import brief
-from calibrant.options import as_generator, check_draws, shown
-from calibrant.parallel import in_threads
 from calibrant.pooling import gathered
-from calibrant.words import pvalue_text
 
 # The name of the test that looks at the smooth error, slope and intercept, and shape.
 COMBINED = "combined"

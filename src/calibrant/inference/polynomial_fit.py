@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats, blocks
+from calibrant._base.arrays import Floats, blocks
 from calibrant.errors import ConvergenceError, InferenceRefusedError
 from calibrant.joint import Joint
 from calibrant.regression import fit_logistic, log_odds, separated

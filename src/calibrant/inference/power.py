@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import ShareOfRarer, as_generator, check_share, tolerance_from, whole
+from calibrant._base.words import count_text, number_text, percent_text
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import find_interval
@@ -16,10 +18,8 @@ from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, UNDECIDED
 from calibrant.joint import Joint
-from calibrant.measurement import as_joint
+from calibrant.measures.measurement import as_joint
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import ShareOfRarer, as_generator, check_share, tolerance_from, whole
-from calibrant.words import count_text, number_text, percent_text
 
 # Simulated samples use predictions rounded to this many cells.
 RESOLUTION = 2**9

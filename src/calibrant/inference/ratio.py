@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant.arrays import Floats, blocks
+from calibrant._base.arrays import Floats, blocks
+from calibrant._base.options import ROUNDING
+from calibrant._base.words import agreeing, count_text, percent_text, ratio_texts, thousands_text
 from calibrant.data.rows import Rows
 from calibrant.inference.cases import Cases, widening
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.means import mean_reach
-from calibrant.options import ROUNDING
-from calibrant.words import agreeing, count_text, percent_text, ratio_texts, thousands_text
 
 # Beside a base rate this close to 0 or 1 the ratio of observed to expected events is shown.
 RARE = 0.1

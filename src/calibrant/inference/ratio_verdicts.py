@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
+from calibrant._base.options import check_positive
+from calibrant._base.words import agreeing, count_text, percent_text
 from calibrant.inference.ratio import Ratio
 from calibrant.inference.simultaneous_verdicts import Groups
 from calibrant.inference.verdicts import CALIBRATED, MISCALIBRATED, UNDECIDED, state_of_ratio
-from calibrant.options import check_positive
-from calibrant.words import agreeing, count_text, percent_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import as_generator, check_positive, check_share
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import ConfidenceInterval
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint
 from calibrant.joint.sums import level_of
-from calibrant.options import as_generator, check_positive, check_share
 
 MOST_ROWS = 10**10
 # An error this close to the tolerance (as a share of it) is not settled by any number of rows.

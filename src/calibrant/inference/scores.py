@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.decisions import SCORES, DecisionTask, Score, as_score
 from calibrant.errors import InferenceRefusedError
 from calibrant.inference.cases import Cases

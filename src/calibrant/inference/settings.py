@@ -8,9 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from calibrant.joint import Joint
-from calibrant.kinds import BINARY, Kind
-from calibrant.options import (
+from calibrant._base.options import (
     ShareOfRarer,
     Tolerance,
     as_generator,
@@ -20,6 +18,8 @@ from calibrant.options import (
     number_or_percent,
     tolerance_from,
 )
+from calibrant.joint import Joint
+from calibrant.kinds import BINARY, Kind
 
 # A typical gap of so many times the tolerance is small enough when nobody says.
 GAP_TOLERANCE = 2.0

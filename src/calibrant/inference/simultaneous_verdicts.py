@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.notebook import card
+from calibrant._base.parallel import in_threads
+from calibrant._base.words import agreeing, count_text, number_text
 from calibrant.data.groupings import label_of
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import gaps_of_each
@@ -25,11 +28,8 @@ from calibrant.inference.verdicts import (
 )
 from calibrant.joint import Joint
 from calibrant.kinds import Kind
+from calibrant.measures.regions import Region
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.notebook import card
-from calibrant.parallel import in_threads
-from calibrant.regions import Region
-from calibrant.words import agreeing, count_text, number_text
 
 # Groups with fewer rows, or fewer of either outcome, are marked as small.
 FEW_ROWS, FEW_EVENTS = 100, 10

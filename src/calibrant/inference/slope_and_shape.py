@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.inference.statistic import Statistic
 from calibrant.joint import Joint
 

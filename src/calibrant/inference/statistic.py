@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import measured, shown
 from calibrant.catalogue import CATALOGUE, Measure, find_measure
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.draws import exact_levels
-from calibrant.options import measured, shown
 
 AnyMeasure = str | Callable[..., float]
 

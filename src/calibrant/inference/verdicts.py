@@ -6,7 +6,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.notebook import brief, card
+from calibrant._base.parallel import in_threads
+from calibrant._base.stages import reached
+from calibrant._base.words import (
+    agreeing,
+    capital,
+    count_text,
+    number_text,
+    percent_text,
+    rounded_down,
+    rounded_up,
+    thousands_text,
+)
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges, gap_interval
 from calibrant.inference.interval import ConfidenceInterval, find_interval, multiplier_interval
@@ -21,21 +34,8 @@ from calibrant.inference.rows_to_settle import MOST_ROWS, rows_to_settle, rows_t
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inputs import AskedKind
+from calibrant.measures.regions import Region
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.notebook import brief, card
-from calibrant.parallel import in_threads
-from calibrant.regions import Region
-from calibrant.stages import reached
-from calibrant.words import (
-    agreeing,
-    capital,
-    count_text,
-    number_text,
-    percent_text,
-    rounded_down,
-    rounded_up,
-    thousands_text,
-)
 
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
 # Rows needed are told from at least so many rows, and if their range is no wider than a factor.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices, in_parts
+from calibrant._base.arrays import Floats, Indices, in_parts
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import (
     ConfidenceInterval,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._base.words import count_text
 from calibrant.data.files import NO_LABELS, read_columns
 from calibrant.data.labels import Labels, Told
 from calibrant.data.paths import Paths, settled
@@ -14,7 +15,6 @@ from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inputs.roles import Roles
 from calibrant.inputs.source import Forecasts, dropped_notes, prepare, reading_notes
-from calibrant.words import count_text
 
 # Whole numbers beyond this are not exact in doubles.
 LARGEST_EXACT = 2**53

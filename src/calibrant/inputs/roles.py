@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._base.options import shown
 from calibrant.data.groupings import MOST_LEVELS, PARTS, columns_of
 from calibrant.data.hints import require_names
 from calibrant.data.input import as_floats, read_column
@@ -15,7 +16,6 @@ from calibrant.data.labels import Labels
 from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.kinds import BINARY, INTERVAL
-from calibrant.options import shown
 
 PREDICTION = "prediction"
 

@@ -11,7 +11,8 @@ from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.words import count_text
 from calibrant.data.classes import ROUNDED_SUM_TOLERANCE
 from calibrant.data.columns import ColumnNames, known_outcomes
 from calibrant.data.files import NO_LABELS, opened, opened_table, without_missing
@@ -37,7 +38,6 @@ from calibrant.inputs.summed import MOST_ROWS_READ, Summed, count_rows, sum_up
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes, as_forecasts
 from calibrant.kinds import BINARY, Kind
-from calibrant.words import count_text
 
 
 def read_class_columns(

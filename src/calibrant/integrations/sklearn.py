@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from calibrant._base.options import shown
 from calibrant.catalogue import CATALOGUE, Measure
 from calibrant.data.input import as_array, one_column
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.multiclass import top_label
-from calibrant.options import shown
 from calibrant.repair import Routed
 
 # The one option without which some measures mean nothing.

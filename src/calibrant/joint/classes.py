@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import shown, whole
 from calibrant.data.classes import (
     column_order,
     read_classes,
@@ -19,7 +20,6 @@ from calibrant.data.classes import (
 from calibrant.data.input import are_grids, refuse_other_labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint, Rows
-from calibrant.options import shown, whole
 
 # Sums of the same probabilities differ in their last bits with the order of adding: they are
 # rounded to multiples of 2^-40 before equal ones are put together.

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.errors import InferenceRefusedError
 
 if TYPE_CHECKING:

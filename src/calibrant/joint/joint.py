@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices, sum_of_products
+from calibrant._base.arrays import Floats, Indices, sum_of_products
+from calibrant._base.options import as_generator, check_within, power_of_two
 from calibrant.data.input import read_numbers, refuse_other_labels
 from calibrant.data.rows import Given, Rows, refuse_sums_of_weights
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import sums
 from calibrant.joint.draws import draw_positives
 from calibrant.joint.sums import COUNTED, FINEST, AnyRows, CellSums, LevelSums, in_cells
-from calibrant.options import as_generator, check_within, power_of_two
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import power_of_two
+from calibrant._base.stored import Stored, restoring
+from calibrant._base.writing import drafted
 from calibrant.errors import InvalidStateError, MissingPackageError, ReadingError, reading_failed
 from calibrant.joint.sums import COUNTED, LevelSums
-from calibrant.options import power_of_two
-from calibrant.stored import Stored, restoring
-from calibrant.writing import drafted
 
 if TYPE_CHECKING:
     import pyarrow as pa

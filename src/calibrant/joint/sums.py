@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.parallel import thread_count
 from calibrant.data.rows import Given, Rows, refuse_swap
-from calibrant.parallel import thread_count
 
 if TYPE_CHECKING:
     from calibrant.joint.joint import Joint

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.words import number_text
 from calibrant.kinds.kind import OfNumbers
 from calibrant.kinds.vocabulary import Vocabulary, of_numbers
-from calibrant.words import number_text
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Flags, Floats
+from calibrant._base.arrays import Flags, Floats
+from calibrant._base.words import percent_text
 from calibrant.errors import InvalidOptionError
 from calibrant.kinds.kind import ColumnsOfRows, OfShares
 from calibrant.kinds.quantile import Quantile
 from calibrant.kinds.scale import Scale
 from calibrant.kinds.vocabulary import Vocabulary, of_shares
-from calibrant.words import percent_text
 
 
 @dataclass(frozen=True)

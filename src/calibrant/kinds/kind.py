@@ -14,11 +14,11 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from calibrant.arrays import Flags, Floats
+from calibrant._base.arrays import Flags, Floats
+from calibrant._base.words import number_text, percent_text
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.kinds.scale import UNIT, Scale
 from calibrant.kinds.vocabulary import EVENTS, Vocabulary
-from calibrant.words import number_text, percent_text
 
 # The default tolerance is this much, or this share of the rarer outcome if that is less.
 LARGEST_TOLERANCE, TOLERATED_SHARE = 0.02, 0.1

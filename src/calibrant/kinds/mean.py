@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.kinds.kind import ColumnsOfRows, OfNumbers
 from calibrant.kinds.scale import Scale
 from calibrant.kinds.vocabulary import Vocabulary, of_numbers

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Flags, Floats
+from calibrant._base.arrays import Flags, Floats
+from calibrant._base.words import number_text, percent_text
 from calibrant.kinds.kind import OfShares, weighted_quantile
 from calibrant.kinds.vocabulary import Vocabulary, of_shares
-from calibrant.words import number_text, percent_text
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from calibrant._base.options import check_within, shown
+from calibrant._base.words import percent_text
 from calibrant.errors import InvalidOptionError
 from calibrant.kinds.expectile import Expectile
 from calibrant.kinds.interval import Interval
 from calibrant.kinds.kind import BINARY, Kind
 from calibrant.kinds.mean import Mean
 from calibrant.kinds.quantile import Quantile
-from calibrant.options import check_within, shown
-from calibrant.words import percent_text
 
 INTERVAL = "interval"
 KINDS = ("mean", "median", "quantile=0.9", "expectile=0.8")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import shown
+from calibrant._base.words import number_text
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.options import shown
-from calibrant.words import number_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant.words import (
+from calibrant._base.words import (
     RARE,
     comparable_texts,
     factor_text,

@@ -13,6 +13,7 @@ from calibrant.measures.kernel_smoothed import (
 )
 from calibrant.measures.low_degree import low_degree_calibration_error
 from calibrant.measures.lower_distance import lower_distance_to_calibration
+from calibrant.measures.measurement import Measurement
 from calibrant.measures.smooth import earth_mover_distance, smooth_calibration_error
 from calibrant.measures.surrogate import surrogate_interval_calibration_error
 from calibrant.measures.true_distance import distance_to_calibration
@@ -23,6 +24,7 @@ from calibrant.measures.weighted import weighted_calibration_error
 __all__ = [
     "Convention",
     "DistanceBracket",
+    "Measurement",
     "averaged_two_bin_error",
     "binned_calibration_error",
     "conventions",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from calibrant._base.notebook import brief
+from calibrant._base.options import check_tolerance
 from calibrant.errors import CalibrantError
-from calibrant.measurement import Measurement, as_joint
 from calibrant.measures import interval_error, lower_distance, upper_distance
+from calibrant.measures.measurement import Measurement, as_joint
 from calibrant.measures.partitions import PointMasses, best_found, best_of_neighbours
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.measures.true_distance import distance_to_calibration
-from calibrant.notebook import brief
-from calibrant.options import check_tolerance
 
 INTERVAL_TOLERANCE = 1e-4
 # Rounding errors of sums do not break an inequality.

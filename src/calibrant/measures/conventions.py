@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import MOST_BINS, whole
+from calibrant._base.words import count_text
 from calibrant.errors import InferenceRefusedError
 from calibrant.joint import Joint
-from calibrant.measurement import as_joint
 from calibrant.measures.binned import binned_calibration_error
-from calibrant.options import MOST_BINS, whole
-from calibrant.words import count_text
+from calibrant.measures.measurement import as_joint
 
 # The published script of "Humanity's Last Exam" sorts rows and cuts them every hundred.
 ROWS_PER_CUT = 100

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import refuse_unknown
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint, rounding_settings
-from calibrant.options import refuse_unknown
-from calibrant.regions import region_between, region_sentence
-from calibrant.witness import StepWitness
+from calibrant.measures.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measures.regions import region_between, region_sentence
+from calibrant.measures.witness import StepWitness
 
 SETS = ("intervals", "thresholds", "lower", "monotone")
 

@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_within
 from calibrant.joint import Joint
 from calibrant.joint.draws import exact_levels
-from calibrant.measurement import (
+from calibrant.measures.measurement import (
     Measurement,
     as_joint,
     cell_bounds,
@@ -17,9 +18,8 @@ from calibrant.measurement import (
     rounding_settings,
     warn_of_single_rows,
 )
-from calibrant.options import check_within
-from calibrant.regions import region_sentence
-from calibrant.witness import StepWitness
+from calibrant.measures.regions import region_sentence
+from calibrant.measures.witness import StepWitness
 
 # Means of a higher order are the largest distance, to rounding.
 MOST_ORDER = 1e15

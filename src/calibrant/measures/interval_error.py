@@ -10,23 +10,23 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import check_tolerance
+from calibrant._base.words import count_text
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows
-from calibrant.measurement import (
+from calibrant.measures.binned import across_edges
+from calibrant.measures.measurement import (
     Measurement,
     cell_bounds,
     largest_mean_error,
     read_source,
     rounding_settings,
 )
-from calibrant.measures.binned import across_edges
+from calibrant.measures.regions import region_sentence
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import check_tolerance
+from calibrant.measures.witness import PartitionWitness
 from calibrant.pooling import Pooling, bins_between
-from calibrant.regions import region_sentence
-from calibrant.witness import PartitionWitness
-from calibrant.words import count_text
 
 # Up to this many levels the search goes on until the minimum is exact.
 FEW = 256

@@ -7,9 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_degree, check_flag, check_positive, refuse_unknown
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measures.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.rkhs import (
     GaussianKernel,
     Kernel,
@@ -18,8 +19,7 @@ from calibrant.measures.rkhs import (
     PolynomialKernel,
     without_own_pairs,
 )
-from calibrant.options import check_degree, check_flag, check_positive, refuse_unknown
-from calibrant.witness import FunctionWitness, Witness
+from calibrant.measures.witness import FunctionWitness, Witness
 
 KernelFunction = Callable[[Floats, Floats], Floats]
 

@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats, small_product
+from calibrant._base.arrays import Floats, small_product
+from calibrant._base.options import real
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.sums import AnyRows, levels, node_charges
-from calibrant.measurement import Measurement, read_source, rounding_settings
-from calibrant.options import real
-from calibrant.regions import region_sentence
-from calibrant.witness import LinearWitness
+from calibrant.measures.measurement import Measurement, read_source, rounding_settings
+from calibrant.measures.regions import region_sentence
+from calibrant.measures.witness import LinearWitness
 
 # The first cosines of few masses are summed one by one, which takes less than a transform of all
 # nodes. Both numbers are powers of two.

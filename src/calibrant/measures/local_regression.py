@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
 from calibrant.errors import InferenceRefusedError
 from calibrant.joint import Joint
 from calibrant.joint.draws import refuse_mean_outcomes

@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_degree, refuse_unknown
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measures.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.rkhs import PolynomialKernel, chebyshev_moments, power_moments
-from calibrant.options import check_degree, refuse_unknown
-from calibrant.witness import SeriesWitness
+from calibrant.measures.witness import SeriesWitness
 
 # The exchange of grid points settles in a few rounds; the bracket is proven whenever it stops.
 MOST_ROUNDS = 15

@@ -8,13 +8,13 @@ from typing import Self
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import check_tolerance
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measures.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.potentials import Masses, Nodes, Potentials, Shared, drawn, solve
-from calibrant.options import check_tolerance
-from calibrant.regions import region_sentence
-from calibrant.witness import PotentialWitness
+from calibrant.measures.regions import region_sentence
+from calibrant.measures.witness import PotentialWitness
 
 
 @dataclass(frozen=True, slots=True)

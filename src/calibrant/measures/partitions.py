@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
 from calibrant.joint import Joint
 
 # Up to this many atoms all partitions are tried, in 3^n steps.

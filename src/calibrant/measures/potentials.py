@@ -23,7 +23,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
 from calibrant.errors import CalibrantError
 from calibrant.joint import Joint
 

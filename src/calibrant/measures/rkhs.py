@@ -9,12 +9,12 @@ from typing import Protocol
 import numpy as np
 
 import calibrant._kernels as compiled
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
-from calibrant.regions import region_sentence
-from calibrant.witness import DecayWitness, PairedWitness, SeriesWitness, Witness
+from calibrant.measures.regions import region_sentence
+from calibrant.measures.witness import DecayWitness, PairedWitness, SeriesWitness, Witness
 
 # A kernel without a fast form compares all pairs of levels.
 MOST_PAIRED_LEVELS = 4096

@@ -7,18 +7,18 @@ from functools import partial
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_positive
+from calibrant._base.parallel import thread_count
 from calibrant.joint import Joint
-from calibrant.measurement import (
+from calibrant.measures.measurement import (
     Measurement,
     as_joint,
     rounding_bounds,
     rounding_settings,
 )
-from calibrant.options import check_positive
-from calibrant.parallel import thread_count
-from calibrant.regions import region_sentence
-from calibrant.witness import LinearWitness
+from calibrant.measures.regions import region_sentence
+from calibrant.measures.witness import LinearWitness
 
 
 def smooth_calibration_error(

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
 from calibrant.joint import Joint, Rows
 from calibrant.joint.classes import ClassForecasts
 from calibrant.joint.sums import cell_index

@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint, rounding_settings
-from calibrant.regions import region_sentence
-from calibrant.witness import GridWitness
+from calibrant.measures.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measures.regions import region_sentence
+from calibrant.measures.witness import GridWitness
 
 # Finer grids than 2^-52 change the value by no more than their width.
 FINEST = 52

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import check_tolerance
+from calibrant._base.words import count_text
 from calibrant.data import canonical_order
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError
 from calibrant.joint import Joint, Rows
-from calibrant.measurement import Measurement
 from calibrant.measures.lower_distance import lower_bracket
+from calibrant.measures.measurement import Measurement
 from calibrant.measures.partitions import MOST_FOR_SUBSETS, PointMasses, best_found
-from calibrant.options import check_tolerance
-from calibrant.witness import AssignmentWitness
-from calibrant.words import count_text
+from calibrant.measures.witness import AssignmentWitness
 
 Flags = npt.NDArray[np.bool_]
 

@@ -12,14 +12,14 @@ from functools import partial
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_flag, whole
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measures.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measures.regions import region_sentence
 from calibrant.measures.rkhs import without_own_pairs
-from calibrant.options import check_flag, whole
-from calibrant.regions import region_sentence
-from calibrant.witness import LinearWitness
+from calibrant.measures.witness import LinearWitness
 
 # What moves by d on average changes the biases of both bins together by at most 3 d on average
 # over thresholds: d where the threshold is beyond, and 2 where, with chance d, it lies between.

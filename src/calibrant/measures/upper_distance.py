@@ -6,16 +6,21 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.arrays import Indices
+from calibrant._base.arrays import Indices
+from calibrant._base.options import check_tolerance
+from calibrant._base.words import count_text
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint, largest_mean_error, rounding_settings
 from calibrant.measures.lower_distance import lower_bracket
+from calibrant.measures.measurement import (
+    Measurement,
+    as_joint,
+    largest_mean_error,
+    rounding_settings,
+)
 from calibrant.measures.partitions import MOST_FOR_SUBSETS, PointMasses, best_found
+from calibrant.measures.regions import region_sentence
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import check_tolerance
-from calibrant.regions import region_sentence
-from calibrant.witness import MapWitness
-from calibrant.words import count_text
+from calibrant.measures.witness import MapWitness
 
 NAME = "upper_distance_to_calibration"
 

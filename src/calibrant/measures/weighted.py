@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import shown
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint, cell_bounds, rounding_settings
+from calibrant.measures.measurement import Measurement, as_joint, cell_bounds, rounding_settings
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import shown
-from calibrant.witness import Witness
+from calibrant.measures.witness import Witness
 
 
 class Family(Protocol):

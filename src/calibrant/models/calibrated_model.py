@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import as_generator, check_flag, shown
 from calibrant.data.classes import read_row_weights
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.times import checked_times
@@ -21,7 +22,6 @@ from calibrant.models.forecasts import probabilities, raw_forecasts, refuse_no_f
 from calibrant.models.report import ModelReport
 from calibrant.models.rows import content_of, count_rows, grouping_columns, take, takes_rows
 from calibrant.models.wrapper import ModelWrapper, fitted_to, read_classes
-from calibrant.options import as_generator, check_flag, shown
 from calibrant.repair import Choice, RecalibrationMap, choice_of_probabilities
 
 

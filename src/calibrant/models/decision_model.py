@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_flag, shown
 from calibrant.data.input import as_array, one_column, refuse_other_labels
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.models.forecasts import refuse_no_forecasts
 from calibrant.models.wrapper import ModelWrapper, fitted_to, read_classes
-from calibrant.options import check_flag, shown
 
 
 class DecisionModel(ModelWrapper):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Indices
+from calibrant._base.arrays import Indices
+from calibrant._base.options import MOST_FOLDS, shown, whole
 from calibrant.data import EARLIEST, deal_clusters, deal_folds, deal_in_time
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.options import MOST_FOLDS, shown, whole
 
 Pairs = list[tuple[Indices, Indices]]
 # So often are whole clusters dealt anew until every class is among the rows that teach.

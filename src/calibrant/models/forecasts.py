@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.regression import softmax_of
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from calibrant._base.notebook import brief, card
+from calibrant._base.words import count_text, percent_text
 from calibrant.groups import GroupRepair
-from calibrant.notebook import brief, card
 from calibrant.repair import Choice, Gain, plain_table
-from calibrant.words import count_text, percent_text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Indices
+from calibrant._base.arrays import Indices
+from calibrant._base.options import shown
 from calibrant.data.frames import table_columns
 from calibrant.data.input import as_array
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.options import shown
 
 
 def count_rows(X: Any) -> int:  # noqa: N803

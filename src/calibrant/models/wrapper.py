@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
 from calibrant.data.input import as_array, one_column, refuse_missing, refuse_other_labels
 from calibrant.errors import CalibrantWarning, InvalidForecastsError
 from calibrant.models.rows import take, takes_rows

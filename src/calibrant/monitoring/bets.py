@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Flags, Floats, Indices
+from calibrant._base.arrays import Flags, Floats, Indices
+from calibrant._base.options import number_or_percent, shown
 from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
 from calibrant.kinds import Kind, Scale, require_range
-from calibrant.options import number_or_percent, shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._base.options import as_generator
+from calibrant._base.words import chance_text, count_text
 from calibrant.data import canonical_order
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.inference import cluster_codes
 from calibrant.monitoring.bets import Bet
 from calibrant.monitoring.monitor import QUARTILES, CalibrationMonitor
-from calibrant.options import as_generator
-from calibrant.words import chance_text, count_text
 
 
 @dataclass(frozen=True, slots=True)

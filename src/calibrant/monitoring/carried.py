@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import shown
+from calibrant._base.stored import Stored, parse, restoring
+from calibrant._base.words import count_text
 from calibrant.data.times import Times, time_text
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.joint import Joint
@@ -18,9 +21,6 @@ from calibrant.monitoring.monitor import CalibrationMonitor
 from calibrant.monitoring.seen import Seen
 from calibrant.monitoring.watched import Watched
 from calibrant.monitoring.windows import MOST_WINDOWS, Window, Windows
-from calibrant.options import shown
-from calibrant.stored import Stored, parse, restoring
-from calibrant.words import count_text
 
 SCHEMA = 1
 STORED = "a stored watch"

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.data.input import read_labels
 from calibrant.errors import InvalidForecastsError
 

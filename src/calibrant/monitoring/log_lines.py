@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from calibrant.monitoring.events import WITH
-from calibrant.monitoring.watched import Watch, Watched
-from calibrant.monitoring.windows import Window
-from calibrant.words import (
+from calibrant._base.words import (
     comparable_texts,
     count_text,
     distinct_texts,
@@ -18,6 +15,9 @@ from calibrant.words import (
     thousands_text,
     visible,
 )
+from calibrant.monitoring.events import WITH
+from calibrant.monitoring.watched import Watch, Watched
+from calibrant.monitoring.windows import Window
 
 # Windows of a group, groups whose windows are shown, and letters of the name of a group.
 WINDOWS_IN_TEXT, GROUPS_IN_TEXT, LABEL = 12, 3, 40

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import Tolerance, refuse_unknown
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.data.times import Times, checked_times, have_zone, time_text
@@ -19,7 +20,6 @@ from calibrant.monitoring.monitor import CalibrationMonitor, read_coins
 from calibrant.monitoring.seen import Seen
 from calibrant.monitoring.watched import Watch, Watched
 from calibrant.monitoring.windows import Windows, window_length, windows_of
-from calibrant.options import Tolerance, refuse_unknown
 
 # Whoever does not say how long windows are gets about so many.
 WINDOWS = 24

@@ -14,7 +14,19 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import (
+    ShareOfRarer,
+    Tolerance,
+    check_share,
+    check_within,
+    number_or_percent,
+    refuse_unknown,
+    shown,
+    tolerance_from,
+)
+from calibrant._base.stored import Resumable, Stored, parse, restoring
+from calibrant._base.words import chance_text, count_text, number_text
 from calibrant.data.input import as_array, refuse_other_labels, refuse_several
 from calibrant.data.rows import refuse_swap
 from calibrant.errors import (
@@ -25,22 +37,10 @@ from calibrant.errors import (
 )
 from calibrant.joint import Rows
 from calibrant.kinds import BINARY, Scale, kind_named, read_kind
+from calibrant.measures.regions import region_sentence
 from calibrant.monitoring.alarms import Bets, witness_of
 from calibrant.monitoring.bets import Bet, allowance_of
 from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, added, one_per_cluster
-from calibrant.options import (
-    ShareOfRarer,
-    Tolerance,
-    check_share,
-    check_within,
-    number_or_percent,
-    refuse_unknown,
-    shown,
-    tolerance_from,
-)
-from calibrant.regions import region_sentence
-from calibrant.stored import Resumable, Stored, parse, restoring
-from calibrant.words import chance_text, count_text, number_text
 
 Key = str | int
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from calibrant._base.notebook import brief
+from calibrant._base.words import count_text
 from calibrant.monitoring.events import WITH, ClusterForecast
 from calibrant.monitoring.monitor import CalibrationMonitor
 from calibrant.monitoring.windows import Window, Windows
-from calibrant.notebook import brief
-from calibrant.words import count_text
 
 SCHEMA = 2
 # Evidence beyond this is written as this, since JSON has no infinity.

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.data.times import Times, time_text
 from calibrant.errors import InvalidOptionError
 from calibrant.inference import Statistic

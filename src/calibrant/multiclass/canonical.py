@@ -9,18 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
-from calibrant.errors import InferenceRefusedError
-from calibrant.joint.classes import ClassForecasts, as_forecasts
-from calibrant.measurement import Measurement
-from calibrant.multiclass.rkhs import (
-    ClassKernel,
-    LaplaceClassKernel,
-    MultinomialKernel,
-    exact_square,
-    feature_squares,
-)
-from calibrant.options import (
+from calibrant._base.arrays import Floats
+from calibrant._base.options import (
     MOST_FEATURES,
     as_generator,
     check_degree,
@@ -29,7 +19,17 @@ from calibrant.options import (
     refuse_unknown,
     whole,
 )
-from calibrant.words import count_text, forecast_and_rate
+from calibrant._base.words import count_text, forecast_and_rate
+from calibrant.errors import InferenceRefusedError
+from calibrant.joint.classes import ClassForecasts, as_forecasts
+from calibrant.measures.measurement import Measurement
+from calibrant.multiclass.rkhs import (
+    ClassKernel,
+    LaplaceClassKernel,
+    MultinomialKernel,
+    exact_square,
+    feature_squares,
+)
 
 # Up to so many rows all pairs are added up.
 MOST_PAIRED = 2**13

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import refuse_unknown
+from calibrant._base.words import count_text, forecast_and_rate
 from calibrant.decisions import PromisedReceived, check_ties
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
 from calibrant.joint.classes import ClassForecasts, as_forecasts
-from calibrant.measurement import Measurement
+from calibrant.measures.measurement import Measurement
 from calibrant.multiclass.canonical import charges_of
 from calibrant.multiclass.tasks import MulticlassDecisionTask, first_best, tied_best
-from calibrant.options import refuse_unknown
 from calibrant.pooling import isotonic
-from calibrant.words import count_text, forecast_and_rate
 
 RECALIBRATIONS = ("class_wise", "top_label", "canonical")
 

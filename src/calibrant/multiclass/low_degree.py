@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_degree, refuse_unknown
+from calibrant._base.words import forecast_and_rate
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.classes import ClassForecasts, as_forecasts
-from calibrant.measurement import Measurement
+from calibrant.measures.measurement import Measurement
 from calibrant.multiclass.canonical import charges_of
 from calibrant.multiclass.rkhs import (
     MultinomialKernel,
@@ -20,8 +22,6 @@ from calibrant.multiclass.rkhs import (
     monomials,
     multiplicity,
 )
-from calibrant.options import check_degree, refuse_unknown
-from calibrant.words import forecast_and_rate
 
 # More monomials than this are refused: the time grows with their number.
 MOST_MONOMIALS = 10**5

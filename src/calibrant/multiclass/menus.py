@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_tolerance
+from calibrant._base.words import percent_text
 from calibrant.decisions import calibration_decision_loss as loss_of_two
 from calibrant.errors import CalibrantWarning, ConvergenceError
 from calibrant.joint.classes import ClassForecasts, as_forecasts
-from calibrant.measurement import Measurement
+from calibrant.measures.measurement import Measurement
 from calibrant.multiclass.decisions import ActionWitness, action_witness, levels_of
 from calibrant.multiclass.tasks import MulticlassDecisionTask
-from calibrant.options import check_tolerance
-from calibrant.words import percent_text
 
 # A menu of more levels times classes than this is looked for at the heaviest levels only.
 MOST_PAYOFFS = 150

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import as_generator, check_draws, measured, shown
 from calibrant.errors import InvalidOptionError
 from calibrant.inference import CalibrationTest, Statistic
 from calibrant.joint.classes import ClassForecasts, as_forecasts
@@ -20,7 +21,6 @@ from calibrant.multiclass.canonical import canonical_calibration_error, charges_
 from calibrant.multiclass.projected import projected_smooth_calibration_error, tries_all
 from calibrant.multiclass.redraws import redraws
 from calibrant.multiclass.rkhs import LaplaceClassKernel
-from calibrant.options import as_generator, check_draws, measured, shown
 
 ClassMeasure = Callable[..., float]
 

@@ -11,13 +11,8 @@ from typing import Any
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Indices
-from calibrant.errors import InvalidOptionError
-from calibrant.joint.classes import ClassForecasts, as_forecasts
-from calibrant.measurement import Measurement
-from calibrant.measures.subsets import MOST_TRIED, best_found, best_of_all, found_in_cells
-from calibrant.multiclass.redraws import redraws
-from calibrant.options import (
+from calibrant._base.arrays import Indices
+from calibrant._base.options import (
     MOST_DRAWS,
     MOST_THREADS,
     as_generator,
@@ -25,8 +20,13 @@ from calibrant.options import (
     refuse_unknown,
     whole,
 )
-from calibrant.regions import region_sentence
-from calibrant.witness import LinearWitness
+from calibrant.errors import InvalidOptionError
+from calibrant.joint.classes import ClassForecasts, as_forecasts
+from calibrant.measures.measurement import Measurement
+from calibrant.measures.regions import region_sentence
+from calibrant.measures.subsets import MOST_TRIED, best_found, best_of_all, found_in_cells
+from calibrant.measures.witness import LinearWitness
+from calibrant.multiclass.redraws import redraws
 
 # A searched value is shown beside the mean of so many searches on redrawn labels.
 FLOOR_DRAWS = 5

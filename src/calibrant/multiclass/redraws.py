@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from calibrant.arrays import NUMBERS_AT_ONCE, Floats, Indices, in_parts
+from calibrant._base.arrays import NUMBERS_AT_ONCE, Floats, Indices, in_parts
 from calibrant.data import canonical_order
 from calibrant.joint.classes import ClassForecasts
 

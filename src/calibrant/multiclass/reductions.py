@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import shown
 from calibrant.errors import InvalidOptionError
 from calibrant.inference import AnyMeasure, Statistic
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import shown
 
 
 def top_label(

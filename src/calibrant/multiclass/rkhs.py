@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from calibrant.arrays import NUMBERS_AT_ONCE, Floats
+from calibrant._base.arrays import NUMBERS_AT_ONCE, Floats
 
 # Frequencies of the narrowest kernels, kept from infinity.
 MOST_FREQUENT = 1e300

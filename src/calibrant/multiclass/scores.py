@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import refuse_unknown
+from calibrant._base.words import count_text
 from calibrant.decisions import ScoreDecomposition
 from calibrant.errors import CalibrantWarning
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.multiclass.decisions import RECALIBRATE, RECALIBRATIONS
-from calibrant.options import refuse_unknown
-from calibrant.words import count_text
 
 SCORES = ("brier", "log")
 

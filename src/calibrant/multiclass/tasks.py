@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
 from calibrant.decisions import as_number, read_task_file
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.classes import ClassForecasts

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import ShareOfRarer, Tolerance
 from calibrant.inference import (
     CalibrationTest,
     Evidence,
@@ -20,14 +21,13 @@ from calibrant.inference import (
 )
 from calibrant.joint.classes import ClassForecasts
 from calibrant.kinds import LARGEST_TOLERANCE, TOLERATED_SHARE
-from calibrant.measurement import Measurement
+from calibrant.measures.measurement import Measurement
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.measures.subsets import in_levels
 from calibrant.multiclass.monte_carlo import calibration_test
 from calibrant.multiclass.projected import projected_smooth_calibration_error, tries_all
 from calibrant.multiclass.redraws import redraws_in_parts
 from calibrant.multiclass.reductions import class_wise
-from calibrant.options import ShareOfRarer, Tolerance
 
 # Errors of redrawn labels, and those they are compared with, are measured on so many cells.
 CELLS = 2**7

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import as_generator, whole
 from calibrant.joint.classes import ClassForecasts, as_forecasts
-from calibrant.measurement import Measurement
+from calibrant.measures.measurement import Measurement
 from calibrant.multiclass.canonical import charges_of
 from calibrant.multiclass.decisions import ActionWitness, action_witness, levels_of
 from calibrant.multiclass.tasks import TIE_TOLERANCE, MulticlassDecisionTask, first_best
-from calibrant.options import as_generator, whole
 
 MOST_ACTIONS = 100
 # Lines through all pairs of so many levels are looked at; of more, tasks are searched for.

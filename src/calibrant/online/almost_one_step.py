@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.stored import Stored
 from calibrant.errors import InvalidStateError
 from calibrant.online.distribution import Distribution, certain
 from calibrant.online.epochs import GridForecaster
 from calibrant.online.forecaster import Guarantee
-from calibrant.stored import Stored
 
 
 class AlmostOneStepAhead(GridForecaster):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from calibrant._base.options import check_within
 from calibrant.online.distribution import Distribution, certain
 from calibrant.online.forecaster import Forecaster
-from calibrant.options import check_within
 
 
 class ConstantForecaster(Forecaster):

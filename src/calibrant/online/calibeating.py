@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import MOST_CELLS, as_generator, check_within, whole
 from calibrant.data.rows import Rows
 from calibrant.errors import InvalidForecastsError
 from calibrant.online.distribution import Forecast
 from calibrant.online.forecaster import read_sequence
 from calibrant.online.perturbed import UCalibratedForecaster
-from calibrant.options import MOST_CELLS, as_generator, check_within, whole
 
 
 class ProperCalibeater:

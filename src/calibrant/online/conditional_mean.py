@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from calibrant._base.options import check_within, whole
 from calibrant.online.sign_players import RecursiveLabeler
 from calibrant.online.signs import MINUS, PLUS
-from calibrant.options import check_within, whole
 
 # 1 - a - b for a labeler that leaves O(n^a t^b) signs; see `RecursiveLabeler`.
 MARGIN = 0.0343

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.online.distribution import Distribution, certain
 from calibrant.online.epochs import FIRST_EPOCH, GridForecaster, first_bit
 from calibrant.online.forecaster import Guarantee

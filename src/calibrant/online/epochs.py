@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from calibrant._base.options import MOST_GRID, whole
+from calibrant._base.stored import Stored
 from calibrant.errors import InvalidStateError
 from calibrant.online.forecaster import Forecaster
-from calibrant.options import MOST_GRID, whole
-from calibrant.stored import Stored
 
 FIRST_EPOCH = 64
 

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import as_generator
+from calibrant._base.stored import MOST_COUNTED, Stored, parse, restoring
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.online.distribution import Forecast, Prediction
-from calibrant.options import as_generator
-from calibrant.stored import MOST_COUNTED, Stored, parse, restoring
 
 SCHEMA = 1
 # Generators whose state may be stored: a name must not call anything else.

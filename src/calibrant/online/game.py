@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import MOST_POINTS, as_generator, whole
+from calibrant._base.words import count_text, page
 from calibrant.catalogue import JOINT_MEASURES, find_measure
 from calibrant.errors import CalibrantWarning, InvalidOptionError
 from calibrant.joint import Joint
@@ -27,9 +29,7 @@ from calibrant.online.natures import (
     read_answer,
 )
 from calibrant.online.own import OwnForecaster, as_forecaster
-from calibrant.options import MOST_POINTS, as_generator, whole
 from calibrant.plots import INK, MUTED, Columns, Display, legend, line_style, wrapped
-from calibrant.words import count_text, page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,8 @@ from __future__ import annotations
 from math import exp, log
 from typing import Any
 
+from calibrant._base.stored import numbers
 from calibrant.errors import InvalidStateError
-from calibrant.stored import numbers
 
 # A node is [sum of c exp(p), sum of c exp(-p), left, right, exp(2 x midpoint)],
 # a leaf is [c exp(p), c exp(-p), point, c]; an empty interval is None.

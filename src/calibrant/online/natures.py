@@ -13,13 +13,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_within, whole
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.online.distribution import Forecast
 from calibrant.online.forecaster import read_outcome, read_sequence
 from calibrant.online.least import least_error
-from calibrant.options import check_within, whole
 
 Outcomes = npt.NDArray[np.int64]
 

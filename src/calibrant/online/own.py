@@ -7,10 +7,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from calibrant._base.options import shown
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.online.distribution import Distribution, Prediction, certain
 from calibrant.online.forecaster import Forecaster
-from calibrant.options import shown
 
 # How far chances, of predictions or of classes, may be from adding up to one.
 ROUNDING = 1e-9

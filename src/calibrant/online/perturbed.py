@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import MOST_CLASSES, whole
 from calibrant.online.distribution import Prediction
 from calibrant.online.forecaster import Forecaster, Guarantee
-from calibrant.options import MOST_CLASSES, whole
 
 
 class PerturbedCounts:

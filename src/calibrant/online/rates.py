@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import MOST_REPEATS, as_generator, whole
 from calibrant.catalogue import JOINT_MEASURES, find_measure
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
@@ -23,7 +24,6 @@ from calibrant.online.players import (
     Player,
     choose,
 )
-from calibrant.options import MOST_REPEATS, as_generator, whole
 
 HORIZONS = tuple(2**k for k in range(8, 15))
 CONFIDENCE = 0.95

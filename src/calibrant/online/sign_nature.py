@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibrant._base.options import check_flag, check_positive
 from calibrant.online.distribution import Forecast
 from calibrant.online.natures import History, Nature
 from calibrant.online.sign_players import MiddlePointer
 from calibrant.online.signs import EMPTY, MINUS, PLUS, SPENT, Pointer
-from calibrant.options import check_flag, check_positive
 
 NEAR = 1 / 8
 """A prediction belongs to a chance within this share of 1 / cells of it."""

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from calibrant._base.options import as_generator, whole
 from calibrant.online.signs import EMPTY, MINUS, MOST_SIGN_CELLS, PLUS, empty_cells
-from calibrant.options import as_generator, whole
 
 
 class MiddlePointer:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from calibrant._base.options import check_flag, shown, whole
 from calibrant.errors import InvalidOptionError
-from calibrant.options import check_flag, shown, whole
 
 EMPTY, PLUS, MINUS, SPENT = ".", "+", "-", "x"
 MOST_SIGN_CELLS = 2**20

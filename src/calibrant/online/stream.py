@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import MOST_CELLS, check_positive, whole
+from calibrant._base.stored import number as stored_number, restoring, whole as stored_whole
 from calibrant.data.rows import CLIP_FLOAT64, Rows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.online.forecaster import read_outcome, read_sequence, read_stored
 from calibrant.online.laplace_tree import LaplaceTree
-from calibrant.options import MOST_CELLS, check_positive, whole
-from calibrant.stored import number as stored_number, restoring, whole as stored_whole
 
 Key = str | int | None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibrant._base.options import MOST_CLASSES, whole
 from calibrant.online.distribution import Distribution, Prediction
 from calibrant.online.forecaster import Forecaster
-from calibrant.options import MOST_CLASSES, whole
 
 
 class TreeForecaster(Forecaster):

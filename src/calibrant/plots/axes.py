@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.words import LEAST_WRITTEN, MOST_WRITTEN, percent_text
 from calibrant.joint import Joint
 from calibrant.plots.display import chosen
 from calibrant.plots.style import PAPER
-from calibrant.words import LEAST_WRITTEN, MOST_WRITTEN, percent_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.words import percent_text
 from calibrant.inference import Verdict, verdict
 from calibrant.plots.display import Columns, Display
 from calibrant.plots.style import ACCENT, BAND, INK, MUTED, QUIET, WARNING
-from calibrant.words import percent_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.decisions import Curve, decision_loss_curve, murphy_curve
 from calibrant.inference import LossByChance
-from calibrant.measurement import as_joint
+from calibrant.measures.measurement import as_joint
 from calibrant.plots.axes import legend
 from calibrant.plots.display import Columns, Display
 from calibrant.plots.style import ACCENT, BAND, SERIES, line_style

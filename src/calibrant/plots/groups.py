@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.words import percent_text
 from calibrant.data.frames import table_columns
 from calibrant.data.input import as_array, refuse_other_labels
 from calibrant.data.times import checked_times
@@ -19,7 +20,6 @@ from calibrant.joint import Rows
 from calibrant.plots.axes import LEAST_AXIS, legend, panel_below, width_of
 from calibrant.plots.display import Columns, Display
 from calibrant.plots.style import ACCENT, GOOD, INK, MUTED, PAPER, QUIET, SERIES, WARNING
-from calibrant.words import percent_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from calibrant._base.words import number_text
 from calibrant.decisions import (
     RiskCoverage,
     RocCurve,
@@ -23,7 +24,6 @@ from calibrant.plots.axes import legend
 from calibrant.plots.display import Columns, Display
 from calibrant.plots.style import ACCENT, BAND, INK, MUTED, SERIES, WARNING, line_style
 from calibrant.plots.svg import thinned
-from calibrant.words import number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

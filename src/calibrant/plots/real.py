@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from calibrant._base.options import shown
+from calibrant._base.words import count_text, number_text, percent_text, ratio_texts
 from calibrant.errors import InvalidTypeError
-from calibrant.options import shown
 from calibrant.plots.axes import LEAST_AXIS
 from calibrant.plots.display import Columns, Display
 from calibrant.plots.style import ACCENT, BAND, INK, MUTED, WARNING
-from calibrant.words import count_text, number_text, percent_text, ratio_texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

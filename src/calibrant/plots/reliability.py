@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import as_generator, check_draws, check_share
+from calibrant._base.words import count_text, number_text, percent_text
 from calibrant.decisions import ScoreDecomposition, score_decomposition
 from calibrant.inference import (
     Band,
@@ -17,10 +19,10 @@ from calibrant.inference import (
     isotonic_curve,
 )
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint
 from calibrant.measures.kernel_smoothed import smoothed_curve
+from calibrant.measures.measurement import Measurement, as_joint
+from calibrant.measures.regions import Region, strongest_region
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.options import as_generator, check_draws, check_share
 from calibrant.plots.axes import (
     SCALES,
     Span,
@@ -36,8 +38,6 @@ from calibrant.plots.display import Columns, Display, chosen
 from calibrant.plots.style import BAND, INK, MUTED, PAPER, QUIET, WARNING, line_style
 from calibrant.plots.svg import kept_vertices, thinned
 from calibrant.pooling import isotonic, pooling_at, quantile_bins
-from calibrant.regions import Region, strongest_region
-from calibrant.words import count_text, number_text, percent_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant.joint import Joint
-from calibrant.measurement import Measurement, as_joint
+from calibrant.measures.measurement import Measurement, as_joint
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.plots.axes import Span, choose_scale, span_of
 from calibrant.plots.display import Columns, Display

@@ -7,12 +7,12 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import MOST_BINS, refuse_unknown, whole
 from calibrant.data.input import read_numbers
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, sums as row_sums
 from calibrant.joint.sums import AnyRows
-from calibrant.options import MOST_BINS, refuse_unknown, whole
 from calibrant.pooling.pools import Pooling, pooling_of
 
 # Edges of so many bins are kept for the next call.

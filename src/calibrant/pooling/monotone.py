@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.joint import Joint
 from calibrant.pooling.bins import pooling_at
 from calibrant.pooling.pools import Pooling

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import BLOCK, Flags, Floats, blocks
+from calibrant._base.arrays import BLOCK, Flags, Floats, blocks
 from calibrant.errors import ConvergenceError
 from calibrant.joint import Joint
 

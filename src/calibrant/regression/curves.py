@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.joint import Joint
 from calibrant.regression.binary import (
     COARSE,

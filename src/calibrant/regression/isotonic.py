@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Flags, Floats, Indices
+from calibrant._base.arrays import Flags, Floats, Indices
 from calibrant.data.rows import Rows
 from calibrant.errors import InvalidOptionError
 from calibrant.kinds import Kind

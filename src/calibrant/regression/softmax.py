@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
-from calibrant.options import check_positive
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import check_positive
 from calibrant.regression.binary import LEAST, MOST_SLOPE
 
 # A fit ends when no entry of the gradient of the mean loss is larger.

@@ -1,8 +1,5 @@
 """Repair: maps that recalibrate predictions, the choice between them, their export."""
 
-from importlib import import_module as _import_module
-from typing import Any as _Any
-
 from calibrant.repair.base import (
     TWO_OUTCOMES as TWO_OUTCOMES,
     RecalibrationMap,
@@ -93,14 +90,12 @@ __all__ = [
     "CLASS_MAPS",
     "MAPS",
     "Beta",
-    "CalibratedModel",
     "CentredIsotonic",
     "Choice",
     "ClassPriorShift",
     "ClassWiseIsotonic",
     "ContinuousChoice",
     "ContinuousMap",
-    "DecisionModel",
     "Dirichlet",
     "EnsembleTemperature",
     "GroupMap",
@@ -108,7 +103,6 @@ __all__ = [
     "Identity",
     "Isotonic",
     "Judgement",
-    "ModelReport",
     "Platt",
     "PriorShift",
     "ProjectedSmooth",
@@ -124,16 +118,3 @@ __all__ = [
     "choose",
     "load",
 ]
-
-# Models stand on groups, and so above this room, but whoever repairs looks for them here.
-_MODELS = ("CalibratedModel", "DecisionModel", "ModelReport")
-
-
-def __getattr__(name: str) -> _Any:
-    if name not in _MODELS:
-        raise AttributeError(f"module 'calibrant.repair' has no attribute {name!r}")
-    return getattr(_import_module("calibrant.models"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

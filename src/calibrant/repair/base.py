@@ -11,7 +11,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calibrant.arrays import Floats, of_mean_one
+from calibrant._base.arrays import Floats, of_mean_one
+from calibrant._base.stored import Stored, plain_value, restoring, value_from
+from calibrant._base.words import count_text
 from calibrant.data.rows import Given
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.joint import Joint
@@ -29,8 +31,6 @@ from calibrant.repair.reading import (
     refuse_scale,
     shaped,
 )
-from calibrant.stored import Stored, plain_value, restoring, value_from
-from calibrant.words import count_text
 
 # Predictions are counted in so many cells of [0, 1]: counts do not depend on the order of the rows,
 # nor on the last digits that a file or a sum of doubles loses.

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.notebook import card
+from calibrant._base.options import check_flag, shown
+from calibrant._base.words import count_text
 from calibrant.data.frames import column_names
 from calibrant.data.labels import Labels
 from calibrant.data.paths import are_paths
@@ -22,8 +25,6 @@ from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts, are_classes
 from calibrant.joint.ranking import ordered_pairs
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.notebook import card
-from calibrant.options import check_flag, shown
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.choice_rule import (
     LEAVE,
@@ -50,7 +51,6 @@ from calibrant.repair.parametric import Identity
 from calibrant.repair.reading import refuse_pos_label
 from calibrant.repair.registry import candidates_of, untaught
 from calibrant.repair.thresholds import moves_text
-from calibrant.words import count_text
 
 # A group with fewer rows is not looked at: its interval would say nothing.
 FEWEST_ROWS = 30

@@ -9,14 +9,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from calibrant.arrays import Flags, Floats, Indices
+from calibrant._base.arrays import Flags, Floats, Indices
+from calibrant._base.stages import reached
+from calibrant._base.words import percent_text
 from calibrant.decisions import Score, as_score, score_title
 from calibrant.errors import InvalidOptionError
 from calibrant.inference import Settings
 from calibrant.regression import LEAST
 from calibrant.repair.folds import Units
-from calibrant.stages import reached
-from calibrant.words import percent_text
 
 
 def _log(table: Floats) -> Floats:

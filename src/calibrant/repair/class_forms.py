@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.stored import Stored
 from calibrant.errors import InvalidStateError
 from calibrant.regression import log_of, softmax_of
 from calibrant.repair.forms import Form, Lines, form_from
-from calibrant.stored import Stored
 
 # Sums of stored factors times logarithms must stay finite.
 MOST_FACTOR = 1e100

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts

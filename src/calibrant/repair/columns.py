@@ -9,10 +9,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import refuse_unknown
 from calibrant.data.input import as_array, is_tensor
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidTypeError
-from calibrant.options import refuse_unknown
 
 CONTAINERS = ("default", "pandas", "polars")
 MOST_SHOWN = 5

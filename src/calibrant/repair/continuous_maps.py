@@ -10,7 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.notebook import card
+from calibrant._base.options import as_generator, check_share, refuse_unknown, shown
+from calibrant._base.stored import Stored, restoring
+from calibrant._base.words import (
+    comparable_texts,
+    count_text,
+    interval_texts,
+    number_text,
+    percent_text,
+)
 from calibrant.data import canonical_order, deal_clusters, deal_folds
 from calibrant.data.input import as_array, as_floats, read_labels, read_numbers, refuse_other_labels
 from calibrant.data.rows import Rows
@@ -23,8 +33,6 @@ from calibrant.errors import (
 )
 from calibrant.inputs import AskedKind, rows_of_kind
 from calibrant.kinds import Kind, Quantile, kind_named
-from calibrant.notebook import card
-from calibrant.options import as_generator, check_share, refuse_unknown, shown
 from calibrant.regression import isotonic_fit
 from calibrant.repair.choice_rule import (
     LEAVE as ALONE,
@@ -39,8 +47,6 @@ from calibrant.repair.export import form_text
 from calibrant.repair.folds import Units
 from calibrant.repair.forms import TINY, Lines
 from calibrant.repair.quoting import dialect_of, number_text as sql_number
-from calibrant.stored import Stored, restoring
-from calibrant.words import comparable_texts, count_text, interval_texts, number_text, percent_text
 
 LEAVE = "identity"
 FOLDS = 5

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import whole
 from calibrant.joint import Joint
-from calibrant.options import whole
 from calibrant.regression import (
     fit_curve,
     fit_spline,

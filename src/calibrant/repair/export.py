@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.data.rows import CLIP_FLOAT64
 from calibrant.regression import LEAST
 from calibrant.repair.forms import MOST_LOG_ODDS, Form, Lines, Logistic, LogOddsCurve, Steps

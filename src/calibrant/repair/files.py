@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.data.databases import first_row
 from calibrant.data.files import numbers_explained, opened_table
 from calibrant.data.labels import Labels, shown

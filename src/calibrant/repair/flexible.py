@@ -7,7 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_flag, refuse_unknown
+from calibrant._base.stored import Stored
+from calibrant._base.words import count_text, distinct_texts
 from calibrant.errors import InvalidStateError
 from calibrant.joint import Joint
 from calibrant.measures.interval_error import best_partition
@@ -16,13 +19,10 @@ from calibrant.measures.kernel_smoothed import (
     kernel_smoothed_calibration_error,
     smoothed_curve,
 )
-from calibrant.options import check_flag, refuse_unknown
 from calibrant.pooling import Pooling, isotonic, pooling_at, quantile_bins, uniform_bins
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.forms import Form, Lines, Steps, form_from
 from calibrant.repair.reading import read_predictions
-from calibrant.stored import Stored
-from calibrant.words import count_text, distinct_texts
 
 STRATEGIES = ("quantile", "uniform", "interval")
 # Share of the prediction itself that makes the strict variant increase everywhere.

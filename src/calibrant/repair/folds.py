@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Flags, Floats, Indices
+from calibrant._base.arrays import Flags, Floats, Indices
+from calibrant._base.options import MOST_FOLDS, whole
 from calibrant.data import EARLIEST, deal_clusters, deal_folds, deal_in_time, dealt
 from calibrant.data.classes import read_row_weights
 from calibrant.data.input import read_full_column, read_labels, refuse_other_labels
@@ -22,7 +23,6 @@ from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.joint.draws import exact_levels, refuse_mean_outcomes
 from calibrant.joint.sums import LevelSums
 from calibrant.kinds import BINARY, UNIT, Kind, Scale
-from calibrant.options import MOST_FOLDS, whole
 from calibrant.pooling import cells_of_rows, gathered
 
 Labels = dict[str, npt.NDArray[Any]]

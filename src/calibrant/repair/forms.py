@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.stored import Stored
 from calibrant.errors import InvalidStateError
 from calibrant.regression import LEAST, MOST_SLOPE
-from calibrant.stored import Stored
 
 # Log-odds stay within these ends: beyond them a double is exactly 0 or 1, or a database refuses.
 MOST_LOG_ODDS = 36.0

@@ -8,7 +8,8 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.stored import Stored
 from calibrant.data.groupings import Codes, Grouping
 from calibrant.data.input import refuse_other_labels
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
@@ -19,7 +20,6 @@ from calibrant.repair.forms import Form
 from calibrant.repair.patches import Patches, codes_of, patches_text, unseen
 from calibrant.repair.quoting import docstring, python_literal
 from calibrant.repair.reading import is_number, read_predictions, shaped
-from calibrant.stored import Stored
 
 PROGRAM = """\
 from bisect import bisect_right as _right

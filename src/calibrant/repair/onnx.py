@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
 from calibrant.errors import MissingPackageError
 from calibrant.regression import LEAST
 from calibrant.repair.class_forms import AnyForm, Blend, ClassLines, Corrections, Softmax, Unmoved

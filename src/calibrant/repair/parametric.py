@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibrant._base.options import check_share, real, refuse_unknown, shown
+from calibrant._base.words import percent_text
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts
-from calibrant.options import check_share, real, refuse_unknown, shown
 from calibrant.regression import (
     MOST_SLOPE,
     Model,
@@ -21,7 +22,6 @@ from calibrant.regression import (
 from calibrant.repair.base import RecalibrationMap
 from calibrant.repair.class_forms import ClassForm, Softmax, Unmoved
 from calibrant.repair.forms import Form, Lines, Logistic
-from calibrant.words import percent_text
 
 INTERCEPT = Model(("one",), (0.0,), (-np.inf,), (np.inf,), "log_odds")
 SLOPE = Model(("log_odds",), (1.0,), (1 / MOST_SLOPE,), (MOST_SLOPE,))

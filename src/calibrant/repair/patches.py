@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.stored import Stored, plain_value, value_from, whole
+from calibrant._base.words import count_text
 from calibrant.data.groupings import UNSEEN, Codes, Grouping, columns_of
 from calibrant.errors import (
     CalibrantWarning,
@@ -20,8 +22,6 @@ from calibrant.errors import (
 )
 from calibrant.repair.forms import TINY
 from calibrant.repair.quoting import Dialect, number_text
-from calibrant.stored import Stored, plain_value, value_from, whole
-from calibrant.words import count_text
 
 # Types of numbers and dates that can be cut.
 TYPES = (

@@ -8,16 +8,16 @@ from typing import ClassVar
 import numpy as np
 
 import calibrant._kernels as kernels
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import check_within, whole
+from calibrant._base.words import count_text
 from calibrant.data import canonical_order
 from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts
 from calibrant.measures.subsets import MOST_TRIED, best_found, best_of_all
-from calibrant.options import check_within, whole
 from calibrant.repair.class_forms import MOST_CORRECTION, ClassForm, Corrections, SetCorrection
 from calibrant.repair.classes import MapOfClasses
 from calibrant.repair.forms import Lines
-from calibrant.words import count_text
 
 # Weights are rounded to functions of few lines that keep this part of the error. With the most
 # cells a weight moves by at most 2^-14, less than a tenth of the least tolerance.

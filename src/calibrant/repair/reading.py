@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
+from calibrant._base.options import refuse_unknown, shown
 from calibrant.data.classes import column_order, read_probabilities
 from calibrant.data.input import as_floats, read_table
 from calibrant.data.rows import chances, positive_column, predictions_alone
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.joint.classes import ClassForecasts
-from calibrant.options import refuse_unknown, shown
 from calibrant.repair.columns import shape_of
 from calibrant.repair.export import LOGIT, PERCENT, SCALES, UNIT
 

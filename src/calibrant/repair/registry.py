@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from calibrant._base.options import shown
+from calibrant._base.stored import Stored, load_json
 from calibrant.errors import InvalidOptionError, InvalidStateError
-from calibrant.options import shown
 from calibrant.repair.base import SCHEMA, RecalibrationMap
 from calibrant.repair.choice_rule import surprises_needed
 from calibrant.repair.classes import MOST_CLASSES, ClassWiseIsotonic, Dirichlet, VectorScaling
@@ -25,7 +26,6 @@ from calibrant.repair.structured import (
     StructuredMatrixScaling,
     StructuredVectorScaling,
 )
-from calibrant.stored import Stored, load_json
 
 _ALL: tuple[type[RecalibrationMap], ...] = (
     Identity,

@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from calibrant._base.words import count_text, page, visible
 from calibrant.decisions import score_title
 from calibrant.repair.choice import Judgement
 from calibrant.repair.choice_rule import LOSSES
-from calibrant.words import count_text, page, visible
 
 COLUMNS = 100
 # What a map does to a loss that is infinite before it, or after it alone.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, ClassVar, Self
 
+from calibrant._base.options import shown
 from calibrant.errors import InvalidOptionError
-from calibrant.options import shown
 
 # Arguments that every estimator has, so that nobody asks for them.
 ALWAYS_GIVEN = frozenset({"self", "X", "y"})

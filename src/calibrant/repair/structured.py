@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.options import check_positive
 from calibrant.data import canonical_order
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.classes import ClassForecasts
-from calibrant.options import check_positive
 from calibrant.regression import (
     MATRIX,
     SHIFT,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrant._base.options import check_share
 from calibrant.errors import InvalidOptionError
-from calibrant.options import check_share
 from calibrant.repair.export import LOGIT, PERCENT
 from calibrant.repair.forms import Form, Logistic, LogOddsCurve
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._base.options import as_generator
 from calibrant.data import hold_out
 from calibrant.data.input import read_labels
 from calibrant.inference import Evidence, Settings
@@ -14,7 +15,6 @@ from calibrant.inputs import Source
 from calibrant.joint import Rows
 from calibrant.joint.classes import ClassForecasts
 from calibrant.joint.draws import exact_levels
-from calibrant.options import as_generator
 from calibrant.repair import (
     Choice,
     ContinuousChoice,

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrant._base.options import share_from
+from calibrant._base.stages import Tell, silent
+from calibrant._base.writing import write_whole
 from calibrant.data.labels import Labels
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
 from calibrant.inference import Settings, Verdict
 from calibrant.inputs import AskedKind, Roles, Source, read
-from calibrant.measurement import Measurement
-from calibrant.options import share_from
+from calibrant.measures.measurement import Measurement
 from calibrant.report.findings import Finding
 from calibrant.report.json import render_json
 from calibrant.report.markdown import render_markdown
@@ -23,8 +25,6 @@ from calibrant.report.screen import Line, plain, render_screen
 from calibrant.report.sentences import verdict_sentence
 from calibrant.report.summary import Asked, Summary, summarise
 from calibrant.report.text import render_text
-from calibrant.stages import Tell, silent
-from calibrant.writing import write_whole
 
 if TYPE_CHECKING:
     from calibrant.groups import Groups, Segment

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from calibrant._base.words import (
+    capital,
+    count_text,
+    is_bound,
+    percent_text,
+    rounded_up,
+    samples_text,
+    thousands_text,
+)
 from calibrant.inference import (
     CALIBRATED,
     DETECTABLE,
@@ -14,20 +23,11 @@ from calibrant.inference import (
     Verdict,
     worse_state,
 )
-from calibrant.regions import Region
+from calibrant.measures.regions import Region
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.findings import turned
 from calibrant.report.sections import RELATIVE
 from calibrant.report.summary import Summary
-from calibrant.words import (
-    capital,
-    count_text,
-    is_bound,
-    percent_text,
-    rounded_up,
-    samples_text,
-    thousands_text,
-)
 
 # Where each test of a combined test looks.
 SEEN_IN = {

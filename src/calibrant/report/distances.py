@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from calibrant._base.words import comparable_texts
 from calibrant.joint import Joint
 from calibrant.measures import DistanceBracket, distance_bracket
-from calibrant.words import comparable_texts
 
 # More levels than this are rounded to so many cells, which moves the lower distance by at most half
 # a cell; the upper distance and the interval error are then those of the rounded forecasts.

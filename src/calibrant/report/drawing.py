@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.words import percent_text, typeset, visible
 from calibrant.plots import LEAST_AXIS, PALETTE, Span, kept_vertices
-from calibrant.words import percent_text, typeset, visible
 
 # Ticks of an axis, about.
 TICKS = 5

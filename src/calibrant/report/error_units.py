@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from calibrant._base.words import RARE, number_text, rounded_down, rounded_up
 from calibrant.inference import CALIBRATED, MISCALIBRATED, ConfidenceInterval, state_of
 from calibrant.report.summary import Summary
-from calibrant.words import RARE, number_text, rounded_down, rounded_up
 
 
 @dataclass(frozen=True, slots=True)

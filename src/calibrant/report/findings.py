@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from calibrant._base.words import agreeing, capital, count_text, interval_texts
 from calibrant.data.groupings import AND
 from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, RARE, range_text
 from calibrant.repair import Choice, ContinuousChoice
 from calibrant.report.repair_command import RepairCommand
 from calibrant.report.sentences import row_sentence, set_sentence, verdict_sentence
-from calibrant.words import agreeing, capital, count_text, interval_texts
 
 if TYPE_CHECKING:
     from calibrant.groups import Groups

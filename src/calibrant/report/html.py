@@ -10,6 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrant._base.words import (
+    capital,
+    count_text,
+    number_text,
+    percent_text,
+    thousands_text,
+    typeset,
+)
 from calibrant.decisions import DecisionTask
 from calibrant.inference import DETECTABLE, Costs
 from calibrant.report import sentences, tables
@@ -22,7 +30,6 @@ from calibrant.report.json import plain
 from calibrant.report.pictures import judged_rows, pictures
 from calibrant.report.sentences import split_texts
 from calibrant.report.summary import Summary
-from calibrant.words import capital, count_text, number_text, percent_text, thousands_text, typeset
 
 if TYPE_CHECKING:
     from jinja2 import Environment

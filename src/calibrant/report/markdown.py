@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from calibrant._base.words import escaped
 from calibrant.report.findings import PASSED
 from calibrant.report.sentences import (
     SEGMENTS,
@@ -23,7 +24,6 @@ from calibrant.report.tables import (
     measure_table,
     segment_table,
 )
-from calibrant.words import escaped
 
 MOST_GROUPS = 20
 

@@ -8,7 +8,18 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.words import (
+    capital,
+    count_text,
+    distinct_texts,
+    number_text,
+    percent_text,
+    range_text,
+    rounded_down,
+    rounded_up,
+    thousands_text,
+)
 from calibrant.inference import DETECTABLE, Group, Groups, ObservedRange, Verdict
 from calibrant.plots import (
     BEYOND,
@@ -24,17 +35,6 @@ from calibrant.report.drawing import COLOURS, LETTER, Axis, Sheet, round_numbers
 from calibrant.report.error_units import ErrorUnit
 from calibrant.report.sentences import headline
 from calibrant.report.summary import HEADLINE, Summary
-from calibrant.words import (
-    capital,
-    count_text,
-    distinct_texts,
-    number_text,
-    percent_text,
-    range_text,
-    rounded_down,
-    rounded_up,
-    thousands_text,
-)
 
 # Room beyond the first and the last dot, as a share of the axis.
 MARGIN = 0.05

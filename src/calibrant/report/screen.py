@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrant._base.words import (
+    THIN,
+    capital,
+    count_text,
+    percent_text,
+    typeset,
+    visible,
+)
 from calibrant.joint import Joint
 from calibrant.pooling import quantile_bins
 from calibrant.report.conclusion import certainty, conclusion
@@ -28,14 +36,6 @@ from calibrant.report.tables import (
     group_table,
     number_table,
     range_table,
-)
-from calibrant.words import (
-    THIN,
-    capital,
-    count_text,
-    percent_text,
-    typeset,
-    visible,
 )
 
 if TYPE_CHECKING:

@@ -6,6 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from calibrant._base.options import Tolerance
+from calibrant._base.stages import Tell
+from calibrant._base.words import count_text, thousands_text
 from calibrant.data.groupings import gathered_name
 from calibrant.decisions import DecisionTask, LossDecomposition, loss_decomposition
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
@@ -23,9 +26,6 @@ from calibrant.inference import (
 )
 from calibrant.inputs import Source
 from calibrant.joint.classes import ClassForecasts
-from calibrant.options import Tolerance
-from calibrant.stages import Tell
-from calibrant.words import count_text, thousands_text
 
 # The setting of a tolerance that was given in per cent.
 RELATIVE = "tolerance relative to the rarer outcome"

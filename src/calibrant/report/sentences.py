@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from calibrant.decisions import ScoreDecomposition
-from calibrant.inference import DETECTABLE, CalibrationTest, Costs
-from calibrant.report.sections import RELATIVE
-from calibrant.words import (
+from calibrant._base.words import (
     capital,
     comparable_texts,
     count_text,
@@ -17,6 +14,9 @@ from calibrant.words import (
     percent_text,
     pvalue_text,
 )
+from calibrant.decisions import ScoreDecomposition
+from calibrant.inference import DETECTABLE, CalibrationTest, Costs
+from calibrant.report.sections import RELATIVE
 
 if TYPE_CHECKING:
     from calibrant.groups import Segment

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.notebook import brief
+from calibrant._base.options import ShareOfRarer, enough_draws
+from calibrant._base.stages import Tell, silent
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidOptionError
 from calibrant.inference import (
@@ -35,9 +38,7 @@ from calibrant.joint import Joint
 from calibrant.kinds import CONFIDENCES, Kind, Vocabulary
 from calibrant.measures import DistanceBracket
 from calibrant.measures.conventions import Convention, conventions
-from calibrant.notebook import brief
-from calibrant.options import ShareOfRarer, enough_draws
-from calibrant.regions import Region, opposite_region, region_of, strongest_region
+from calibrant.measures.regions import Region, opposite_region, region_of, strongest_region
 from calibrant.report.advice import advise
 from calibrant.report.distances import find_distances
 from calibrant.report.findings import Finding, findings
@@ -57,7 +58,6 @@ from calibrant.report.sections import (
     watch_source,
 )
 from calibrant.report.traps import Trap, find_traps
-from calibrant.stages import Tell, silent
 
 if TYPE_CHECKING:
     from calibrant.groups import Groups, Segment

@@ -7,11 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from calibrant.catalogue import CATALOGUE
-from calibrant.inference import ConfidenceInterval, Measured, Ratio, RatioJudgement, events_text
-from calibrant.joint.ranking import area_under_curve
-from calibrant.report.sentences import segment_verdict
-from calibrant.words import (
+from calibrant._base.words import (
     chance_text,
     comparable_texts,
     escaped,
@@ -25,6 +21,10 @@ from calibrant.words import (
     thousands_text,
     visible,
 )
+from calibrant.catalogue import CATALOGUE
+from calibrant.inference import ConfidenceInterval, Measured, Ratio, RatioJudgement, events_text
+from calibrant.joint.ranking import area_under_curve
+from calibrant.report.sentences import segment_verdict
 
 if TYPE_CHECKING:
     from calibrant.groups import Groups, Segment

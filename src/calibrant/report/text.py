@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from calibrant._base.words import (
+    chance_text,
+    comparable_texts,
+    count_text,
+    interval_texts,
+    number_text,
+    page,
+    percent_text,
+    pvalue_text,
+)
 from calibrant.catalogue import CATALOGUE
 from calibrant.inference import Groups
 from calibrant.measures.binned import binned_calibration_error
@@ -30,16 +40,6 @@ from calibrant.report.tables import (
     measure_table,
     range_table,
     ratio_table,
-)
-from calibrant.words import (
-    chance_text,
-    comparable_texts,
-    count_text,
-    interval_texts,
-    number_text,
-    page,
-    percent_text,
-    pvalue_text,
 )
 
 # A terminal shows so many groups or classes; the others are counted.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant._base.words import count_text, number_text, probability_text
 from calibrant.joint.ranking import area_under_curve
-from calibrant.words import count_text, number_text, probability_text
 
 if TYPE_CHECKING:
     from calibrant.report.summary import Summary

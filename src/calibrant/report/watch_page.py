@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from calibrant._base.words import count_text, percent_text
 from calibrant.report.html import page_environment, raw_file
 from calibrant.report.tables import ShownTable
-from calibrant.words import count_text, percent_text
 
 if TYPE_CHECKING:
     from calibrant.monitoring import Watch, Watched

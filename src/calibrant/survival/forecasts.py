@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Flags, Floats, Indices
+from calibrant._base.arrays import Flags, Floats, Indices
+from calibrant._base.notebook import card
+from calibrant._base.options import check_positive
+from calibrant._base.words import count_text, number_text, page, percent_text, thousands_text
 from calibrant.data.files import opened, without_missing
 from calibrant.data.groupings import columns_of
 from calibrant.data.input import first_rows, read_column, read_labels, refuse_other_labels
@@ -24,9 +27,6 @@ from calibrant.data.tables import Part
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inputs import Roles, Source, read as read_source, reading_notes
 from calibrant.joint import Joint
-from calibrant.notebook import card
-from calibrant.options import check_positive
-from calibrant.words import count_text, number_text, page, percent_text, thousands_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Flags, Indices
+from calibrant._base.arrays import Flags, Indices
+from calibrant._base.notebook import brief
+from calibrant._base.options import check_share, shown, whole
 from calibrant.errors import InvalidTypeError
 from calibrant.inference import clopper_pearson
 from calibrant.joint import Joint
-from calibrant.notebook import brief
-from calibrant.options import check_share, shown, whole
 from calibrant.pooling import quantile_bins
 from calibrant.survival.forecasts import RiskTable, SurvivalForecasts
 

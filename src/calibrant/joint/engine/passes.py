@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from calibrant._base.options import power_of_two
 from calibrant.data.columns import Columns, check_types, known_outcomes
 from calibrant.data.frames import Frame, as_floats, as_frame, fetched, plainly_named
 from calibrant.data.hints import require_columns
@@ -17,7 +18,6 @@ from calibrant.joint.engine.refusals import refuse_counted, refuse_unlikely
 from calibrant.joint.engine.tally import Tally
 from calibrant.joint.engine.terms import Terms, terms_of
 from calibrant.joint.sums import FINEST, CellSums
-from calibrant.options import power_of_two
 
 Resolution = int | None | Literal["auto"]
 Names = list[tuple[Any, ...]]

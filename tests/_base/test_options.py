@@ -7,8 +7,8 @@ import pytest
 
 import calibrant as cal
 from calibrant import online, repair
+from calibrant._base.options import ShareOfRarer, share_from, tolerance_from
 from calibrant.errors import InvalidOptionError
-from calibrant.options import ShareOfRarer, share_from, tolerance_from
 
 Y, P = [0, 1, 0, 1], [0.1, 0.4, 0.6, 0.8]
 TOO_MUCH = {

@@ -10,14 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.notebook import card
+from calibrant._base.words import percent_text
 from calibrant.data.rows import Given
 from calibrant.errors import CalibrantWarning, InvalidForecastsError
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows
-from calibrant.notebook import card
-from calibrant.witness import Witness
-from calibrant.words import percent_text
+from calibrant.measures.witness import Witness
 
 Table = dict[str, Floats]
 

@@ -17,8 +17,8 @@ import pytest
 import typer
 
 import commands
-from calibrant.exit_codes import ExitCode
-from calibrant.writing import DRAFT
+from calibrant._base.exit_codes import ExitCode
+from calibrant._base.writing import DRAFT
 from commands import CALIBRANT, run_forked
 
 OLD = "the old file\n"
@@ -237,7 +237,7 @@ def test_no_room_for_a_copy_of_standard_input_is_no_verdict(sources):
 
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 70])
 def test_the_step_in_the_docs_keeps_the_code(code, tmp_path):
-    page = (Path(__file__).parents[1] / "docs" / "gate.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
     step = textwrap.dedent(page.split("- run: |\n")[1].split("```")[0])
     said = "echo said > summary.md; " if code in {0, 1, 3} else ""
     (tmp_path / "calibrant").write_text(f"#!/bin/sh\n{said}exit {code}\n")
@@ -353,7 +353,7 @@ def test_the_installed_program_decides_the_exit_code_in_the_same_place():
 
 def test_help_and_docs_name_every_code():
     helped = [run_forked(*words, "--help").stdout for words in ([], ["check"], ["watch"])]
-    page = (Path(__file__).parents[1] / "docs" / "gate.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
     for code in ExitCode:
         assert all(f"{code.value}: {code.meaning}" in text for text in helped)
         assert f"| {code.value} | {code.meaning} |" in page

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._base.parallel import in_threads, thread_count
 from calibrant.errors import InvalidOptionError
 from calibrant.groups import audit_groups
-from calibrant.parallel import in_threads, thread_count
 
 PROGRAM = "from calibrant.__main__ import main; main()"
 

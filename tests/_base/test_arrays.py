@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.arrays import small_product, sum_of_products
+from calibrant._base.arrays import small_product, sum_of_products
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (8, 200, 64), (3, 5000, 7), (50, 40, 900)])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import fields
 from html import escape
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from calibrant._base.public import public
+from calibrant._base.words import shortened
 from calibrant.errors import MissingPackageError
-from calibrant.words import shortened
 
 # Characters of one field, and of a whole result.
 MOST_OF_A_FIELD, MOST = 60, 400
@@ -39,14 +39,10 @@ def _value(value: object) -> str:
 
 
 def card(sentence: str, display: str = "", *data: object, height: float = 2.8) -> str:
-    """Write a sentence as HTML, above the picture of a Display that is named.
-
-    Pictures live in a room above results, so their room is found when a notebook asks.
-    """
+    """Write a sentence as HTML, above the picture of a Display that is named."""
     picture = ""
     if display:
-        plots = import_module("calibrant.plots")
-        drawn = getattr(plots, display).of(*data)
+        drawn = public(f"plots.{display}").of(*data)
         try:
             picture = drawn.to_svg(width=7.0, height=height, name=display)
         except MissingPackageError as error:  # the words are what matters

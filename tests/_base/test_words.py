@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from calibrant import words
+from calibrant._base import words
 
 
 @pytest.mark.parametrize(

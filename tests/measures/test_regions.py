@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.regions import Region, noise_of_coins, opposite_region, strongest_region
+from calibrant.measures.regions import Region, noise_of_coins, opposite_region, strongest_region
 
 
 def sample(seed, slope, size=3000):

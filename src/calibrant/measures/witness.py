@@ -12,9 +12,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.arrays import Floats, Indices
+from calibrant._base.arrays import Floats, Indices
 from calibrant.joint import Joint
-from calibrant.regions import region_sentence
+from calibrant.measures.regions import region_sentence
 
 
 class Witness(Protocol):

@@ -14,8 +14,8 @@ from contextvars import ContextVar, copy_context
 from itertools import chain, islice
 from typing import TypeVar
 
+from calibrant._base.options import MOST_THREADS, whole
 from calibrant.errors import InvalidOptionError
-from calibrant.options import MOST_THREADS, whole
 
 VARIABLE = "CALIBRANT_THREADS"
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import calibrant as cal
+from calibrant._base.writing import DRAFT, check_outputs, drafted, locked, write_whole
 from calibrant.errors import InvalidOptionError, ReadingError
-from calibrant.writing import DRAFT, check_outputs, drafted, locked, write_whole
 from commands import run_forked
 
 JOINT = cal.Joint.from_samples([0, 1, 1], [0.2, 0.6, 0.7])
@@ -160,7 +160,7 @@ def test_commands_leave_no_draft(tmp_path):
 
 SLOW_WRITER = """
 import sys, time
-from calibrant.writing import drafted
+from calibrant._base.writing import drafted
 with drafted(sys.argv[1]) as draft:
     draft.write_text("new r")
     print("half", flush=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.arrays import Floats
+from calibrant._base.arrays import Floats
+from calibrant._base.words import LEAST_WRITTEN, MOST_WRITTEN, count_text
 from calibrant.data.rows import Rows
 from calibrant.joint import Joint
 from calibrant.kinds import BINARY, Kind
-from calibrant.words import LEAST_WRITTEN, MOST_WRITTEN, count_text
 
 # An interval is looked for between this many cuts of a run of levels.
 MOST_CUTS = 256

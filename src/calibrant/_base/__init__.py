@@ -1,0 +1,1 @@
+"""What every package stands on: arrays, options, text, storage, threads."""
