@@ -53,7 +53,10 @@ def test_arguments_become_options_and_words_of_others_stay(error, said):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("check means.csv", "--count and --positives; or judge them as real outcomes: calibrant "),
+        (
+            "check means.csv",
+            "positives; or judge them as continuous outcomes: calibrant ",
+        ),
         ("check means.csv", "calibrant audit --kind mean --range 0,1."),
         ("audit ends.csv --kind interval=b,a --level 0.9", "Hint: are the two ends swapped."),
         ("check ends.csv --classes a,b", "--classes must name every class; write rounded"),

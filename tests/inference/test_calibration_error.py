@@ -1,4 +1,4 @@
-"""Calibration errors of real outcomes: they are those of probabilities, on other residuals."""
+"""Calibration errors of continuous outcomes: those of probabilities, on other residuals."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,9 @@
 """Each kind of forecast, from its definition: residuals, losses, best constants, bets, names."""
 
+import json
 import pickle
+import re
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from calibrant.data.rows import Rows
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.kinds import (
     BINARY,
+    NAMES,
     UNIT,
     Binary,
     Expectile,
@@ -413,3 +417,9 @@ def test_intervals_are_placed_by_their_width_and_have_no_range():
     assert rows.scale.unit == 1
     with pytest.raises(InvalidOptionError, match="range is for"):
         Rows.of_kind([1.0], [0.0], upper=[2.0], level=0.5, range_=(0, 9))
+
+
+def test_the_schema_names_every_kind():
+    schema = files("calibrant.report").joinpath("schema.json").read_text(encoding="utf-8")
+    listed = re.search(r'"name": \{"enum": (\[[^]]*"quantile"[^]]*\])', schema)
+    assert set(json.loads(listed[1])) == {*NAMES, "multiclass"}

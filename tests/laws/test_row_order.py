@@ -318,7 +318,7 @@ def real_functions(besides=BESIDE):
 
 
 def given_to_real(name, kind, beside, rows):
-    """Arguments that a function of real outcomes is called with."""
+    """Arguments that a function of continuous outcomes is called with."""
     z, second = rows["z"], rows["second"]
     pairs = kind == "interval"
     known = {

@@ -1,4 +1,4 @@
-"""Bets on real outcomes: fair for every distribution with the promised mean; they find errors."""
+"""Bets on continuous outcomes: fair for every distribution with the promised mean."""
 
 import json
 import pickle

@@ -15,7 +15,7 @@ from calibrant.multiclass import (
     calibration_test,
     projected_smooth_calibration_error,
     redraws,
-    surprise,
+    verdicts,
 )
 from calibrant.multiclass.monte_carlo import worst_in_cells
 from oracles.class_definitions import random_forecasts
@@ -87,7 +87,7 @@ def test_pvalues_of_classes_count_redraws_whose_worst_class_surprises_as_much(we
     values = np.array([[surprise_at(given, label, k) for k in range(5)] for label in labels])
     largest = values[1:].max(axis=1)
     expected = [(1 + (largest >= value * (1 - 1e-9)).sum()) / 31 for value in values[0]]
-    found = surprise.class_pvalues(given, 30, np.random.default_rng(5))
+    found = verdicts.class_pvalues(given, 30, np.random.default_rng(5))
     assert found.tolist() == pytest.approx(expected)
 
 
@@ -95,7 +95,7 @@ def surprise_at(given, label, index):
     """Bennett's exponent of the smooth error in cells."""
     p, mass = given.probability[:, index], given.mass
     joint = cal.Joint.from_samples(label == index, p, sample_weight=given.weight)
-    error = float(cal.smooth_calibration_error(joint.rounded(surprise.CELLS)))
+    error = float(cal.smooth_calibration_error(joint.rounded(verdicts.CELLS)))
     unit = (mass**2).sum()
     count, variance = error / unit, (mass**2 * p * (1 - p)).sum() / unit**2
     ratio = count / variance
@@ -108,6 +108,6 @@ def test_a_class_that_cannot_happen_and_does_is_certainly_off():
     blank = ClassForecasts.read(np.zeros(300, int), table)
     label = next(redraws.redraws(blank, 1, rng))
     label[:3] = 3
-    found = surprise.class_pvalues(blank.relabelled(label), 99, rng)
+    found = verdicts.class_pvalues(blank.relabelled(label), 99, rng)
     assert found[3] == 1 / 100
     assert found[:3].min() > 0.05

@@ -423,13 +423,13 @@ def test_gains_stand_side_by_side_whatever_score_chooses(score):
 
 
 def test_many_rows_learn_in_cells_and_choose_what_all_of_them_would(monkeypatch):
-    from calibrant.repair import nested_choice  # its number of cells
+    from calibrant.repair import choice_rule  # its number of cells
 
     rng = np.random.default_rng(2)
     chance = rng.random(20000)
     y = (rng.random(20000) < chance).astype(int)
     exact = choose(y, chance**2, rng=0, draws=99)
-    monkeypatch.setattr(nested_choice, "MOST_LEARNED", 2**11)
+    monkeypatch.setattr(choice_rule, "MOST_LEARNED", 2**11)
     rough = choose(y, chance**2, rng=0, draws=99)
     assert rough.map.name == exact.map.name
     assert rough.table["gain"] == pytest.approx(exact.table["gain"], abs=2e-4)

@@ -1,4 +1,4 @@
-"""An audit of real outcomes: verdict, groups, words, page and JSON."""
+"""An audit of continuous outcomes: verdict, groups, words, page and JSON."""
 
 import json
 from importlib.resources import files

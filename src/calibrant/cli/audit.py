@@ -12,6 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrant._base.options import share_from
+from calibrant.cli.continuous import (
+    DurationOption,
+    HorizonOption,
+    KindOption,
+    LevelOption,
+    RangeOption,
+    ask_from,
+    assumed_mean,
+)
 from calibrant.cli.logs import (
     FieldOption,
     OriginOption,
@@ -51,15 +60,6 @@ from calibrant.cli.options import (
     names_of,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.real import (
-    DurationOption,
-    HorizonOption,
-    KindOption,
-    LevelOption,
-    RangeOption,
-    ask_from,
-    assumed_mean,
-)
 from calibrant.cli.show import next_command, repair_command, show_screen
 from calibrant.cli.write import check_files, say, say_page, say_written, write_text
 
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from calibrant.repair import RecalibrationMap
     from calibrant.survival import Survival
 
-# Options that make no sense for real outcomes.
+# Options that make no sense for continuous outcomes.
 OF_PROBABILITIES = (
     "classes",
     "count",

@@ -16,7 +16,11 @@ from calibrant.kinds.kind import (
 from calibrant.kinds.mean import Mean
 from calibrant.kinds.quantile import Quantile
 from calibrant.kinds.reading import (
+    ALIASES as ALIASES,
+    CONTINUOUS as CONTINUOUS,
     INTERVAL as INTERVAL,
+    NAMES as NAMES,
+    PLAIN as PLAIN,
     kind_named as kind_named,
     read_kind as read_kind,
 )

@@ -14,7 +14,19 @@ from calibrant.kinds.mean import Mean
 from calibrant.kinds.quantile import Quantile
 
 INTERVAL = "interval"
-KINDS = ("mean", "median", "quantile=0.9", "expectile=0.8")
+# Every kind, by the name under which it is stored. A new kind is one line here.
+PLAIN: dict[str, Kind] = {"binary": BINARY, "mean": Mean()}
+OF_LEVEL: dict[str, Callable[[float], Kind]] = {
+    "quantile": Quantile,
+    "expectile": Expectile,
+    INTERVAL: Interval,
+}
+NAMES = (*PLAIN, *OF_LEVEL)
+CONTINUOUS = tuple(name for name in NAMES if name != BINARY.name)
+# What a user may write instead of a kind with its level.
+ALIASES: dict[str, Kind] = {"median": Quantile(0.5)}
+# Examples of what users write.
+WRITTEN = ("mean", "median", "quantile=0.9", "expectile=0.8")
 
 
 def read_kind(kind: object, level: float | None = None) -> Kind:
@@ -34,25 +46,18 @@ def read_kind(kind: object, level: float | None = None) -> Kind:
     if not isinstance(kind, str):
         raise InvalidOptionError("kind must be a name such as 'mean'", shown(kind))
     name, equals, text = kind.strip().partition("=")
-    plain = {"binary": BINARY, "mean": Mean(), "median": Quantile(0.5)}
+    plain = PLAIN | ALIASES
     if name in plain and not equals:
         return plain[name]
-    if name == "quantile":
-        return Quantile(_level_from(text, name))
-    if name == "expectile":
-        return Expectile(_level_from(text, name))
-    known = ", ".join(repr(known) for known in KINDS)
+    if name in OF_LEVEL and name != INTERVAL:
+        return OF_LEVEL[name](_level_from(text, name))
+    known = ", ".join(repr(known) for known in WRITTEN)
     raise InvalidOptionError(f"kind must be one of {known}", repr(kind))
 
 
 def kind_named(name: str, level: float | None) -> Kind:
     """Read a kind as it is stored: its name without the level, and the level."""
-    kinds: dict[str, Callable[[float], Kind]] = {
-        "quantile": Quantile,
-        "expectile": Expectile,
-        INTERVAL: Interval,
-    }
-    return kinds[name](_promised(level)) if name in kinds else read_kind(name)
+    return OF_LEVEL[name](_promised(level)) if name in OF_LEVEL else PLAIN[name]
 
 
 def _promised(level: float | None) -> float:

@@ -36,7 +36,7 @@ from calibrant.errors import (
     InvalidStateError,
 )
 from calibrant.joint import Rows
-from calibrant.kinds import BINARY, Scale, kind_named, read_kind
+from calibrant.kinds import BINARY, NAMES, Scale, kind_named, read_kind
 from calibrant.measures.regions import region_sentence
 from calibrant.monitoring.alarms import Bets, witness_of
 from calibrant.monitoring.bets import Bet, allowance_of
@@ -163,7 +163,6 @@ def read_coins(
 SCHEMA = 3
 STORED = "a stored monitor"
 OTHER_BETS = "another release wrote it, with other bets: start a new monitor from the log"
-KINDS = ("binary", "mean", "quantile", "expectile", "interval")
 DEFAULT_RUN_LENGTH = 1e5
 LONGEST_RUN = 1e300
 # Bets on coverage do not know the forecast: ranges of forecasts are watched on their own as well,
@@ -696,7 +695,7 @@ class CalibrationMonitor(Resumable):
             if not isinstance(tolerance, str) and tolerance is not None:
                 tolerance = state.number("tolerance")
             ends, edges = state.get("range"), state.get("edges")
-            name = state.choice("kind", KINDS)
+            name = state.choice("kind", NAMES)
             stored = None if state.get("level") is None else state.number("level", 0.0, 1.0)
             monitor = cls(
                 tolerance if name == BINARY.name else None,

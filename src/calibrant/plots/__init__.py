@@ -7,6 +7,7 @@ from calibrant.plots.axes import (
     wrapped as wrapped,
 )
 from calibrant.plots.chance import NullDisplay
+from calibrant.plots.continuous import ObservedRiskDisplay, PitDisplay
 from calibrant.plots.decisions import DecisionLossDisplay, MurphyDisplay
 from calibrant.plots.display import Columns as Columns, Display
 from calibrant.plots.groups import (
@@ -15,7 +16,6 @@ from calibrant.plots.groups import (
     short_name as short_name,
 )
 from calibrant.plots.ranking import DecompositionDisplay, RiskCoverageDisplay, RocDisplay
-from calibrant.plots.real import ObservedRiskDisplay, PitDisplay
 from calibrant.plots.reliability import BEYOND as BEYOND, ReliabilityDisplay
 from calibrant.plots.style import (
     INK as INK,

@@ -32,7 +32,7 @@ from calibrant.errors import (
     InvalidStateError,
 )
 from calibrant.inputs import AskedKind, rows_of_kind
-from calibrant.kinds import Kind, Quantile, kind_named
+from calibrant.kinds import CONTINUOUS, PLAIN, Kind, Quantile, kind_named
 from calibrant.regression import isotonic_fit
 from calibrant.repair.choice_rule import (
     LEAVE as ALONE,
@@ -312,10 +312,8 @@ def _observed(forecasts: Rows) -> float:
 
 SCHEMA = 1
 STORED = "a stored map of forecasts of numbers"
-KINDS = ("mean", "quantile", "expectile", "interval")
 # Places at which a sentence says what a map does.
 SHOWN = (0.1, 0.5, 0.9)
-METHODS = ("identity", "shift", "line", "curve", "isotonic", "conformal")
 """Every map by name, the simplest first; the conformal shift is never chosen, only asked for."""
 # Pieces of a curve; between quantiles of the forecasts.
 PIECES = 5
@@ -536,8 +534,8 @@ def continuous_from(data: Stored) -> ContinuousMap:
     data = Stored(data.data, STORED)
     data.require_schema(SCHEMA)
     with restoring(STORED):
-        name = data.choice("kind", KINDS)
-        asked = kind_named(name, None if name == "mean" else _level(data))
+        name = data.choice("kind", CONTINUOUS)
+        asked = kind_named(name, None if name in PLAIN else _level(data))
         method = data.choice("continuous_map", methods_for(asked))
         both = asked.has_ends
         if (data.get("upper_form") is not None) != both:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from calibrant._base.words import count_text, percent_text
-from calibrant.report.html import page_environment, raw_file
 from calibrant.report.tables import ShownTable
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ def render_watch(watch: Watch, title: str, notes: Sequence[str] = ()) -> str:
     ordered = [*watch.alarming, *quiet]
     pictured = ordered[:MOST_PICTURES]
     hidden = len(ordered) - len(pictured)
+    from calibrant.report.html import page_environment, raw_file
+
     environment = page_environment()
     page = environment.get_template("watch.html.jinja").render(
         watch=watch,

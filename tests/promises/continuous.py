@@ -1,4 +1,4 @@
-"""Forecasts of real outcomes: size of the test, coverage of error, gap, bias and groups."""
+"""Forecasts of continuous outcomes: size of the test, coverage of error, gap, bias and groups."""
 
 from __future__ import annotations
 

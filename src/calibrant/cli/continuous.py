@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calibrant.errors import InvalidOptionError
+from calibrant.kinds import ALIASES, CONTINUOUS
 
 if TYPE_CHECKING:
     from calibrant.inputs import AskedKind, Roles, Source
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 KindOption = Annotated[
     str | None,
     typer.Option(
-        help="What forecasts of real outcomes are of: mean, median, quantile=0.9, expectile=0.8, "
-        "or interval=low,high with the columns of both ends."
+        help="What forecasts of continuous outcomes are of: mean, median, quantile=0.9, "
+        "expectile=0.8, or interval=low,high with the columns of both ends."
     ),
 ]
 RangeOption = Annotated[
     str | None,
-    typer.Option("--range", help="Least and largest real outcome there can be, as 0,100."),
+    typer.Option("--range", help="Least and largest continuous outcome there can be, as 0,100."),
 ]
 LevelOption = Annotated[
     float | None, typer.Option(help="Share of outcomes that intervals promise to hold, as 0.9.")
@@ -39,7 +40,6 @@ DurationOption = Annotated[
         "the column of outcomes then says what ended them: 0 censored, 1 the event, 2 others."
     ),
 ]
-KINDS = ("mean", "median", "quantile", "expectile", "interval")
 # So many different outcomes are numbers rather than labels.
 MANY_OUTCOMES = 10
 
@@ -75,7 +75,7 @@ def ask_from(
             if value is None:
                 raise InvalidOptionError(f"--kind survival needs --{name}", "none")
         return Survival(float(horizon or 0), str(duration))
-    if kind.strip().partition("=")[0] not in KINDS:
+    if kind.strip().partition("=")[0] not in (*CONTINUOUS, *ALIASES):
         raise InvalidOptionError(
             "--kind must be mean, median, quantile=LEVEL, expectile=LEVEL, interval=LOW,HIGH or "
             "survival",

@@ -152,7 +152,7 @@ def comparison_misses(noise, rows, clusters, weighted, rng):
 
 
 def promises():
-    sound = "no alarm of a sound stream of real outcomes"
+    sound = "no alarm of a sound stream of continuous outcomes"
     for kind in ("beta outcomes", "two outcomes, a rare large one"):
         yield Promise(sound, f"means, {kind}, 2000 rows", partial(sound_stream_alarms, kind), 500)
     for level in (0.5, 0.9):
@@ -199,7 +199,7 @@ def promises():
     ):
         grouped = f" in {clusters} clusters" if clusters else ""
         yield Promise(
-            "right means of real outcomes are left alone",
+            "right means of continuous outcomes are left alone",
             f"{noise}, {rows} rows{grouped}",
             partial(right_forecasts_are_changed, noise, rows, clusters),
             200,
