@@ -17,11 +17,11 @@ BENCH ?=
 # Tests that need extensions of DuckDB; these hold DuckDB back, so they run with one of their own.
 DATABASES := tests/data/test_databases.py
 # What the lowest and the newest dependencies are tried on.
-VERSIONED := tests/data tests/inputs tests/joint tests/cli tests/answers tests/_base/test_exit_codes.py
+VERSIONED := tests/data tests/inputs tests/joint tests/cli tests/llm tests/_base/test_exit_codes.py
 # CI sets NOTHING_LEFT_OUT=1: a test whose program cannot be had is then an error.
 LEAVE_OUT := $(if $(NOTHING_LEFT_OUT),--leave-nothing-out)
 
-.PHONY: help demo dev test tests programs lint style types slow bench bench-scale bench-repair bench-groups bench-classes bench-peers newest oldest soak sanitize mutants docs picture flights clean
+.PHONY: help demo dev test tests programs lint style types slow bench bench-scale bench-recalibration bench-groups bench-classes bench-peers newest oldest soak sanitize mutants docs picture flights clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 22
@@ -71,8 +71,8 @@ bench-scale: $(VENV)/developing ## Rows on engines beside the bare group-by
 	$(BIN)/python benchmarks/scale.py $(BENCH)
 	$(BIN)/python benchmarks/logs.py
 
-bench-repair: $(VENV)/developing ## Maps beside a sort and beside other libraries
-	$(BIN)/python benchmarks/repair.py $(BENCH)
+bench-recalibration: $(VENV)/developing ## Calibrators beside a sort and beside other libraries
+	$(BIN)/python benchmarks/recalibration.py $(BENCH)
 
 bench-groups: $(VENV)/developing ## Boosted multicalibration beside MCGrad
 	$(BIN)/python benchmarks/multicalibration.py $(BENCH)

@@ -1,15 +1,16 @@
-"""Compare rules of `choose`: how much log loss is left, by rule and by set of maps.
+"""Compare rules of `recalibrate`: how much log loss is left, by rule and by set of calibrators.
 
-Forecasts whose true chances are known are drawn, maps are cross-fitted once, and every rule chooses
-among the same losses. A rule is a pair: how many standard errors a map must gain, and by how many a
-simpler map may be behind. What is counted is the excess log loss of the map that was chosen, fitted
-to all rows, over that of the truth, in units of 1e-4 per row; beside it each map alone.
+Forecasts whose true chances are known are drawn, calibrators are cross-fitted once, and every rule
+chooses among the same losses. A rule is a pair: how many standard errors a calibrator must gain,
+and by how many a simpler calibrator may be behind. What is counted is the excess log loss of the
+calibrator that was chosen, fitted to all rows, over that of the truth, in units of 1e-4 per row;
+beside it each calibrator alone.
 
-Two more kinds of rules stand beside. A default map (Beta, or EnsembleTemperature for classes) is
-taken if it gains one standard error, unless another map is better than it by some; and stacking
-mixes the probabilities of all maps with the shares of least cross-fitted log loss. With --arena
-FOLDER all of them are also compared on the pairs that repair_arena.py judges, those that are not
-held out. Prints Markdown.
+Two more kinds of rules stand beside. A default calibrator (Beta, or EnsembleTemperatureScaling for
+classes) is taken if it gains one standard error, unless another calibrator is better than it by
+some; and stacking mixes the probabilities of all calibrators with the shares of least cross-fitted
+log loss. With --arena FOLDER all of them are also compared on the pairs that recalibration_arena.py
+judges, those that are not held out. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -25,13 +26,20 @@ from scipy.special import expit, logit
 
 from calibrant._base.arrays import Floats
 from calibrant.decisions import as_score
+from calibrant.recalibration import CALIBRATORS, MULTICLASS_CALIBRATORS, Split, Units, read_units
+from calibrant.recalibration.choice_rule import (
+    LEAVE,
+    cross_fitted,
+    gain_of,
+    is_clear,
+    losses,
+    row_luck,
+)
+from calibrant.recalibration.folds import read_class_units
+from calibrant.recalibration.registry import candidates_of
 from calibrant.regression import blend_shares
-from calibrant.repair import CLASS_MAPS, MAPS, Split, Units, read_units
-from calibrant.repair.choice_rule import LEAVE, cross_fitted, gain_of, is_clear, losses, row_luck
-from calibrant.repair.folds import read_class_units
-from calibrant.repair.registry import candidates_of
 from pages import Line, add_write, leave, show
-from repair_arena import SCORES, pairs_in, row_losses, split_of
+from recalibration_arena import SCORES, pairs_in, row_losses, split_of
 
 PAGE = "CHOICE_RULE"
 RULES = {
@@ -44,8 +52,8 @@ RULES = {
     "1.645 and 0.5": (1.645, 0.5),
     "2 and 0.5": (2.0, 0.5),
 }
-NEW = {"Quadratic", "Spline", "CentredIsotonic", "EnsembleTemperature", "ClassPriorShift",
-       "StructuredVectorScaling", "StructuredMatrixScaling"}  # fmt: skip
+NEW = {"quadratic", "spline", "centered_isotonic", "ensemble_temperature", "multiclass_prior",
+       "structured_vector", "structured_matrix"}  # fmt: skip
 FAULTS: dict[str, Callable[[Floats], Floats]] = {
     "right": lambda p: p,
     "slope 0.6": lambda p: expit(0.6 * logit(p)),
@@ -65,7 +73,7 @@ CLASS_FAULTS: dict[str, Callable[[Floats], Floats]] = {
     "classes mixed": lambda z: 1.3 * z @ MIX,
 }
 SCORE = as_score("log")
-# Standard errors by which another map must be better than a default.
+# Standard errors by which another calibrator must be better than a default.
 LEASTS = (0.5, 1.0, 2.0)
 STACKED = "stacking"
 
@@ -73,7 +81,7 @@ STACKED = "stacking"
 def decided(
     units: Units, held: dict[str, Floats], names: list[str], rule: tuple[float, float]
 ) -> str:
-    """Apply a rule to cross-fitted predictions of some maps."""
+    """Apply a rule to cross-fitted predictions of some calibrators."""
     least, simpler = rule
     lost = {name: losses(SCORE, units, held[name]) for name in names}
     gains = {name: gain_of(units, lost[LEAVE] - some, 0.95) for name, some in lost.items()}
@@ -89,8 +97,8 @@ def decided(
 
 
 def by_default(units: Units, held: dict[str, Floats], least: float) -> str:
-    """Take a good default if it gains, or a map that is better than it by some standard errors."""
-    usual = ["Beta", "Platt"] if units.classes is None else ["EnsembleTemperature"]
+    """Take a good default if it gains, or one that is better by some standard errors."""
+    usual = ["beta", "platt"] if units.classes is None else ["ensemble_temperature"]
     default = next(name for name in usual if name in held)
     lost = {name: losses(SCORE, units, values) for name, values in held.items()}
     over = {name: gain_of(units, lost[default] - some, 0.95) for name, some in lost.items()}
@@ -107,7 +115,7 @@ def by_default(units: Units, held: dict[str, Floats], least: float) -> str:
 
 
 def stacked(units: Units, held: dict[str, Floats], moved: dict[str, Floats]) -> Floats:
-    """Mix all maps with the shares of least cross-fitted log loss."""
+    """Mix all calibrators with the shares of least cross-fitted log loss."""
     label = units.outcome.astype(np.intp)
     happened = [
         np.where(label == 1, p, 1 - p) if p.ndim == 1 else p[np.arange(label.size), label]
@@ -147,7 +155,7 @@ def draw(kind: str, fault: str, n: int, rng: np.random.Generator) -> tuple[Float
 def simulated(
     kind: str, fault: str, n: int, rng: np.random.Generator
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Excess log loss of each map alone, and what each rule and set of maps chose."""
+    """Excess log loss of each calibrator alone, and what each rule and set of calibrators chose."""
     p, truth = draw(kind, fault, n, rng)
     split = Split(5, None, None, {})
     if kind == "two outcomes":
@@ -165,7 +173,7 @@ def simulated(
     }
     alone = {name: excess(true, values) for name, values in moved.items()}
     sets = {
-        "all maps": list(candidates),
+        "all calibrators": list(candidates),
         "without the new": [c for c in candidates if c not in NEW],
     }
     chosen = {
@@ -180,7 +188,7 @@ def simulated(
 
 
 def table(kind: str, sizes: list[int], samples: int) -> Iterator[Line]:
-    """Rules and single maps, by their mean excess log loss."""
+    """Rules and single calibrators, by their mean excess log loss."""
     faults = FAULTS if kind == "two outcomes" else CLASS_FAULTS
     found: dict[str, list[float]] = {}
     worse: dict[str, list[float]] = {}
@@ -204,13 +212,13 @@ def table(kind: str, sizes: list[int], samples: int) -> Iterator[Line]:
     kinds = f"{len(faults) - 1} faults and calibrated forecasts"
     yield (f"\n## {kind}: {kinds}, {sizes} rows, {samples} samples each ({whole})\n", True)
     yield (
-        "| rule or map alone | excess log loss, 1e-4 | worse than no map | calibrated, changed |",
+        "| rule or calibrator | excess log loss, 1e-4 | worse than none | calibrated, changed |",
         True,
     )
     yield ("|---|---|---|---|", True)
     for name in sorted(found, key=lambda one: np.mean(found[one])):
         if len(found[name]) < whole:
-            continue  # maps that small samples do not try have no comparable mean
+            continue  # calibrators that small samples do not try have no comparable mean
         error = 1e4 * np.std(found[name]) / np.sqrt(whole)
         right = f"{sum(changed[name]):.0f} of {len(changed[name])}" if name in changed else ""
         mean = f"{1e4 * np.mean(found[name]):.1f} ({error:.1f})"
@@ -218,7 +226,7 @@ def table(kind: str, sizes: list[int], samples: int) -> Iterator[Line]:
 
 
 def on_pairs(cache: Path) -> Iterator[Line]:
-    """Rules and single maps on the pairs of the arena that are not held out, by their regret."""
+    """Rules and single calibrators on pairs of the arena that are not held out, by regret."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for path in pairs_in(cache, held_out=False):
         probability, label, taught, unseen = split_of(path)
@@ -253,16 +261,20 @@ def on_pairs(cache: Path) -> Iterator[Line]:
 
 
 def _regrets(title: str, pairs: dict[str, dict[str, float]]) -> Iterator[Line]:
-    """Mean regret to the best single map in hindsight, over data sets."""
+    """Mean regret to the best single calibrator in hindsight, over data sets."""
     names = [n for n in next(iter(pairs.values())) if all(n in rows for rows in pairs.values())]
     by_set: dict[str, list[list[float]]] = {}
     for pair, rows in pairs.items():
-        best = min(value for name, value in rows.items() if name in {**MAPS, **CLASS_MAPS})
+        best = min(
+            value
+            for name, value in rows.items()
+            if name in {**CALIBRATORS, **MULTICLASS_CALIBRATORS}
+        )
         by_set.setdefault(pair.split(" -- ")[0], []).append([rows[name] - best for name in names])
     regret = 1e4 * np.array([np.mean(rows, axis=0) for rows in by_set.values()])
     beyond = regret - regret[:, [names.index("1 and 0.5 (the rule)")]]
     yield (f"\n## {title}: {len(pairs)} pairs of {len(by_set)} data sets\n", True)
-    yield ("| rule or map alone | regret, 1e-4 | beyond the rule |", True)
+    yield ("| rule or calibrator alone | regret, 1e-4 | beyond the rule |", True)
     yield ("|---|---|---|", True)
     for j in np.argsort(regret.mean(axis=0)):
         cells = (
@@ -277,7 +289,7 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--sizes", type=int, nargs="+", default=[300, 1000, 3000])
-    parser.add_argument("--arena", type=Path, help="folder that repair_arena.py filled")
+    parser.add_argument("--arena", type=Path, help="folder that recalibration_arena.py filled")
     add_write(parser, PAGE)
     given: Any = parser.parse_args(argv)
 
@@ -287,7 +299,7 @@ def main(argv: list[str] | None = None) -> None:
         if given.arena is not None:
             yield from on_pairs(given.arena)
 
-    leave(show("The rule by which a map is chosen", lines(), PAGE if given.write else None))
+    leave(show("The rule by which a calibrator is chosen", lines(), PAGE if given.write else None))
 
 
 if __name__ == "__main__":

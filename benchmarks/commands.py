@@ -68,10 +68,10 @@ COMMANDS = (
     ),
     Command(
         "repair, 3x10^7 rows of Parquet, with the rows written",
-        ("repair", "clusters.parquet", "--out", "fixed.parquet", "--force"),
+        ("recalibrate", "clusters.parquet", "--out", "fixed.parquet", "--force"),
         60.0,
         4.0,
-        "map helps",
+        "calibrator helps",
     ),
 )
 

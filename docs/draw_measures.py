@@ -32,7 +32,7 @@ FORECASTERS = {
     ),
     "perfect forecasts": (ACCENT, "o", lambda truth: truth),
 }
-MAPS = ("upper_distance_to_calibration", "interval_calibration_error")
+CALIBRATORS = ("upper_distance_to_calibration", "interval_calibration_error")
 """Measures that are attained by a map of the predictions, rather than a test."""
 SHOWN = 0.8
 """Forecasts of late flights end here."""
@@ -40,7 +40,7 @@ SHOWN = 0.8
 
 def draw_data(axes: Axes, joint: cal.Joint) -> Floats:
     """Draw the isotonic curve against the diagonal; return its height at every level."""
-    pools = cal.pooling.isotonic(joint)
+    pools = cal.binning.isotonic(joint)
     place = np.searchsorted(pools.start, joint.prediction, side="right") - 1
     rate = np.asarray(pools.joint.outcome[place])
     axes.plot([0, SHOWN], [0, SHOWN], color=MUTED, lw=1)
@@ -54,7 +54,7 @@ def draw_counted(axes: Axes, measure: cal.catalogue.Measure, joint: cal.Joint) -
     rate, at = draw_data(axes, joint), joint.prediction
     if measure.name == "binned_calibration_error":
         draw_bins(axes, joint)
-    elif measure.name in MAPS:
+    elif measure.name in CALIBRATORS:
         draw_moves(axes, at, np.asarray(measured.witness(at)))
     else:
         draw_weights(axes, at, rate, np.asarray(measured.witness(at), dtype=float))
@@ -75,7 +75,7 @@ def draw_weights(axes: Axes, at: Floats, rate: Floats, weight: Floats) -> None:
 
 def draw_bins(axes: Axes, joint: cal.Joint) -> None:
     """Shade the gap of every bin between its mean forecast and its observed rate."""
-    pools = cal.pooling.uniform_bins(joint, 15).joint
+    pools = cal.binning.uniform_bins(joint, 15).joint
     axes.bar(
         pools.prediction, pools.outcome - pools.prediction, 1 / 15, pools.prediction,
         color=WARNING, alpha=0.5, edgecolor=WARNING,

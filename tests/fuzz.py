@@ -20,20 +20,20 @@ from calibrant.catalogue import JOINT_MEASURES
 
 ROOMS = (
     "decisions",
-    "families",
-    "generative",
+    "weight_functions",
+    "hallucination",
     "groups",
     "multiclass",
     "online",
     "plots",
-    "pooling",
-    "repair",
+    "binning",
+    "recalibration",
 )
 # What reads files, takes many draws, or takes functions and models is tried elsewhere.
 ELSEWHERE = {"audit"}
-ELSEWHERE |= {"RecalibrationMap", "GroupMap", "Multicalibrator", "omniprediction_certificate"}
+ELSEWHERE |= {"Calibrator", "GroupCalibrator", "Multicalibrator", "omniprediction_certificate"}
 ELSEWHERE |= {"distinguisher_advantage", "learned_advantage", "omnipredict"}
-OBJECTS = {"functions", "losses", "maps", "pos_label", "pair", "classes"}
+OBJECTS = {"functions", "losses", "methods", "pos_label", "pair", "classes"}
 JUNK = [
     None,
     True,

@@ -1,12 +1,12 @@
-"""Group maps over columns with labels that try to break out of whatever they are written into."""
+"""Group calibrators whose labels try to break out of whatever they are written into."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from calibrant.data.groupings import grouped
-from calibrant.repair import GroupMap, Identity
-from calibrant.repair.patches import Patch, Patches
+from calibrant.recalibration import GroupCalibrator, Identity
+from calibrant.recalibration.patches import Patch, Patches
 
 LABELS = [
     "missing",
@@ -56,17 +56,17 @@ NAMES = [
 ]
 
 
-def patched(column: str, values: object, size: int, scale: str = "unit") -> GroupMap:
-    """A map that adds another amount in every group of a column."""
+def patched(column: str, values: object, size: int, scale: str = "unit") -> GroupCalibrator:
+    """A calibrator that adds another amount in every group of a column."""
     (grouping,) = grouped(values, column, size).groupings
     patches = [
         Patch(((0, level),), 0.0, 1.0, 0, (level + 1) / 1024) for level in range(len(grouping))
     ]
     base = Identity().fit([0.2, 0.7], [0, 1])
-    return GroupMap(base, Patches((grouping,), tuple(patches)), 0.0).with_scale(scale)
+    return GroupCalibrator(base, Patches((grouping,), tuple(patches)), 0.0).with_scale(scale)
 
 
-def expected(fitted: GroupMap, column: str, values: object, p: float = 0.25) -> list[float]:
+def expected(fitted: GroupCalibrator, column: str, values: object, p: float = 0.25) -> list[float]:
     """What `transform` says, and that groups differ, so that a wrong one would show."""
     found = fitted.transform(np.full(len(values), p), {column: values})
     assert len(set(found.tolist())) == len(fitted.patches.groupings[0])

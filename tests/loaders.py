@@ -16,7 +16,7 @@ import calibrant.online as on
 import hostile
 from calibrant.errors import CalibrantError, InvalidStateError
 from calibrant.groups import Multicalibrator
-from calibrant.repair import CLASS_MAPS, MAPS, GroupMap, load
+from calibrant.recalibration import CALIBRATORS, MULTICLASS_CALIBRATORS, GroupCalibrator, load
 
 RNG = np.random.default_rng(3)
 P = RNG.random(300).round(2)
@@ -109,9 +109,9 @@ def _stream():
 
 def _patched():
     patches = Multicalibrator("low_degree", tolerance=0.001, judge="fit").fit(P, Y, BY).patches_
-    base = cal.repair.Platt().fit(P, Y)
+    base = cal.recalibration.PlattScaling().fit(P, Y)
     assert patches.patches
-    return GroupMap(base, patches, 0.01)
+    return GroupCalibrator(base, patches, 0.01)
 
 
 FORECASTERS = [
@@ -127,14 +127,14 @@ FORECASTERS = [
     on.RunningMeanForecaster(),
 ]
 LOADERS = {
-    **{name: (kind().fit(P, Y).to_json(), load, use_map) for name, kind in MAPS.items()},
+    **{name: (kind().fit(P, Y).to_json(), load, use_map) for name, kind in CALIBRATORS.items()},
     **{
         f"classes {name}": (
             kind().fit(TABLE, LABEL, classes=CLASSES).to_json(),
             load,
             use_class_map,
         )
-        for name, kind in CLASS_MAPS.items()
+        for name, kind in MULTICLASS_CALIBRATORS.items()
     },
     "groups": (_patched().to_json(), load, use_group_map),
     "labels": (

@@ -22,7 +22,7 @@ import calibrant.gate
 import calibrant.groups
 import calibrant.monitoring.logs
 import calibrant.online.game
-import calibrant.repair.files
+import calibrant.recalibration.files
 import calibrant.report.audit
 import calibrant.report.html
 

@@ -65,10 +65,10 @@ NAMES = {
     "betting_test": "calibrant.betting_test",
     "calibration_error": "calibrant.calibration_error",
     "compare": "calibrant.compare",
-    "load": "calibrant.repair.load",
+    "load": "calibrant.recalibration.load",
     "loss_decomposition": "calibrant.decisions.loss_decomposition",
     "observed_risk": "calibrant.survival.observed_risk",
-    "repair": "calibrant.repair.choose",
+    "recalibrate": "calibrant.cal.recalibrate",
     "verdict": "calibrant.verdict",
 }
 KINDS: dict[str, dict[str, Any]] = {
@@ -247,7 +247,7 @@ def record_functions() -> None:
 
 
 def record_real() -> None:
-    names = ("betting_test", "calibration_error", "compare", "loss_decomposition", "repair")
+    names = ("betting_test", "calibration_error", "compare", "loss_decomposition", "recalibrate")
     names += ("verdict",)
     for kind, name in product(KINDS, names):
         note(f"real.{name}.{kind}.5000", real_call, name, kind, (), MANY_ROWS)
@@ -258,7 +258,7 @@ def record_real() -> None:
     except MissingNameError:
         measures = []
     choices = {
-        "repair": [{"method": method} for method in METHODS],
+        "recalibrate": [{"method": method} for method in METHODS],
         "calibration_error": [{"measure": measure} for measure in measures],
         "compare": [{"margin": 0.5}, {"confidence": 0.8}],
     }
@@ -303,7 +303,7 @@ def real_call(
     known = {**KINDS[kind], "rng": 5, "upper": rows["upper"] if ends else None}
     method = options.pop("method", "choose")
     if method != "choose":
-        options |= {"maps": [method], "always": True}
+        options |= {"methods": [method], "always": True}
     known["range_"] = known.get("range")
     options |= {option: value for option, value in known.items() if option in taken}
     return function(*given, **options, **{option: rows[SOURCES[option]] for option in beside})
@@ -381,7 +381,7 @@ def record_stored() -> None:
         path = f"{parameters.id}{'' if weight is None else '.sample_weight'}"
         note(path, fitted, *parameters[0], weight)
     for kind, method in product(KINDS, METHODS):
-        note(f"real.map.{kind}.{method}", real_map, kind, method)
+        note(f"real.calibrator.{kind}.{method}", real_map, kind, method)
     for kind in ("binary", "classes", *KINDS):
         note(f"audit.to_json.{kind}", lambda k=kind: audited(k, ROWS, (), ["site"]).to_json())
     for cluster in (None, "last", "mean"):
@@ -390,13 +390,13 @@ def record_stored() -> None:
         note(f"online.{name}", played, name)
     note("StreamRecalibrator", recalibrated)
     for ensemble in (False, True):
-        note(f"CalibratedModel.{ensemble}", calibrated_model, ensemble=ensemble)
+        note(f"CalibratedClassifier.{ensemble}", calibrated_classifier, ensemble=ensemble)
     for options in ({}, {"sample_weight": ROWS["weight"]}):
         note(".".join(("Joint", *options)), cal.Joint.from_samples, ROWS["y"], ROWS["p"], **options)
 
 
 def fitted(room: str, name: str, classes: Any, weight: Any) -> dict[str, Any]:
-    """Return a fitted map in every form."""
+    """Return a fitted calibrator in every form."""
     made = getattr(import_module(room), name)()
     y, p = (ROWS["label"], ROWS["P"]) if classes else (ROWS["y"], ROWS["p"])
     by = [{"site": ROWS["site"], "age": ROWS["age"]}] if name == "Multicalibrator" else []
@@ -411,7 +411,7 @@ def fitted(room: str, name: str, classes: Any, weight: Any) -> dict[str, Any]:
 
 
 def real_map(kind: str, method: str) -> dict[str, Any]:
-    made = real_call("repair", kind, (), ROWS, method=method).map
+    made = real_call("recalibrate", kind, (), ROWS, method=method).calibrator
     moved = made.transform(both_ends(ROWS) if kind == "interval" else ROWS["z"])
     return {
         "json": made.to_json(),
@@ -444,11 +444,11 @@ def played(name: str) -> list[Any]:
     return [said, re.sub(r'"state": \d+, "inc": \d+', "", player.to_json())]
 
 
-def calibrated_model(*, ensemble: bool) -> dict[str, Any]:
+def calibrated_classifier(*, ensemble: bool) -> dict[str, Any]:
     from sklearn.linear_model import LogisticRegression
 
     features = np.column_stack([ROWS["age"], ROWS["q"]])
-    made = cal.models.CalibratedModel(LogisticRegression(), ensemble=ensemble)
+    made = cal.models.CalibratedClassifier(LogisticRegression(), ensemble=ensemble)
     made.fit(features, ROWS["y"])
     forms = {name: attempt(getattr(made, name)) for name in ("to_json", "to_python", "to_sql")}
     return forms | {"predict_proba": made.predict_proba(features)}
@@ -489,60 +489,44 @@ FORECASTS = {
 FILES = "--html out.html --json out.json --markdown out.md"
 # A command; its forecasts, * for all kinds; options of one run, of the next, ...
 COMMANDS = f"""
-repair | binary | --map kept.json ; --map kept.json ; --by site --map kept_site.json
-repair | classes | --map kept_classes.json ; --sql - --dialect sqlite --table t
-audit | * | ; --full ; --quiet ; --json - ; --markdown - ; --by site {FILES}
-audit | * | --weight weight --full ; --cluster cluster --full ; --time time --full
-audit | * | --by site,age --find-segments {FILES}
-audit | binary | --by site,age --pairs --full ; --task task.csv --full ; --risk 5% --full
-audit | binary | --tolerance 5% --gap-tolerance 1 --oe-tolerance 10% ; --map kept.json --full
-check | * | ; --json - ; --markdown - ; --by site --json out.json --markdown out.md ; --quiet
-check | * | --weight weight ; --cluster cluster ; --tolerance 5% --oe-tolerance 50%
-check | binary | --measure expected_calibration_error --measure binned_calibration_error=0.5
-check | binary | --baseline second.csv --key key --json - ; --baseline second.csv
-check | binary | --baseline second.csv --key key --only-difference --max-worse 0.1
-compare | two | ; --json - ; --quiet ; --max-worse 0.01 ; --weight weight ; --cluster cluster
-compare | two | --measure brier --measure log ; --measure expected_calibration_error --json out.json
-compare | joined | ; --max-worse 0.5 --json -
-compare | log | ; --models small,large --json -
-compare | mean | --prediction z,second
-compare | assumed mean | --prediction z,second
-repair | * | ; --json - ; --map - ; --sql - ; --python - ; --weight weight ; --cluster cluster
-repair | * | --out out.csv --map out.json --sql out.sql --python out.py --json judged.json
-repair | binary | --by site --out out.csv --map out.json --sql out.sql --python out.py --json -
-repair | binary | --time time --json - ; --task task.csv --score brier ; --maps Platt,Beta --folds 3
-repair | binary | --base-rate 0.2 --map - ; --out out.parquet
-repair | binary | --out out.jsonl --by site,age --pairs
-repair | binary | --sql - --dialect postgres --table t ; --sql - --dialect spark --table t
-repair | binary | --sql - --dialect sqlite --table t ; --sql - --dialect duckdb --table t --by site
-apply kept.json | binary | --out out.csv ; --out out.parquet --column new ; --out out.jsonl
-apply kept.json | percent | --out out.csv
-apply kept_site.json | binary | --out out.csv
-apply kept_classes.json | classes | ; --out out.csv
-apply kept_classes.json classes.csv | | --out out.csv
-watch | binary | --time time ; --time time --by site --html out.html --json out.json --full
-watch | binary | --time time --cluster event --cluster-forecast mean ; --time time --cluster cluster
-watch | binary | --time time --until 20
-watch | binary | --time time --window 10 --json - ; --time time --state kept_state.json --until 25
-watch | binary | --time time --state kept_state.json --json - ; --time nothing ; --by site
-watch | classes | --time time --full ; --time time --json -
-watch | mean | --time time
-watch | assumed mean | --time time
-explain | * | ; --json - ; --weight weight
-answers | log | ; --out out.parquet ; --origin field ; --scorer match ; --pass-mark 0.5
-answers inspect_sums.eval | | ; --out out.parquet
-answers inspect_letters.json | | ; --origin tokens
-answers inspect_partial.json | | ; --pass-mark 0.5
-answers samples_odd.jsonl | |
-audit inspect_sums.eval | | ; --json -
-play foster breaker | | --rounds 100 --seed 1 ; --rounds 100 --picture out.png
-play decision binary.csv | | ; --outcome site ; --rounds 50
-play nobody coins | |
-demo | | --html out.html
-measures | |
-show-versions | |
-completion | | bash ; zsh ; fish ; dos
-nothing | |
+recalibrate | binary | --calibrator kept.json ; --calibrator kept.json ; --by site --calibrator
+kept_site.json recalibrate | classes | --calibrator kept_classes.json ; --sql - --dialect sqlite
+--table t audit | * | ; --full ; --quiet ; --json - ; --markdown - ; --by site {FILES} audit | * |
+--weight weight --full ; --cluster cluster --full ; --time time --full audit | * | --by site,age
+--find-segments {FILES} audit | binary | --by site,age --pairs --full ; --task task.csv --full ;
+--risk 5% --full audit | binary | --tolerance 5% --gap-tolerance 1 --oe-tolerance 10% ; --calibrator
+kept.json --full check | * | ; --json - ; --markdown - ; --by site --json out.json --markdown out.md
+; --quiet check | * | --weight weight ; --cluster cluster ; --tolerance 5% --oe-tolerance 50% check
+| binary | --measure expected_calibration_error --measure binned_calibration_error=0.5 check |
+binary | --baseline second.csv --key key --json - ; --baseline second.csv check | binary |
+--baseline second.csv --key key --only-difference --max-worse 0.1 compare | two | ; --json - ;
+--quiet ; --max-worse 0.01 ; --weight weight ; --cluster cluster compare | two | --measure brier
+--measure log ; --measure expected_calibration_error --json out.json compare | joined | ;
+--max-worse 0.5 --json - compare | log | ; --models small,large --json - compare | mean |
+--prediction z,second compare | assumed mean | --prediction z,second recalibrate | * | ; --json - ;
+--calibrator - ; --sql - ; --python - ; --weight weight ; --cluster cluster recalibrate | * | --out
+out.csv --calibrator out.json --sql out.sql --python out.py --json judged.json recalibrate | binary
+| --by site --out out.csv --calibrator out.json --sql out.sql --python out.py --json - recalibrate |
+binary | --time time --json - ; --task task.csv --score brier ; --methods platt,beta --folds 3
+recalibrate | binary | --base-rate 0.2 --calibrator - ; --out out.parquet recalibrate | binary |
+--out out.jsonl --by site,age --pairs recalibrate | binary | --sql - --dialect postgres --table t ;
+--sql - --dialect spark --table t recalibrate | binary | --sql - --dialect sqlite --table t ; --sql
+- --dialect duckdb --table t --by site apply kept.json | binary | --out out.csv ; --out out.parquet
+--column new ; --out out.jsonl apply kept.json | percent | --out out.csv apply kept_site.json |
+binary | --out out.csv apply kept_classes.json | classes | ; --out out.csv apply kept_classes.json
+classes.csv | | --out out.csv monitor | binary | --time time ; --time time --by site --html out.html
+--json out.json --full monitor | binary | --time time --cluster event --cluster-forecast mean ;
+--time time --cluster cluster monitor | binary | --time time --until 20 monitor | binary | --time
+time --window 10 --json - ; --time time --state kept_state.json --until 25 monitor | binary | --time
+time --state kept_state.json --json - ; --time nothing ; --by site monitor | classes | --time time
+--full ; --time time --json - monitor | mean | --time time monitor | assumed mean | --time time
+explain | * | ; --json - ; --weight weight llm | log | ; --out out.parquet ; --origin field ;
+--scorer match ; --pass-mark 0.5 answers inspect_sums.eval | | ; --out out.parquet answers
+inspect_letters.json | | ; --origin tokens answers inspect_partial.json | | ; --pass-mark 0.5
+answers samples_odd.jsonl | | audit inspect_sums.eval | | ; --json - play foster breaker | |
+--rounds 100 --seed 1 ; --rounds 100 --picture out.png play decision binary.csv | | ; --outcome site
+; --rounds 50 play nobody coins | | demo | | --html out.html measures | | show-versions | |
+completion | | bash ; zsh ; fish ; dos nothing | |
 | | ; --help ; --version
 """
 BAD_OPTIONS = """--nothing ; --seed x
@@ -561,7 +545,7 @@ def command_lines() -> Iterator[str]:
             # Other commands know no option --kind: it is refused once.
             if command == "audit" or "--kind" not in given or not turn.strip():
                 yield f"{command} {given} {turn}"
-    for command in ("audit", "check", "compare", "repair"):
+    for command in ("audit", "check", "compare", "recalibrate"):
         both = "--prediction prediction,q" if command == "compare" else ""
         for name in ("missing", *bad_rows()):
             yield f"{command} bad_{name}.csv {both}"
@@ -573,7 +557,7 @@ def command_lines() -> Iterator[str]:
     for command in sorted(warm.commands):
         yield f"{command} --help"
     for forecaster in cal.online.FORECASTERS:
-        yield f"play {forecaster} coins --rounds 200"
+        yield f"online {forecaster} coins --rounds 200"
     for nature in cal.online.NATURES:
         yield f"play defensive {nature} --rounds 200"
 
@@ -636,7 +620,7 @@ def write_inputs() -> None:
         frame.to_csv(f"{name}.csv", index=False)
     for name, text in bad_rows().items():
         Path(f"bad_{name}.csv").write_text(text)
-    logs = ROOT / "tests" / "answers" / "logs"
+    logs = ROOT / "tests" / "llm" / "logs"
     for path in (*logs.glob("inspect*"), *logs.rglob("samples_odd*")):
         shutil.copy(path, path.name.split("_2026")[0] + path.suffix * ("_2026" in path.name))
     Path("task.csv").write_text("action,0,1\nact,0.5,1\nwait,1,0\n")

@@ -135,7 +135,7 @@ def images(folder: Path) -> Iterator[str]:
     """VGG16 on CIFAR-10."""
     frame = pd.read_csv(folder / "cifar10_vgg16_top_label.csv")
     y, p = frame["outcome"].to_numpy(), frame["prediction"].to_numpy()
-    choice = cal.repair.choose(y, p, rng=0)
+    choice = cal.recalibrate(y, p, rng=0)
     yield "## Images: confidence of VGG16 on CIFAR-10"
     yield ""
     yield (

@@ -17,5 +17,5 @@ LD_PRELOAD="$(c++ -print-file-name=libasan.so) $(c++ -print-file-name=libstdc++.
     $python -m pytest -q -n 2 --dist loadfile -p no:cacheprovider --capture=sys -k "not spark" \
     -o faulthandler_timeout=$seconds -o faulthandler_exit_on_timeout=true \
     tests/test_kernels.py tests/test_families.py tests/laws tests/data/test_input.py \
-    tests/joint tests/measures tests/pooling tests/decisions tests/multiclass tests/repair \
+    tests/joint tests/measures tests/binning tests/decisions tests/multiclass tests/recalibration \
     tests/groups tests/monitoring tests/online

@@ -40,20 +40,23 @@ OLD = b"the old file, which must stay whole\n" * 8
 ROWS = (200, 5_000, 60_000)
 PATIENCE = 120.0
 SMALL_DISK = 96 * 1024
-# Commands with {rows} to read, {map} and {task} beside it, and {out} with an end to write.
+# Commands with {rows} to read, {calibrator} and {task} beside it, and {out} with an end to write.
 COMMANDS = {
     "audit": "audit {rows} --by g --html {out}.html --json {out}.json --markdown {out}.md",
     "audit over time": "audit {rows} --time t --cluster g --json {out}.json",
     "check": "check {rows} --by g --json {out}.json --markdown {out}.md",
     "check against": "check {rows} --baseline {rows} --json {out}.json",
-    "watch": "watch {rows} --time t --json {out}.json",
-    "repair": "repair {rows} --out {out}.csv --map {out}.json --python {out}.py --force",
-    "repair by group": "repair {rows} --by g --maps Platt,Beta --out {out}.parquet --force",
-    "apply": "apply {map} {rows} --out {out}.jsonl --force",
-    "play": "play foster {rows} --rounds 200 --picture {out}.png",
+    "monitor": "monitor {rows} --time t --json {out}.json",
+    "recalibrate": "recalibrate {rows} --out {out}.csv --calibrator {out}.json --python {out}.py "
+    "--force",
+    "recalibrate by group": (
+        "recalibrate {rows} --by g --methods platt,beta --out {out}.parquet --force"
+    ),
+    "apply": "apply {calibrator} {rows} --out {out}.jsonl --force",
+    "online": "online foster {rows} --rounds 200 --picture {out}.png",
     "measures": "measures",
 }
-VERDICTS = {"check": {0, 1, 3}, "check against": {0, 1, 3}, "watch": {0, 1}}
+VERDICTS = {"check": {0, 1, 3}, "check against": {0, 1, 3}, "monitor": {0, 1}}
 GOOD = ("csv", "csv.gz", "parquet", "jsonl")
 BAD = (
     "empty",
@@ -114,7 +117,7 @@ class Trial:
 
     @property
     def copies_header(self) -> bool:
-        """Whether the command copies a file without rows: a map needs none to be applied."""
+        """Whether the command copies a file without rows: a calibrator needs none to be applied."""
         return self.source == "header" and self.command == "apply"
 
     def allowed(self) -> set[int]:
@@ -160,7 +163,7 @@ def run_trial(
     place = disk if trial.full and disk is not None else work / "out"
     empty(place)
     source = sources[trial.source]
-    words = {"rows": source, "map": sources["map"], "out": place / "new"}
+    words = {"rows": source, "calibrator": sources["calibrator"], "out": place / "new"}
     arguments = [word.format(**words) for word in COMMANDS[trial.command].split()]
     outputs = [Path(word) for word in arguments if word.startswith(f"{place}/new.")]
     prepare(outputs, trial.before)
@@ -230,7 +233,7 @@ PAGES: dict[str, Callable[[bytes], bool]] = {
     ".json": lambda content: bool(json.loads(content)),
     ".md": lambda content: content.startswith(b"## ") and content.endswith(b"\n"),
     ".png": lambda content: content[-8:-4] == b"IEND",
-    ".py": lambda content: bool(compile(content, "map", "exec")),
+    ".py": lambda content: bool(compile(content, "calibrator", "exec")),
 }
 
 
@@ -238,7 +241,7 @@ def make_sources(folder: Path) -> dict[str, Path]:
     """Write files to read, good and bad."""
     import pandas as pd
 
-    from calibrant.repair import Platt
+    from calibrant.recalibration import PlattScaling
 
     folder.mkdir()
     rng = np.random.default_rng(0)
@@ -254,8 +257,8 @@ def make_sources(folder: Path) -> dict[str, Path]:
         frame.to_json(paths["jsonl"], orient="records", lines=True)
         paths["csv.gz"].write_bytes(gzip.compress(paths["csv"].read_bytes()))
         found |= {f"{kind} {rows}": path for kind, path in paths.items()}
-    found["map"] = folder / "map.json"
-    found["map"].write_text(Platt().fit(p, y).to_json())
+    found["calibrator"] = folder / "calibrator.json"
+    found["calibrator"].write_text(PlattScaling().fit(p, y).to_json())
     whole = found["parquet 200"].read_bytes()
     bad = {
         "empty": ("empty.csv", b""),

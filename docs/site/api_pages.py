@@ -15,21 +15,21 @@ import calibrant as cal
 DOCS = Path(__file__).parents[1]
 ROOMS = {
     "calibrant": "Measures, inference, the audit",
-    "calibrant.answers": "Answers of language models",
+    "calibrant.llm": "Answers of language models",
     "calibrant.datasets": "Datasets",
     "calibrant.decisions": "Decisions and scores",
     "calibrant.distributions": "Predictive distributions",
     "calibrant.errors": "Exceptions",
-    "calibrant.families": "Families of tests",
+    "calibrant.weight_functions": "Families of tests",
     "calibrant.groups": "Groups",
     "calibrant.integrations": "Integrations",
     "calibrant.models": "scikit-learn models",
     "calibrant.multiclass": "More than two classes",
     "calibrant.online": "Online forecasters",
-    "calibrant.generative": "Models that write",
+    "calibrant.hallucination": "Models that write",
     "calibrant.plots": "Plots",
-    "calibrant.pooling": "Pooling",
-    "calibrant.repair": "Recalibration",
+    "calibrant.binning": "Pooling",
+    "calibrant.recalibration": "Recalibration",
     "calibrant.survival": "Risks by a horizon",
 }
 """Public modules, each with a page of its own."""
@@ -63,11 +63,11 @@ def public_names(module: str) -> list[str]:
 
 VALUES = {
     "CATALOGUE": "Every measure by its name: what it asks, its known flaw, its options.",
-    "CLASS_MAPS": "Every map for more than two classes, by its name.",
+    "MULTICLASS_CALIBRATORS": "Every map for more than two classes, by its name.",
     "FLIGHTS_FILE": "Path of the Parquet file that `flights` reads.",
-    "FORECASTERS": "Every forecaster that `calibrant play` knows, by its name.",
-    "MAPS": "Every map for two outcomes, by its name.",
-    "NATURES": "Everyone who can choose the outcomes in `calibrant play`, by name.",
+    "FORECASTERS": "Every forecaster that `calibrant online` knows, by its name.",
+    "CALIBRATORS": "Every map for two outcomes, by its name.",
+    "NATURES": "Everyone who can choose the outcomes in `calibrant online`, by name.",
     "TABLE_1": "The rates of the survey's Table 1, by measure.",
     "WORDS": 'Probabilities that words such as "very likely" stand for unless you say otherwise.',
 }

@@ -25,7 +25,7 @@ MEANINGS = {
     "ratio": "observed over expected events against a tolerance; null if none was given",
     "segments": "groups that nobody named; null if they were not looked for",
     "time": "windows of time and the monitor; null without times",
-    "repair": "the map that lowers the loss on held-out data, or why there is none",
+    "recalibrate": "the map that lowers the loss on held-out data, or why there is none",
     "certified": "the forecast from which on errors are rare enough; null unless asked for",
     "costs": "promised and actual payoff, and what is lost; null for continuous outcomes",
     "distance": "the chain of distances to calibration; null for continuous outcomes",

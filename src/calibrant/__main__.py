@@ -11,7 +11,7 @@ FAULT, INTERRUPTED = 70, 130  # as in calibrant._base.exit_codes, which may fail
 def main() -> None:
     """Run a command and exit; whatever fails outside of it, imports included, ends with 70.
 
-    Python itself would exit with 1, which `check` and `watch` use for a verdict.
+    Python itself would exit with 1, which `check` and `monitor` use for a verdict.
     """
     try:
         from calibrant.cli.main import run

@@ -54,7 +54,7 @@ class NotFittedError(InvalidOptionError, AttributeError):
 
 
 class InvalidStateError(InvalidForecastsError, InvalidOptionError):
-    """A stored map, Joint, monitor or forecaster that nothing here can have written."""
+    """A stored calibrator, Joint, monitor or forecaster that nothing here can have written."""
 
 
 class ReadingError(CalibrantError, OSError):

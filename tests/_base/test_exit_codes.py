@@ -22,20 +22,20 @@ from calibrant._base.writing import DRAFT
 from commands import CALIBRANT, run_forked
 
 OLD = "the old file\n"
-# Each with its inputs, {rows} and {map}, and where it writes, {out}.
+# Each with its inputs, {rows} and {calibrator}, and where it writes, {out}.
 COMMANDS = {
     "audit": ["audit", "{rows}", "--markdown", "{out}.md", "--json", "{out}.json"],
     "check": ["check", "{rows}", "--by", "g", "--json", "{out}.json", "--tolerance", "0.3"],
-    "watch": ["watch", "{rows}", "--time", "t", "--json", "{out}.json"],
-    "repair": ["repair", "{rows}", "--maps", "Platt", "--out", "{out}.csv", "--force"],
-    "apply": ["apply", "{map}", "{rows}", "--out", "{out}.csv", "--force"],
-    "play": ["play", "foster", "{rows}", "--rounds", "20", "--picture", "{out}.png"],
+    "monitor": ["monitor", "{rows}", "--time", "t", "--json", "{out}.json"],
+    "recalibrate": ["recalibrate", "{rows}", "--methods", "platt", "--out", "{out}.csv", "--force"],
+    "apply": ["apply", "{calibrator}", "{rows}", "--out", "{out}.csv", "--force"],
+    "online": ["online", "foster", "{rows}", "--rounds", "20", "--picture", "{out}.png"],
 }
 
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory) -> dict[str, str]:
-    from calibrant.repair import Platt
+    from calibrant.recalibration import PlattScaling
 
     folder = tmp_path_factory.mktemp("sources")
     rng = np.random.default_rng(0)
@@ -43,12 +43,12 @@ def sources(tmp_path_factory) -> dict[str, str]:
     y = (rng.uniform(size=400) < p).astype(int)
     lines = [f"{a:.4f},{b},{i},{'ab'[i % 2]}\n" for i, (a, b) in enumerate(zip(p, y, strict=True))]
     (folder / "rows.csv").write_text("prediction,outcome,t,g\n" + "".join(lines))
-    (folder / "map.json").write_text(Platt().fit(p, y).to_json())
+    (folder / "calibrator.json").write_text(PlattScaling().fit(p, y).to_json())
     (folder / "garbage.csv").write_bytes(b"\x00\xff\xfe" * 400)
     (folder / "loop.csv").symlink_to(folder / "loop.csv")
     return {
         "rows": str(folder / "rows.csv"),
-        "map": str(folder / "map.json"),
+        "calibrator": str(folder / "calibrator.json"),
         "garbage": str(folder / "garbage.csv"),
         "unreadable": str(folder / "loop.csv"),
     }
@@ -157,13 +157,13 @@ def test_a_file_that_fails_while_it_is_read_is_74(name, fault, sources, tmp_path
 
 
 def test_a_map_that_cannot_be_read_is_74(sources, tmp_path):
-    stored = tmp_path / "map.json"
-    stored.write_text(Path(sources["map"]).read_text())
+    stored = tmp_path / "calibrator.json"
+    stored.write_text(Path(sources["calibrator"]).read_text())
     stored.chmod(0)
     arguments = ["apply", str(stored), sources["rows"], "--out", str(tmp_path / "out.csv")]
     ended = run_forked(*arguments, fault=commands.without_privileges)
     assert ended.code == 74, ended
-    assert "map.json" in ended.stderr
+    assert "calibrator.json" in ended.stderr
 
 
 def test_demo_and_measures_too(tmp_path):
@@ -181,14 +181,14 @@ def test_demo_and_measures_too(tmp_path):
             "--seed must be a seed, a whole number of at least 0, got -1",
         ),
         (
-            ["repair", "{rows}", "--seed", "-1"],
+            ["recalibrate", "{rows}", "--seed", "-1"],
             "--seed must be a seed, a whole number of at least 0, got -1",
         ),
         (
-            ["play", "--rounds", "9", "--seed", "-1"],
+            ["online", "--rounds", "9", "--seed", "-1"],
             "--seed must be a seed, a whole number of at least 0, got -1",
         ),
-        (["play", "--rounds", "99999999999999999999"], "at most"),
+        (["online", "--rounds", "99999999999999999999"], "at most"),
         (["audit", "{rows}", "--classes", ""], "classes must name"),
         (["audit", "{structs}"], "must hold numbers"),
         (["audit", "{lists}", "--by", "g"], "'g' must hold one value"),
@@ -198,9 +198,9 @@ def test_demo_and_measures_too(tmp_path):
         (["check", "{rows}", "--json", "-", "--markdown", "-"], "share standard output"),
         (["audit", "{rows}", "--html", "{rows}"], "a file that is read"),
         (["check", "{rows}", "--json", "{rows}"], "a file that is read"),
-        (["repair", "{rows}", "--map", "{new}", "--out", "{new}"], "different files"),
-        (["play", "foster", "{rows}", "--picture", "{rows}"], "a file that is read"),
-        (["play", "--rounds", "9", "--picture", "/proc/game.png"], "can be written"),
+        (["recalibrate", "{rows}", "--calibrator", "{new}", "--out", "{new}"], "different files"),
+        (["online", "foster", "{rows}", "--picture", "{rows}"], "a file that is read"),
+        (["online", "--rounds", "9", "--picture", "/proc/game.png"], "can be written"),
     ],
 )
 def test_known_wrong_input(arguments, message, sources, tmp_path):
@@ -288,7 +288,7 @@ BROKEN_PARSERS = {
 }
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, "compare", "answers", "demo", "show-versions"])
+@pytest.mark.parametrize("name", [*COMMANDS, "compare", "llm", "demo", "show-versions"])
 @pytest.mark.parametrize("broken", BROKEN_PARSERS)
 def test_a_command_that_did_not_run_to_its_end_is_70(name, broken, sources, tmp_path):
     arguments = filled(name, sources, tmp_path / "out") if name in COMMANDS else [name]
@@ -316,7 +316,7 @@ def test_a_library_that_exits_while_rows_are_read_is_70(sources):
     ["import sys; sys.exit(0)", "import sys; sys.exit(1)", "raise ImportError('no such name')"],
 )
 @pytest.mark.parametrize("package", ["typer", "numpy"])
-@pytest.mark.parametrize("name", ["check", "watch", "measures"])
+@pytest.mark.parametrize("name", ["check", "monitor", "measures"])
 def test_a_package_that_fails_when_it_is_imported_is_70(name, package, program, sources, tmp_path):
     (tmp_path / f"{package}.py").write_text(program)
     places = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -352,7 +352,7 @@ def test_the_installed_program_decides_the_exit_code_in_the_same_place():
 
 
 def test_help_and_docs_name_every_code():
-    helped = [run_forked(*words, "--help").stdout for words in ([], ["check"], ["watch"])]
+    helped = [run_forked(*words, "--help").stdout for words in ([], ["check"], ["monitor"])]
     page = (Path(__file__).parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
     for code in ExitCode:
         assert all(f"{code.value}: {code.meaning}" in text for text in helped)

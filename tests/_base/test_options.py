@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import online, repair
+from calibrant import online, recalibration
 from calibrant._base.options import ShareOfRarer, share_from, tolerance_from
 from calibrant.errors import InvalidOptionError
 
@@ -20,8 +20,8 @@ TOO_MUCH = {
         Y, P, kernel="polynomial", degree=size
     ),
     "draws": lambda size: cal.calibration_test(Y, P, draws=size),
-    "folds": lambda size: repair.choose(Y, P, folds=size),
-    "bins of a map": lambda size: repair.Histogram(n_bins=size).fit(P, Y),
+    "folds": lambda size: recalibration.recalibrate(Y, P, folds=size),
+    "bins of a calibrator": lambda size: recalibration.HistogramBinning(n_bins=size).fit(P, Y),
     "grid": lambda size: online.FosterForecaster(grid=size),
     "cells": lambda size: online.StreamRecalibrator(cells=size),
 }

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 import calibrant as cal
 import loaders
 from calibrant.errors import InvalidStateError
-from calibrant.repair import load
+from calibrant.recalibration import load
 
 every_loader = pytest.mark.parametrize("name", loaders.LOADERS)
 

@@ -132,9 +132,11 @@ def test_an_output_that_is_an_input_is_refused_by_whatever_name(tmp_path, monkey
 def test_two_outputs_are_two_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "same").symlink_to(tmp_path)
-    with pytest.raises(InvalidOptionError, match="--out and --map must name different files"):
-        check_outputs({"--out": "new.csv", "--map": "same/new.csv"})
-    check_outputs({"--out": "/dev/null", "--map": "/dev/null"})
+    with pytest.raises(
+        InvalidOptionError, match="--out and --calibrator must name different files"
+    ):
+        check_outputs({"--out": "new.csv", "--calibrator": "same/new.csv"})
+    check_outputs({"--out": "/dev/null", "--calibrator": "/dev/null"})
 
 
 def test_a_glob_that_matches_the_output_is_an_input(tmp_path):
@@ -142,7 +144,7 @@ def test_a_glob_that_matches_the_output_is_an_input(tmp_path):
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(rows)
     ended = run_forked(
-        "repair", str(tmp_path / "*.csv"), "--out", str(tmp_path / "b.csv"), "--force"
+        "recalibrate", str(tmp_path / "*.csv"), "--out", str(tmp_path / "b.csv"), "--force"
     )
     assert ended.code == 2, ended
     assert (tmp_path / "b.csv").read_text() == rows
@@ -151,10 +153,10 @@ def test_a_glob_that_matches_the_output_is_an_input(tmp_path):
 def test_commands_leave_no_draft(tmp_path):
     rows = tmp_path / "rows.csv"
     rows.write_text("prediction,outcome\n" + "0.5,1\n0.4,0\n" * 20)
-    ended = run_forked("repair", str(rows), "--out", str(tmp_path / "new.csv"), "--map",
-                       str(tmp_path / "map.json"), "--maps", "Platt")  # fmt: skip
+    ended = run_forked("recalibrate", str(rows), "--out", str(tmp_path / "new.csv"), "--calibrator",
+                       str(tmp_path / "calibrator.json"), "--methods", "platt")  # fmt: skip
     assert ended.code == 0, ended
-    assert entries(tmp_path) == {"rows.csv", "new.csv", "map.json"}
+    assert entries(tmp_path) == {"rows.csv", "new.csv", "calibrator.json"}
     assert not any(name.startswith(DRAFT) for name in entries(tmp_path))
 
 

@@ -169,7 +169,7 @@ VALUES = {
     "form": ["midpoint"],
     "mean": ["bins"],
     "direction": ["over", "high"],
-    "family": [cal.families.Thresholds()],
+    "family": [cal.weight_functions.Thresholds()],
 }
 OTHER_VALUES = {("averaged_two_bin_error", "order"): [1]}
 

@@ -60,7 +60,7 @@ def completed(words):
 
 def test_commands_and_options_are_completed():
     assert completed("calibrant com") == ["compare", "completion"]
-    assert completed("calibrant watch --st") == ["--state"]
+    assert completed("calibrant monitor --st") == ["--state"]
     assert completed("calibrant audit --scale ") == ["unit", "percent", "logit", "mixed"]
 
 

@@ -1,4 +1,4 @@
-"""Maps applied to files: the values of `transform`, rows in order, nothing else changed."""
+"""Calibrators applied to files: the values of `transform`, rows in order, nothing else changed."""
 
 from __future__ import annotations
 
@@ -8,25 +8,31 @@ import pandas as pd
 import pytest
 
 from calibrant.errors import InvalidForecastsError
-from calibrant.repair import MAPS, Histogram, Isotonic, Smooth, VennAbers
-from calibrant.repair.files import apply_to_files
-from calibrant.repair.forms import Lines, Steps
+from calibrant.recalibration import (
+    CALIBRATORS,
+    HistogramBinning,
+    IsotonicCalibration,
+    KernelCalibration,
+    VennAbers,
+)
+from calibrant.recalibration.files import apply_to_files
+from calibrant.recalibration.forms import Lines, Steps
 from commands import run
 
 RNG = np.random.default_rng(41)
 P = np.concatenate([RNG.beta(0.3, 3, 3000), RNG.random(300).round(2), [0, 1, 1e-12, 1 - 1e-12]])
 Y = RNG.random(P.size) < 0.05 + 0.9 * P**1.5
 FITTED = {
-    **{name: kind().fit(P, Y) for name, kind in MAPS.items()},
-    "strict": Isotonic(strict=True).fit(P, Y),
-    "certain": Isotonic(allow_certain=True).fit(P, Y),
-    "interval": Histogram("interval").fit(P, Y),
-    "narrow": Smooth(bandwidth=0.005).fit(P, Y),
-    "one bin": Histogram(n_bins=1).fit(P, Y),
-    "one knot": Isotonic().fit([0.3, 0.3], [0, 1]),
+    **{name: kind().fit(P, Y) for name, kind in CALIBRATORS.items()},
+    "strict": IsotonicCalibration(strict=True).fit(P, Y),
+    "certain": IsotonicCalibration(allow_certain=True).fit(P, Y),
+    "interval": HistogramBinning("interval").fit(P, Y),
+    "narrow": KernelCalibration(bandwidth=0.005).fit(P, Y),
+    "one bin": HistogramBinning(n_bins=1).fit(P, Y),
+    "one knot": IsotonicCalibration().fit([0.3, 0.3], [0, 1]),
     "one cell": VennAbers().fit(P * 2.0**-20, Y),
 }
-every_map = pytest.mark.parametrize("fitted", FITTED.values(), ids=FITTED)
+every_calibrator = pytest.mark.parametrize("fitted", FITTED.values(), ids=FITTED)
 
 
 def edge_values(form):
@@ -38,7 +44,7 @@ def edge_values(form):
     return np.concatenate([near[(near == 0) | (near > 1e-290)], ends[2:3]])
 
 
-@every_map
+@every_calibrator
 def test_a_file_gets_the_values_of_transform(fitted, tmp_path):
     p = edge_values(fitted.form_)
     pd.DataFrame({"prediction": p, "_p": 1, "__i": 2, "Q": 3}).to_parquet(tmp_path / "rows.parquet")
@@ -53,7 +59,7 @@ def test_a_file_gets_the_values_of_transform(fitted, tmp_path):
         assert found['___"new'].tolist() == expected.tolist()
 
 
-@every_map
+@every_calibrator
 def test_missing_predictions_stay_missing_and_others_are_refused(fitted, tmp_path):
     rows, out = tmp_path / "rows.parquet", tmp_path / "out.parquet"
     write = "copy (select unnest([{}]::double[]) as prediction) to '{}' (format parquet)"
@@ -70,8 +76,8 @@ def test_missing_predictions_stay_missing_and_others_are_refused(fitted, tmp_pat
 
 @pytest.mark.parametrize(
     ("name", "end"),
-    [("VennAbers", "parquet"), ("Isotonic", "parquet"), ("Platt", "parquet"),
-     ("Isotonic", "csv"), ("Platt", "jsonl")],
+    [("venn_abers", "parquet"), ("isotonic", "parquet"), ("platt", "parquet"),
+     ("isotonic", "csv"), ("platt", "jsonl")],
 )  # fmt: skip
 def test_rows_stay_in_order_though_several_threads_read_them(name, end, tmp_path):
     rows, out = tmp_path / f"rows.{end}", tmp_path / f"out.{end}"
@@ -87,15 +93,19 @@ def test_rows_stay_in_order_though_several_threads_read_them(name, end, tmp_path
 def test_a_file_without_rows_stays_without_rows(tmp_path):
     pd.DataFrame({"prediction": np.array([], dtype=float)}).to_parquet(tmp_path / "rows.parquet")
     out = tmp_path / "out.parquet"
-    assert apply_to_files(FITTED["VennAbers"], [tmp_path / "rows.parquet"], out).rows == 0
+    assert apply_to_files(FITTED["venn_abers"], [tmp_path / "rows.parquet"], out).rows == 0
     assert list(pd.read_parquet(out)) == ["prediction", "recalibrated"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
-@pytest.mark.parametrize("name", ["Platt", "VennAbers"])
+@pytest.mark.parametrize("name", ["platt", "venn_abers"])
 def test_a_header_alone_becomes_a_table_without_rows(name, kind, tmp_path):
     """A batch may be empty: nothing is measured, so there is nothing to refuse."""
-    fitted, rows, out = tmp_path / "map.json", tmp_path / "rows.csv", tmp_path / f"out.{kind}"
+    fitted, rows, out = (
+        tmp_path / "calibrator.json",
+        tmp_path / "rows.csv",
+        tmp_path / f"out.{kind}",
+    )
     fitted.write_text(FITTED[name].to_json())
     rows.write_text("prediction,id\n")
     done = run("apply", str(fitted), str(rows), "--out", str(out))

@@ -1,4 +1,4 @@
-"""`calibrant audit`, `check` and `watch` with `--classes`."""
+"""`calibrant audit`, `check` and `monitor` with `--classes`."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_the_command_takes_the_options_of_two_outcomes(logs, tmp_path):
 
 @pytest.mark.parametrize(("name", "code"), [("fair", 0), ("off", 1)])
 def test_a_monitor_watches_the_most_likely_class(logs, name, code):
-    done = run("watch", str(logs / f"{name}.csv"), *CLASSES, "--time", "day", "--until", "14")
+    done = run("monitor", str(logs / f"{name}.csv"), *CLASSES, "--time", "day", "--until", "14")
     assert done.returncode == code, done.stderr
     assert "1 500 rows from 0 to 14" in done.stdout
 

@@ -1,4 +1,4 @@
-"""`calibrant repair --classes` and `calibrant apply` for maps of classes and of patches."""
+"""`calibrant recalibrate --classes` and `calibrant apply` for classes and patches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calibrant.groups import Multicalibrator
-from calibrant.repair import Temperature, load
+from calibrant.recalibration import TemperatureScaling, load
 from commands import run
 
 CLASSES = ["cat", "dog", "cow"]
@@ -41,14 +41,15 @@ def read(path):
 
 def test_repair_of_classes_end_to_end(file, tmp_path):
     out = tmp_path / f"fixed{file.suffix}"
-    named = {kind: tmp_path / f"map.{kind}" for kind in ("json", "sql", "py", "judged")}
+    named = {kind: tmp_path / f"calibrator.{kind}" for kind in ("json", "sql", "py", "judged")}
     done = run(
-        "repair", str(file), "--classes", NAMES, "--out", str(out), "--map", str(named["json"]),
-        "--sql", str(named["sql"]), "--python", str(named["py"]), "--json", str(named["judged"]),
-        "--maps", "Temperature,VectorScaling", "--cluster", "farm",
+        "recalibrate", str(file), "--classes", NAMES, "--out", str(out),
+        "--calibrator", str(named["json"]), "--sql", str(named["sql"]),
+        "--python", str(named["py"]), "--json", str(named["judged"]),
+        "--methods", "temperature,vector", "--cluster", "farm",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "The Temperature map helps" in done.stdout
+    assert "Temperature scaling helps" in done.stdout
     assert "accuracy" in done.stdout
     fitted, frame, fixed = load(named["json"]), read(file), read(out)
     assert fitted.classes_ == tuple(CLASSES)
@@ -64,7 +65,7 @@ def test_repair_of_classes_end_to_end(file, tmp_path):
         program["recalibrate"](frame[CLASSES].iloc[0].tolist()), expected[0], atol=1e-12
     )
     judged = json.loads(named["judged"].read_text(encoding="utf-8"))
-    assert judged["map"] == fitted.to_dict()
+    assert judged["calibrator"] == fitted.to_dict()
     assert judged["after"]["log_loss"] < judged["before"]["log_loss"]
 
     again = tmp_path / f"again{file.suffix}"
@@ -76,9 +77,9 @@ def test_repair_of_classes_end_to_end(file, tmp_path):
 
 def test_every_map_of_classes_has_a_query(tmp_path):
     forecasts().to_parquet(tmp_path / "rows.parquet")
-    sql, out = tmp_path / "map.sql", tmp_path / "out.parquet"
-    given = ["repair", str(tmp_path / "rows.parquet"), "--classes", NAMES, "--time", "day",
-             "--maps", "ClassWiseIsotonic", "--sql", str(sql)]  # fmt: skip
+    sql, out = tmp_path / "calibrator.sql", tmp_path / "out.parquet"
+    given = ["recalibrate", str(tmp_path / "rows.parquet"), "--classes", NAMES, "--time", "day",
+             "--methods", "one_vs_rest_isotonic", "--sql", str(sql)]  # fmt: skip
     refused = run(*given)
     assert refused.returncode == 2
     assert "name the table" in refused.stderr
@@ -96,13 +97,13 @@ def test_percent_of_classes(tmp_path):
     frame = forecasts()
     frame[CLASSES] *= 100
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    out, map_file = tmp_path / "out.csv", tmp_path / "map.json"
+    out, calibrator_file = tmp_path / "out.csv", tmp_path / "calibrator.json"
     done = run(
-        "repair", str(tmp_path / "rows.csv"), "--classes", NAMES, "--scale", "percent",
-        "--maps", "Temperature", "--out", str(out), "--map", str(map_file),
+        "recalibrate", str(tmp_path / "rows.csv"), "--classes", NAMES, "--scale", "percent",
+        "--methods", "temperature", "--out", str(out), "--calibrator", str(calibrator_file),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    fitted = load(map_file)
+    fitted = load(calibrator_file)
     assert fitted.scale_ == "percent"
     expected = fitted.transform(frame[CLASSES].to_numpy())
     np.testing.assert_allclose(pd.read_csv(out)[NEW], expected, atol=1e-12)
@@ -110,7 +111,7 @@ def test_percent_of_classes(tmp_path):
 
 def test_classes_come_through_a_pipe(tmp_path):
     out = tmp_path / "out.csv"
-    given = ("repair", "-", "--classes", NAMES, "--maps", "Temperature", "--out", str(out))
+    given = ("recalibrate", "-", "--classes", NAMES, "--methods", "temperature", "--out", str(out))
     done = run(*given, stdin=forecasts(400).to_csv(index=False))
     assert done.returncode == 0, done.stderr
     assert len(pd.read_csv(out)) == 400
@@ -121,13 +122,13 @@ def test_classes_come_through_a_pipe(tmp_path):
     [
         (["--by", "farm"], "--by"),
         (["--pos-label", "cat"], "--pos-label"),
-        (["--maps", "Platt"], "maps of classes"),
+        (["--methods", "platt"], "calibrators of classes"),
         (["--score", "auc"], "score of classes"),
     ],
 )
 def test_repair_of_classes_refuses(options, match, tmp_path):
     forecasts(50).to_csv(tmp_path / "rows.csv", index=False)
-    done = run("repair", str(tmp_path / "rows.csv"), "--classes", NAMES, *options)
+    done = run("recalibrate", str(tmp_path / "rows.csv"), "--classes", NAMES, *options)
     assert done.returncode == 2
     assert match in done.stderr
 
@@ -135,9 +136,9 @@ def test_repair_of_classes_refuses(options, match, tmp_path):
 def test_apply_refuses_files_without_the_classes(tmp_path):
     frame = forecasts(200)
     frame.rename(columns={"cow": "cows"}).to_csv(tmp_path / "rows.csv", index=False)
-    fitted = Temperature().fit(frame[CLASSES], frame["outcome"])
-    (tmp_path / "map.json").write_text(fitted.to_json(), encoding="utf-8")
-    done = run("apply", str(tmp_path / "map.json"), str(tmp_path / "rows.csv"),
+    fitted = TemperatureScaling().fit(frame[CLASSES], frame["outcome"])
+    (tmp_path / "calibrator.json").write_text(fitted.to_json(), encoding="utf-8")
+    done = run("apply", str(tmp_path / "calibrator.json"), str(tmp_path / "rows.csv"),
                "--out", str(tmp_path / "out.csv"))  # fmt: skip
     assert done.returncode == 2
     assert "cow" in done.stderr
@@ -152,11 +153,11 @@ def test_a_multicalibrator_is_applied(method, kind, tmp_path):
     y = rng.random(6000) < np.clip(p + 0.2 * (site == "a") - 0.1 * (site == "b"), 0, 1)
     made = Multicalibrator(method).fit(p, y, {"site": site})
     assert made.patches_.patches
-    (tmp_path / "map.json").write_text(made.to_json(), encoding="utf-8")
+    (tmp_path / "calibrator.json").write_text(made.to_json(), encoding="utf-8")
     frame = pd.DataFrame({"prediction": p, "site": site})
     path, out = tmp_path / f"rows.{kind}", tmp_path / f"out.{kind}"
     frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
-    done = run("apply", str(tmp_path / "map.json"), str(path), "--out", str(out))
+    done = run("apply", str(tmp_path / "calibrator.json"), str(path), "--out", str(out))
     assert done.returncode == 0, done.stderr
     expected = made.transform(p, {"site": site})
     np.testing.assert_allclose(read(out)["recalibrated"], expected, atol=1e-12)

@@ -30,7 +30,7 @@ VALUES = {
     "seed": "1",
     "base_rate": "0.2",
 }
-REQUIRED = {"watch": ["--time", "t"], "apply": ["--out", "x.csv"]}
+REQUIRED = {"monitor": ["--time", "t"], "apply": ["--out", "x.csv"]}
 PAIRS = [
     (command, option, one)
     for command, rules in EXCLUDES.items()
@@ -62,7 +62,7 @@ def _words(command, condition):
 
 def _refused(name, words):
     command = _command(name)
-    files = [] if name == "play" else ["rows.csv"]
+    files = [] if name == "online" else ["rows.csv"]
     context = command.make_context(name, [*files, *REQUIRED.get(name, []), *words])
     refuse_useless(context)
 
@@ -122,7 +122,7 @@ def log(tmp_path_factory):
     return str(path)
 
 
-@pytest.mark.parametrize("name", ["audit", "check", "repair", "compare"])
+@pytest.mark.parametrize("name", ["audit", "check", "recalibrate", "compare"])
 def test_options_of_tables_are_rejected_for_logs(log, name):
     from calibrant.cli.logs import Reading, answers_of
     from calibrant.data.paths import settled
@@ -143,11 +143,25 @@ def test_a_column_of_predictions_beside_columns_of_classes_is_rejected(tmp_path)
         "a,b,c,outcome,day\n" + "0.2,0.3,0.5,c,1\n0.5,0.3,0.2,a,2\n0.1,0.8,0.1,b,3\n" * 20
     )
     sentence = "--prediction has no effect beside columns of classes, got 'nosuch'"
-    for name, more in (("audit", []), ("check", []), ("repair", []), ("watch", ["--time", "day"])):
+    for name, more in (
+        ("audit", []),
+        ("check", []),
+        ("recalibrate", []),
+        ("monitor", ["--time", "day"]),
+    ):
         done = run(name, str(rows), "--classes", "a,b,c", "--prediction", "nosuch", *more)
         assert (done.returncode, sentence in done.stderr) == (2, True), done.stderr
-    fitted = str(tmp_path / "map.json")
-    done = run("repair", str(rows), "--classes", "a,b,c", "--maps", "Temperature", "--map", fitted)
+    fitted = str(tmp_path / "calibrator.json")
+    done = run(
+        "recalibrate",
+        str(rows),
+        "--classes",
+        "a,b,c",
+        "--methods",
+        "temperature",
+        "--calibrator",
+        fitted,
+    )
     assert done.returncode == 0, done.stderr
     out = str(tmp_path / "out.csv")
     done = run("apply", fitted, str(rows), "--out", out, "--prediction", "nosuch")
@@ -158,20 +172,20 @@ def test_a_column_of_predictions_beside_columns_of_classes_is_rejected(tmp_path)
 def test_a_base_rate_needs_no_column_of_outcomes(tmp_path):
     rows = tmp_path / "rows.csv"
     rows.write_text("prediction\n0.2\n0.4\n0.3\n")
-    done = run("repair", str(rows), "--base-rate", "0.1", "--map", "-")
+    done = run("recalibrate", str(rows), "--base-rate", "0.1", "--calibrator", "-")
     assert done.returncode == 0, done.stderr
     odds = json.loads(done.stdout)["fitted"]["odds_ratio_"]
     assert odds == pytest.approx((0.1 / 0.9) / (0.3 / 0.7))
-    said = run("repair", str(rows), "--base-rate", "0.1").stdout
+    said = run("recalibrate", str(rows), "--base-rate", "0.1").stdout
     assert "the mean prediction is taken for the base rate of these rows" in said
-    done = run("repair", str(rows), "--base-rate", "0.1", "--outcome", "y")
+    done = run("recalibrate", str(rows), "--base-rate", "0.1", "--outcome", "y")
     assert (done.returncode, "'y'" in done.stderr) == (2, True)
 
 
 def test_answers_do_not_replace_a_file_unasked(log, tmp_path):
     out = tmp_path / "rows.parquet"
     out.write_text("mine")
-    done = run("answers", log, "--out", str(out))
+    done = run("llm", log, "--out", str(out))
     assert (done.returncode, "--force" in done.stderr, out.read_text()) == (2, True, "mine")
-    assert run("answers", log, "--out", str(out), "--force").returncode == 0
+    assert run("llm", log, "--out", str(out), "--force").returncode == 0
     assert out.read_bytes()[:4] == b"PAR1"

@@ -56,7 +56,7 @@ def test_what_is_typed_comes_first(folder):
     ignored = run("--no-config", "check", "rows.csv", "--tolerance", "0.2", "--json", "-")
     assert error_of(done) == error_of(ignored)
     assert ignored.stderr == ""
-    watched = run("watch", "rows.csv", "--json", "-")
+    watched = run("monitor", "rows.csv", "--json", "-")
     assert watched.returncode in {0, 1}, watched.stderr
     assert "--time day" in watched.stderr
     assert json.loads(watched.stdout)["tolerance"] == "5%"

@@ -101,9 +101,9 @@ def test_risks_by_a_horizon_are_audited(trial, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "censored" in done.stdout
     # Other commands would take censored rows for rows without the event.
-    assert "calibrant repair" not in done.stdout + page.read_text(encoding="utf-8")
+    assert "calibrant recalibrate" not in done.stdout + page.read_text(encoding="utf-8")
     screen = run(*given, "--horizon", "365").stdout
-    assert "calibrant repair" not in screen
+    assert "calibrant recalibrate" not in screen
     assert "calibrant check" not in screen
     assert "Next:" in screen
 

@@ -40,11 +40,11 @@ CASES = [
     ),
     (["audit", "no_prediction.csv"], f"first rows 41. {DROP}."),
     (["check", "missing.csv"], DROP),
-    (["repair", "missing.csv"], DROP),
+    (["recalibrate", "missing.csv"], DROP),
     (["explain", "missing.csv"], DROP),
     (["compare", "missing.csv", "--prediction", "prediction,day"], "day"),
-    (["watch", "missing.csv", "--time", "day"], DROP),
-    (["watch", "no_day.csv", "--time", "day"], DROP),
+    (["monitor", "missing.csv", "--time", "day"], DROP),
+    (["monitor", "no_day.csv", "--time", "day"], DROP),
     (
         ["audit", "swapped.csv"],
         (
@@ -59,7 +59,7 @@ CASES = [
         "there must be a column 'hour', got columns prediction, outcome, day, region.",
     ),
     (["audit", "book.xlsx"], "book.xlsx: Excel files are not read. Hint: save the sheet as CSV."),
-    (["answers", "book.xlsx"], "Excel files are not read"),
+    (["llm", "book.xlsx"], "Excel files are not read"),
     (["audit", "table.feather"], "Arrow files are not read. Hint: write Parquet or CSV."),
     (["audit", "rows.csv.bz2"], "Hint: unpack them, or pack them as .gz or .zst."),
     (["audit", "rows.csv.xz"], "Hint: unpack them, or pack them as .gz or .zst."),
@@ -97,7 +97,7 @@ CASES = [
     (["audit", "text.csv", "--prediction", "weight"], "Hint: turn it into numbers first."),
     (["audit", "text.csv", "--weight", "weight"], "Hint: turn it into numbers first."),
     (
-        ["watch", "compact.csv", "--time", "day", "--window", "7d"],
+        ["monitor", "compact.csv", "--time", "day", "--window", "7d"],
         (
             "--window must be a positive number, like 100, got '7d'. Hint: these times are "
             "numbers: write dates as 2024-01-15."
@@ -154,10 +154,10 @@ def test_json_lines_hold_neither_nan_nor_infinity(tmp_path):
         "y": np.array([-np.inf, 1, np.nan], dtype=np.float32),
     })  # fmt: skip
     rows.to_parquet(tmp_path / "rows.parquet")
-    fitted = str(tmp_path / "map.json")
-    files = [str(tmp_path / "rows.parquet"), "--base-rate", "0.3", "--map", fitted]
+    fitted = str(tmp_path / "calibrator.json")
+    files = [str(tmp_path / "rows.parquet"), "--base-rate", "0.3", "--calibrator", fitted]
     out = tmp_path / "out.jsonl"
-    done = run("repair", *files, "--out", str(out))
+    done = run("recalibrate", *files, "--out", str(out))
     assert done.returncode == 0, done.stderr
 
     def refuse(word):

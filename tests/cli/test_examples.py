@@ -85,16 +85,22 @@ def test_an_example_runs(files, line, monkeypatch):
     if line.startswith("calibrant apply"):
         assert (
             run(
-                "repair", "forecasts.csv", "--prediction", "q", "--map", "map.json", "--force"
+                "recalibrate",
+                "forecasts.csv",
+                "--prediction",
+                "q",
+                "--calibrator",
+                "calibrator.json",
+                "--force",
             ).returncode
             == 0
         )
-    for made in ("fixed.parquet", "recalibrated.csv", "map.sql"):
+    for made in ("fixed.parquet", "recalibrated.csv", "calibrator.sql"):
         (files / made).unlink(missing_ok=True)
-    if "repair" in line:
-        (files / "map.json").unlink(missing_ok=True)
+    if line.startswith("calibrant recalibrate"):
+        (files / "calibrator.json").unlink(missing_ok=True)
     done = run(*shlex.split(line)[1:])
     assert done.returncode in {0, 1, 3}, done.stderr
     assert done.stdout
     # Only verdicts may be other than 0.
-    assert done.returncode == 0 or line.split()[1] in {"check", "compare", "watch"}
+    assert done.returncode == 0 or line.split()[1] in {"check", "compare", "monitor"}

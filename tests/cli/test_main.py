@@ -147,7 +147,7 @@ def test_measures_lists_the_catalogue_by_domain():
 def test_help_names_the_commands():
     done = run("--help")
     assert done.returncode == 0
-    for command in ("demo", "audit", "watch", "measures", "play"):
+    for command in ("demo", "audit", "monitor", "measures", "online"):
         assert command in done.stdout
 
 
@@ -163,18 +163,18 @@ def test_a_report_names_the_command_that_made_it(frame, tmp_path):
 
 
 def test_play_shows_every_error_and_the_promise(tmp_path):
-    done = run("play", "foster", "breaker", "--rounds", "500")
+    done = run("online", "foster", "breaker", "--rounds", "500")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "FosterForecaster(horizon=500, grid=None) against DeterministicBreaker()" in done.stdout
     assert "promise for the expected calibration error" in done.stdout
     for measure in JOINT_MEASURES.values():
         assert measure.title in done.stdout
-    assert run("play", "foster", "breaker", "--rounds", "500").stdout == done.stdout
+    assert run("online", "foster", "breaker", "--rounds", "500").stdout == done.stdout
 
 
 def test_play_says_what_no_forecaster_can_avoid_and_which_promise_says_nothing_yet():
-    done = run("play", "decision", "coins", "--rounds", "500")
+    done = run("online", "decision", "coins", "--rounds", "500")
     assert "none yet" in done.stdout
     assert "no forecaster can expect" in " ".join(done.stdout.split())
 
@@ -182,7 +182,7 @@ def test_play_says_what_no_forecaster_can_avoid_and_which_promise_says_nothing_y
 def test_play_draws_a_picture_and_replays_a_file(frame, tmp_path):
     frame.to_csv(tmp_path / "rows.csv", index=False)
     picture = tmp_path / "game.png"
-    done = run("play", "defensive", str(tmp_path / "rows.csv"), "--picture", str(picture))
+    done = run("online", "defensive", str(tmp_path / "rows.csv"), "--picture", str(picture))
     assert done.returncode == 0, done.stderr
     assert "Replay(8 outcomes), 8 rounds" in done.stdout
     assert picture.stat().st_size > 5000
@@ -194,7 +194,7 @@ def test_play_draws_a_picture_and_replays_a_file(frame, tmp_path):
 )
 def test_play_rejects_a_file_with_missing_outcomes_or_without_rows(rows, message, tmp_path):
     (tmp_path / "rows.csv").write_text(rows)
-    done = run("play", "foster", str(tmp_path / "rows.csv"))
+    done = run("online", "foster", str(tmp_path / "rows.csv"))
     assert done.returncode == 2
     assert message in done.stderr
 
@@ -213,7 +213,7 @@ def test_play_rejects_a_file_with_missing_outcomes_or_without_rows(rows, message
     ids=["forecaster", "nature", "rounds", "folder"],
 )
 def test_wrong_games_end_with_one_message_and_exit_code_2(arguments, message):
-    done = run("play", *arguments)
+    done = run("online", *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     assert message in done.stderr
@@ -222,7 +222,7 @@ def test_wrong_games_end_with_one_message_and_exit_code_2(arguments, message):
 
 def test_a_picture_of_an_unknown_kind(tmp_path):
     place = str(tmp_path / "game.nothing")
-    done = run("play", "foster", "coins", "--rounds", "50", "--picture", place)
+    done = run("online", "foster", "coins", "--rounds", "50", "--picture", place)
     assert done.returncode == 2
     assert "known kind" in done.stderr
 

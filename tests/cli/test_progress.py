@@ -10,7 +10,7 @@ import pytest
 
 import calibrant.cli.progress as progress_bar
 from calibrant._base import stages
-from calibrant.repair import apply_to_files, choose
+from calibrant.recalibration import apply_to_files, recalibrate
 from commands import run, run_on_a_terminal
 
 CURSOR_HIDDEN = "\x1b[?25l"
@@ -40,11 +40,11 @@ def on_a_terminal(patience: float, *arguments: str) -> str:
          ["reading", "verdict", "every measure", "what to do", "costs", "groups", "windows of time",
           "distance to calibration"]),
         (["check", "--by", "side", "--tolerance", "0.5"], ["reading", "measures", "groups"]),
-        (["watch", "--time", "day"], ["reading", "watching"]),
-        (["repair", "--folds", "2"], ["reading", "choosing a map"]),
-        (["repair", "--cluster", "side"], ["reading", "choosing a map"]),
+        (["monitor", "--time", "day"], ["reading", "watching"]),
+        (["recalibrate", "--folds", "2"], ["reading", "choosing a calibrator"]),
+        (["recalibrate", "--cluster", "side"], ["reading", "choosing a calibrator"]),
     ],
-    ids=["audit", "check", "watch", "repair", "repair by cluster"],
+    ids=["audit", "check", "monitor", "recalibrate", "repair by cluster"],
 )  # fmt: skip
 def test_a_terminal_sees_every_stage(rows, arguments, stages):
     command, *options = arguments
@@ -54,7 +54,7 @@ def test_a_terminal_sees_every_stage(rows, arguments, stages):
 
 
 def test_a_game_counts_its_rounds():
-    assert "rounds" in on_a_terminal(0, "play", "foster", "coins", "--rounds", "300")
+    assert "rounds" in on_a_terminal(0, "online", "foster", "coins", "--rounds", "300")
 
 
 def test_time_left_follows_from_the_part_that_is_done(monkeypatch):
@@ -99,7 +99,7 @@ def test_time_left_is_known_inside_a_stage(monkeypatch):
 
 
 def test_long_stages_say_how_far_they_are(tmp_path):
-    """Reading, choosing a map and writing: each of them tells a listener about it."""
+    """Reading, choosing a calibrator and writing: each of them tells a listener about it."""
     rng = np.random.default_rng(1)
     p = rng.random(3000)
     frame = pd.DataFrame({"prediction": p, "outcome": (rng.random(3000) < p**2) * 1})
@@ -117,8 +117,8 @@ def test_long_stages_say_how_far_they_are(tmp_path):
 
     listening = Listening()
     with stages.heard_by(listening):
-        choice = choose(tmp_path / "rows.parquet", rng=0)
-        apply_to_files(choice.map, tmp_path / "rows.parquet", tmp_path / "out.parquet")
+        choice = recalibrate(tmp_path / "rows.parquet", rng=0)
+        apply_to_files(choice.calibrator, tmp_path / "rows.parquet", tmp_path / "out.parquet")
     assert len(listening.shares) >= 10
     assert listening.shares == sorted(listening.shares)
     assert listening.shares[-1] < 1
@@ -133,8 +133,8 @@ def test_a_terminal_sees_the_time_that_is_left(rows):
 
 def test_what_is_printed_goes_where_it_is_sent(rows):
     """A bar on the terminal of standard error keeps its hands off standard output."""
-    done, shown = run_on_a_terminal(0, "repair", str(rows))
-    assert "choosing a map" in shown
+    done, shown = run_on_a_terminal(0, "recalibrate", str(rows))
+    assert "choosing a calibrator" in shown
     assert "log loss" in done.stdout or "leave" in done.stdout.lower()
     assert CURSOR_HIDDEN not in done.stdout
 

@@ -69,7 +69,7 @@ def folder(tmp_path, monkeypatch) -> Path:
         ("check", ["check", "rows.csv", "--tolerance", "0.02", "--by", "site"]),
         ("check_measures", ["check", "rows.csv", "--measure", "smooth_calibration_error=0.1",
                             "--measure", "cutoff_calibration_error=0.1"]),
-        ("watch", ["watch", "rows.csv", "--time", "day"]),
+        ("monitor", ["monitor", "rows.csv", "--time", "day"]),
         ("measures", ["measures"]),
         ("explain", ["explain", "rows.csv"]),
     ],

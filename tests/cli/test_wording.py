@@ -60,10 +60,13 @@ def test_arguments_become_options_and_words_of_others_stay(error, said):
         ("check means.csv", "calibrant audit --kind mean --range 0,1."),
         ("audit ends.csv --kind interval=b,a --level 0.9", "Hint: are the two ends swapped."),
         ("check ends.csv --classes a,b", "--classes must name every class; write rounded"),
-        ("repair ends.csv --base-rate 0", "--base-rate must lie between 0 and 1"),
-        ("repair ends.csv --dialect mysql --sql -", "--dialect must be one of duckdb"),
-        ("repair ends.csv --score foo", "--score must be one of brier, log, spherical, got"),
-        ("repair ends.csv --out new.csv --column=", "--column must name the new column, got ''."),
+        ("recalibrate ends.csv --base-rate 0", "--base-rate must lie between 0 and 1"),
+        ("recalibrate ends.csv --dialect mysql --sql -", "--dialect must be one of duckdb"),
+        ("recalibrate ends.csv --score foo", "--score must be one of brier, log, spherical, got"),
+        (
+            "recalibrate ends.csv --out new.csv --column=",
+            "--column must name the new column, got ''.",
+        ),
     ],
 )
 def test_every_hint_can_be_typed(command, said, tmp_path, monkeypatch):

@@ -95,13 +95,16 @@ COMMANDS = [
     "check FILE COLUMNS --baseline FILE --key {key} --json -",
     "compare FILE --prediction {prediction},{other} --outcome {outcome} --weight {weight} --json -",
     "compare FILE FILE --prediction {prediction},{other} --outcome {outcome} --key {key} --json -",
-    "watch FILE COLUMNS --time {time} --by {group} --json -",
+    "monitor FILE COLUMNS --time {time} --by {group} --json -",
     "explain FILE COLUMNS --weight {weight} --json -",
-    "repair FILE COLUMNS --by {group} --maps Platt --json -",
-    "repair SUMS COUNTS --maps Platt --json -",
-    "repair FILE COLUMNS --base-rate 0.2 --map -",
-    "repair CLASSES --classes {one},{two},{three} --outcome {label} --maps Temperature --json -",
-    "play foster FILE --outcome {outcome} --rounds 20",
+    "recalibrate FILE COLUMNS --by {group} --methods platt --json -",
+    "recalibrate SUMS COUNTS --methods platt --json -",
+    "recalibrate FILE COLUMNS --base-rate 0.2 --calibrator -",
+    (
+        "recalibrate CLASSES --classes {one},{two},{three} --outcome {label} "
+        "--methods temperature --json -"
+    ),
+    "online foster FILE --outcome {outcome} --rounds 20",
 ]
 PLAYED = (*PARTS, "count", "positives", "sum", "one", "two", "three", "label")
 
@@ -118,9 +121,11 @@ def test_a_command_reads_columns_of_any_name(folder, place):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_map_is_applied_to_a_column_of_any_name(folder, tmp_path, ending):
-    rows, out, fitted = (tmp_path / name for name in (f"again.{ending}", "out.parquet", "map.json"))
-    options = "COLUMNS --by {group} --maps Platt"
-    _ran(folder, f"repair FILE {options} --map {fitted} --out {rows}", "odd", ending)
+    rows, out, fitted = (
+        tmp_path / name for name in (f"again.{ending}", "out.parquet", "calibrator.json")
+    )
+    options = "COLUMNS --by {group} --methods platt"
+    _ran(folder, f"recalibrate FILE {options} --calibrator {fitted} --out {rows}", "odd", ending)
     _ran(folder, f"apply {fitted} FILE --out {out} --prediction {{prediction}}", "odd", ending)
     found = pd.read_parquet(out)
     assert list(found.columns) == [*map(_odd, PARTS), "recalibrated"]

@@ -25,8 +25,8 @@ def test_one_hot_outcomes_are_those_of_the_second_column():
     for given in (np.c_[1 - Y, Y], np.c_[1.0 - Y, Y], np.c_[Y == 0, Y == 1]):
         assert float(cal.smooth_calibration_error(given, np.c_[1 - P, P])) == EXPECTED
         assert float(cal.smooth_calibration_error(given.tolist(), P)) == EXPECTED
-    fitted = cal.repair.Platt().fit(np.c_[1 - P, P], np.c_[1 - Y, Y])
-    assert fitted.to_json() == cal.repair.Platt().fit(P, Y).to_json()
+    fitted = cal.recalibration.PlattScaling().fit(np.c_[1 - P, P], np.c_[1 - Y, Y])
+    assert fitted.to_json() == cal.recalibration.PlattScaling().fit(P, Y).to_json()
     for wrong in (np.c_[Y, Y], np.c_[0.5 * Y, 1 - 0.5 * Y], np.c_[Y, Y, Y]):
         with pytest.raises(InvalidForecastsError, match="one column"):
             cal.smooth_calibration_error(wrong, P)
@@ -78,7 +78,7 @@ def test_complex_numbers_are_refused(y, p):
     with pytest.raises(InvalidForecastsError):
         cal.smooth_calibration_error(y, p)
     with pytest.raises(InvalidForecastsError):
-        cal.repair.Platt().fit(p, y)
+        cal.recalibration.PlattScaling().fit(p, y)
 
 
 @pytest.mark.parametrize("outcome", ["Int64", "boolean", "Float64", "category", "int8[pyarrow]"])
@@ -88,7 +88,7 @@ def test_types_of_pandas_are_read(outcome, prediction):
     expected = float(cal.smooth_calibration_error(Y, P.round(3)))
     tolerance = 1e-6 if prediction == "Float32" else 1e-15
     assert float(cal.smooth_calibration_error(y, p)) == pytest.approx(expected, abs=tolerance)
-    assert cal.repair.Isotonic().fit(p, y).transform(p).shape == (60,)
+    assert cal.recalibration.IsotonicCalibration().fit(p, y).transform(p).shape == (60,)
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
@@ -129,7 +129,7 @@ def test_names_that_are_no_outcomes_are_refused():
         cal.smooth_calibration_error(Y, pd.DataFrame({1: 1 - P, 2: P}))
 
 
-@pytest.mark.parametrize("made", [cal.repair.Platt, cal.repair.VennAbers])
+@pytest.mark.parametrize("made", [cal.recalibration.PlattScaling, cal.recalibration.VennAbers])
 def test_maps_read_two_columns_by_name_and_keep_their_order(made):
     expected = made().fit(P, Y).transform(P)
     turned = pd.DataFrame({1: P, 0: 1 - P})
@@ -140,7 +140,7 @@ def test_maps_read_two_columns_by_name_and_keep_their_order(made):
     np.testing.assert_allclose(fitted.transform(named)["yes"], expected)
     # What was stored no longer knows which column is meant.
     with pytest.raises(InvalidForecastsError, match="named like the outcomes"):
-        cal.repair.load(fitted.to_json()).transform(named)
+        cal.recalibration.load(fitted.to_json()).transform(named)
 
 
 ORDERS = [[0, 1, 2], [2, 0, 1], [1, 0, 2]]
@@ -177,7 +177,7 @@ def test_columns_with_numbers_for_names_are_read_by_them(order):
 
 
 def test_maps_of_classes_read_columns_by_name_and_keep_their_order():
-    fitted = cal.repair.Temperature().fit(TABLE, LABEL)
+    fitted = cal.recalibration.TemperatureScaling().fit(TABLE, LABEL)
     expected = fitted.transform(TABLE)
     for order in ORDERS:
         frame = pd.DataFrame({k: TABLE[:, k] for k in order})

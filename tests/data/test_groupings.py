@@ -166,7 +166,7 @@ def test_the_same_moments_make_the_same_groups(held):
     assert found.codes.tolist() == expected.codes.tolist()
     assert found.groupings[0].levels == expected.groupings[0].levels
     assert found.groupings[0].codes(held, 300).tolist() == expected.codes.tolist()
-    # A map that was fitted to one of them is applied to another.
+    # A calibrator that was fitted to one of them is applied to another.
     assert expected.groupings[0].codes(held, 300).tolist() == expected.codes.tolist()
 
 

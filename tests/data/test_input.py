@@ -23,7 +23,7 @@ from calibrant.errors import (
     InvalidOptionError,
 )
 from calibrant.groups import low_degree_multicalibration_error
-from calibrant.repair import Platt, choose
+from calibrant.recalibration import PlattScaling, recalibrate
 
 Y = [0, 1, 1, 0]
 P = [0.1, 0.6, 0.9, 0.3]
@@ -229,8 +229,10 @@ def test_clusters_that_are_no_labels_are_refused(label):
 
 
 ODD = {
-    "a list of anything": lambda: Platt().fit([np.array(0.5), [[1], [2, 3]], None], [0, 1, 1]),
-    "a list of lists": lambda: Platt().fit([[[1], [2, 3]], 0.5, None], [0, 1, 1]),
+    "a list of anything": lambda: PlattScaling().fit(
+        [np.array(0.5), [[1], [2, 3]], None], [0, 1, 1]
+    ),
+    "a list of lists": lambda: PlattScaling().fit([[[1], [2, 3]], 0.5, None], [0, 1, 1]),
     "groups without rows": lambda: low_degree_multicalibration_error(
         [0, 1], [0.2, 0.7], np.array(0.5)
     ),
@@ -248,12 +250,12 @@ def test_odd_shapes_are_refused(call):
 
 def test_numbers_without_a_shape_are_numbers():
     y, p = [0, 1, 1, 0], [0.2, 0.3, 0.6, 0.5]
-    odd = Platt().fit([np.array(value) for value in p], y)
-    assert odd.transform(p).tolist() == Platt().fit(p, y).transform(p).tolist()
+    odd = PlattScaling().fit([np.array(value) for value in p], y)
+    assert odd.transform(p).tolist() == PlattScaling().fit(p, y).transform(p).tolist()
 
 
 def test_one_cluster_to_judge_by_leaves_forecasts_alone():
-    choice = choose([1, 1], [0.2, 0.3], clusters=[2, 1], time=[0, 1], rng=0)
+    choice = recalibrate([1, 1], [0.2, 0.3], clusters=[2, 1], time=[0, 1], rng=0)
     assert "Leave it alone" in str(choice)
 
 
@@ -297,10 +299,10 @@ def test_a_measure_of_the_callers_own_must_return_a_number(found):
 
 
 def test_options_of_the_wrong_kind_are_named():
-    with pytest.raises(InvalidOptionError, match="functions must map names"):
+    with pytest.raises(InvalidOptionError, match="functions must calibrator names"):
         cal.groups.multiaccuracy_error(Y, P, functions=[np.ones(4)])
     with pytest.raises(InvalidOptionError, match="task must be a DecisionTask"):
-        choose(Y, P, task="mine")
+        recalibrate(Y, P, task="mine")
     with pytest.raises(InvalidOptionError, match="simultaneous must be True or False"):
         cal.consistency_band(Y, P, simultaneous="no")
 
@@ -335,7 +337,7 @@ ODD_Y = (ODD.random(300) < ODD_P).astype(int)
 READERS = {
     "audit": lambda frame, **columns: cal.audit(frame, **columns, draws=39).summary.joint,
     "from_frame": cal.Joint.from_frame,
-    "choose": lambda frame, **columns: cal.repair.choose(frame, **columns, rng=0).table,
+    "choose": lambda frame, **columns: cal.recalibrate(frame, **columns, rng=0).table,
 }
 
 

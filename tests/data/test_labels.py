@@ -45,7 +45,7 @@ def test_the_output_says_what_became_of_labels(tmp_path):
     for text in (str(result), result.to_markdown()):
         assert said in text.replace("\\", "")
     assert "counted as 1 (35 rows)" in result.to_html()
-    for command in (["check"], ["repair"]):
+    for command in (["check"], ["recalibrate"]):
         assert said in run(*command, str(path), "--pos-label", "no").stdout
 
 

@@ -11,8 +11,8 @@ import pytest
 import calibrant as cal
 from calibrant.data.paths import settled
 from calibrant.errors import InvalidForecastsError
-from calibrant.repair import Platt
-from calibrant.repair.files import apply_to_files
+from calibrant.recalibration import PlattScaling
+from calibrant.recalibration.files import apply_to_files
 from commands import run
 from small_files import KINDS, csv, written
 
@@ -29,10 +29,12 @@ def test_a_file_counts_once_whatever_it_is_called(tmp_path, monkeypatch):
     assert "counted once" in str(result)
     with settled(names) as files:
         assert len(files.names) == 1
-    for command in ("audit", "check", "repair"):
+    for command in ("audit", "check", "recalibrate"):
         assert "counted once" in run(command, str(path), str(path)).stdout
-    (tmp_path / "map.json").write_text(Platt().fit([0.2, 0.8] * 9, [0, 1, 1] * 6).to_json())
-    done = run("apply", "map.json", "rows.csv", "link.csv", "--out", "out.csv")
+    (tmp_path / "calibrator.json").write_text(
+        PlattScaling().fit([0.2, 0.8] * 9, [0, 1, 1] * 6).to_json()
+    )
+    done = run("apply", "calibrator.json", "rows.csv", "link.csv", "--out", "out.csv")
     assert "note: rows.csv was named 2 times and counted once" in done.stdout
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 61
     done = run("audit", "-", "-", stdin=path.read_text())
@@ -76,7 +78,7 @@ def test_the_name_of_a_folder_replaces_no_column(tmp_path, kind):
         joints = cal.joints_by(path, by="site")
         assert {key: joint.base_rate for key, joint in joints.items()} == {("a",): 0, ("b",): 1}
         assert joints["a",].mean_prediction == 0.5
-        fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+        fitted = PlattScaling().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
         apply_to_files(fitted, path, tmp_path / "out.csv")
         again = pd.read_csv(tmp_path / "out.csv")
         assert again.drop(columns="recalibrated").equals(ALONE)
@@ -94,7 +96,7 @@ def test_a_pipe_is_read_like_standard_input(tmp_path):
 
 def test_standard_input_can_be_repaired_and_written(tmp_path):
     text = csv("prediction,outcome", [(0.4, 0), (0.6, 1), (0.4, 1), (0.6, 0)] * 30)
-    done = run("repair", "-", "--out", str(tmp_path / "out.csv"), stdin=text)
+    done = run("recalibrate", "-", "--out", str(tmp_path / "out.csv"), stdin=text)
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 121
 

@@ -15,10 +15,10 @@ import pytest
 import calibrant as cal
 from calibrant.data.files import queried
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.groups import repair_by_group
+from calibrant.groups import recalibrate_by_group
 from calibrant.inputs import Roles, read as read_source
-from calibrant.repair import Platt
-from calibrant.repair.files import apply_to_files
+from calibrant.recalibration import PlattScaling
+from calibrant.recalibration.files import apply_to_files
 from commands import run
 from small_files import KINDS, WRITERS, csv, written
 
@@ -59,7 +59,7 @@ def test_codes_with_leading_zeros_are_words(tmp_path):
 
 def passed_through(tmp_path, name, text, out):
     source = written(tmp_path / name, text)
-    fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+    fitted = PlattScaling().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
     apply_to_files(fitted, source, tmp_path / out)
     return tmp_path / out
 
@@ -94,7 +94,7 @@ def test_names_that_are_alike_pass_to_the_letter_or_are_refused(tmp_path):
             passed_through(tmp_path, "rows.csv", ALIKE, name)
     capitals = pa.table({"prediction": [0.5], "ID": [1], "id": [2]})
     pyarrow.parquet.write_table(capitals, tmp_path / "rows.parquet")
-    fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+    fitted = PlattScaling().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
     with pytest.raises(InvalidForecastsError, match="different names, got 'ID', 'id'"):
         apply_to_files(fitted, tmp_path / "rows.parquet", tmp_path / "out.parquet")
     apply_to_files(fitted, tmp_path / "rows.parquet", tmp_path / "out.csv")
@@ -148,7 +148,7 @@ def test_files_may_differ_in_order_and_marks_of_their_columns(tmp_path):
     second = written(tmp_path / "b.csv", turned)
     alone = cal.Joint.from_files(first)
     assert cal.Joint.from_files([first, second]) == alone + alone
-    fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+    fitted = PlattScaling().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
     apply_to_files(fitted, [first, second], tmp_path / "out.csv")
     kept = [line.rsplit(",", 1)[0] for line in (tmp_path / "out.csv").read_text().splitlines()]
     assert kept[1:] == [",".join(map(str, row)) for row in rows * 2]
@@ -165,7 +165,7 @@ def test_a_header_may_hold_marks_and_lines(tmp_path):
 
 
 def test_files_with_other_columns_are_not_written_without_them(tmp_path):
-    fitted = Platt().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
+    fitted = PlattScaling().fit([0.1, 0.4, 0.6, 0.9] * 9, [0, 0, 1, 1] * 8 + [1, 0, 1, 0])
     pd.DataFrame({"prediction": [0.5]}).to_csv(tmp_path / "a.csv", index=False)
     pd.DataFrame({"z": [1], "prediction": [0.5]}).to_csv(tmp_path / "b.csv", index=False)
     for kind in ("csv", "parquet"):
@@ -202,15 +202,15 @@ def test_a_map_by_group_reads_the_types_that_it_was_fitted_to(tmp_path):
     p = rng.random(4000).round(3)
     g = rng.choice(["007", "08", "a"], p.size)
     y = (rng.random(p.size) < np.where(g == "007", p**2, p)).astype(int)
-    choice = repair_by_group(y, p, by={"g": g}, rng=0)
+    choice = recalibrate_by_group(y, p, by={"g": g}, rng=0)
     path = written(tmp_path / "rows.csv", csv("prediction,g", zip(p, g, strict=True)))
-    apply_to_files(choice.map, path, tmp_path / "out.csv")
+    apply_to_files(choice.calibrator, path, tmp_path / "out.csv")
     out = pd.read_csv(tmp_path / "out.csv", dtype={"g": str})
     assert out["g"].tolist() == g.tolist()
-    expected = choice.map.transform(p, {"g": g})
+    expected = choice.calibrator.transform(p, {"g": g})
     assert out["recalibrated"].tolist() == pytest.approx(expected.tolist())
     few = written(tmp_path / "few.csv", "prediction,g\n0.5,8\n0.5,9\n")
-    assert apply_to_files(choice.map, few, tmp_path / "few.jsonl").strange == 2
+    assert apply_to_files(choice.calibrator, few, tmp_path / "few.jsonl").strange == 2
 
 
 BAD = {
@@ -383,7 +383,7 @@ def test_outcomes_are_no_predictions_and_no_weights(tmp_path):
         for data in (path, pd.read_csv(path)):
             with pytest.raises(InvalidOptionError, match=r"'y' must not be .* as well"):
                 cal.audit(data, **{"outcome": "y"} | roles)
-    for command in ("check", "repair"):
+    for command in ("check", "recalibrate"):
         done = run(command, str(path), "--prediction", "y", "--outcome", "y")
         assert (done.returncode, "must not be" in done.stderr) == (2, True)
 

@@ -48,7 +48,7 @@ def test_external_regret_needs_no_recalibration():
 
 @on_levels
 def test_pooling_is_named_and_checked(measure):
-    pools = cal.pooling.quantile_bins(JOINT, 2)
+    pools = cal.binning.quantile_bins(JOINT, 2)
     named = {"isotonic": "isotonic", "levels": "levels"}
     for pooling, name in [
         *named.items(),

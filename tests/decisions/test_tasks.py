@@ -128,16 +128,16 @@ def test_dominated_actions_are_named_and_do_not_count():
 
 def test_actions_that_touch_at_an_end_tie_there_alone():
     """At forecasts of 0 both pay the same; who takes the wrong one loses."""
-    task = DecisionTask({"ignore": (0, -1), "watch": (0, 1)})
+    task = DecisionTask({"ignore": (0, -1), "monitor": (0, 1)})
     assert task.thresholds.size == 0
     assert task.dominated == ()
-    assert task.best_response([0, 1e-9]).tolist() == ["ignore", "watch"]
+    assert task.best_response([0, 1e-9]).tolist() == ["ignore", "monitor"]
     joint = cal.Joint.from_samples([0.5, 0.5], [0.0, 0.25])
     assert cal.fixed_decision_loss(joint, task=task, ties="worst") == pytest.approx(0.5)
     assert cal.fixed_decision_loss(joint, task=task, ties="first") == pytest.approx(0.5)
     assert cal.fixed_decision_loss(joint, task=task, ties="last") == 0
     assert cal.fixed_decision_loss(joint, task=task, ties="best") == 0
-    mirrored = DecisionTask({"ignore": (-1, 0), "watch": (1, 0)})
+    mirrored = DecisionTask({"ignore": (-1, 0), "monitor": (1, 0)})
     joint = cal.Joint.from_samples([0.5, 0.5], [1.0, 0.75])
     assert cal.fixed_decision_loss(joint, task=mirrored) == pytest.approx(0.5)
     assert cal.fixed_decision_loss(joint, task=mirrored, ties="last") == 0

@@ -9,7 +9,7 @@ import pytest
 
 from calibrant import groups
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.families import LearnedFamily
+from calibrant.weight_functions import LearnedFamily
 from oracles import definitions_of_groups as by_definition
 
 

@@ -12,7 +12,7 @@ import pytest
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
 from calibrant.groups import Multicalibrator, multicalibration_error
 from calibrant.groups.fits import Jury
-from calibrant.repair import load
+from calibrant.recalibration import load
 
 METHODS = ["hkrr", "low_degree"]
 
@@ -211,7 +211,7 @@ def test_json_takes_patches_there_and_back(method, tmp_path):
         loaded = load(source)
         assert np.array_equal(loaded.transform(base, by), patched.transform(base, by))
     with pytest.raises(InvalidOptionError, match="schema 1"):
-        load({"schema": 7, "map": "GroupMap"})
+        load({"schema": 7, "calibrator": "GroupCalibrator"})
 
 
 def rows_for_sql(base, by):

@@ -72,7 +72,7 @@ def test_an_audit_and_its_page_need_no_optional_package(tmp_path):
     done = python(COMMAND, "audit", "rows.csv", "--html", "page.html", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "<svg" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    drawn = python(COMMAND, "play", "foster", "coins", "--rounds", "50", "--picture", "game.png",
+    drawn = python(COMMAND, "online", "foster", "coins", "--rounds", "50", "--picture", "game.png",
                    folder=tmp_path)  # fmt: skip
     assert drawn.returncode == 2
     assert "pip install 'calibrant[plots]'" in drawn.stderr

@@ -181,8 +181,8 @@ def test_the_table_of_noise_floors_is_that_of_simulations():
     bins = {"10 bins": 10, "15 bins": 15, "100 bins": 100}
     shapes = {
         "uniform": lambda rng, n: rng.random(n),
-        "Beta(0.5, 50), mean 1 %": lambda rng, n: rng.beta(0.5, 50, n),
-        "Beta(8, 2), mean 80 %": lambda rng, n: rng.beta(8, 2, n),
+        "BetaCalibration(0.5, 50), mean 1 %": lambda rng, n: rng.beta(0.5, 50, n),
+        "BetaCalibration(8, 2), mean 80 %": lambda rng, n: rng.beta(8, 2, n),
     }
     assert len(lines) > 7
     for predictions, rows, *cells in lines:

@@ -203,8 +203,8 @@ def test_every_display_is_in_the_gallery():
 
 
 def test_names_in_guides_lead_to_the_api(site):
-    guide = (site / "repair.html").read_text(encoding="utf-8")
-    assert 'href="api/calibrant.repair.VennAbers.html' in guide
+    guide = (site / "recalibration.html").read_text(encoding="utf-8")
+    assert 'href="api/calibrant.recalibration.VennAbers.html' in guide
     entry = (site / "api" / "calibrant.verdict.html").read_text(encoding="utf-8")
     assert "_modules/calibrant/inference/" in entry
     assert "Used in: " in entry

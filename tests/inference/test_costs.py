@@ -9,9 +9,9 @@ import pytest
 
 import calibrant as cal
 from calibrant._base.words import THIN, percent_text
+from calibrant.binning import isotonic
 from calibrant.inference import Evidence, Settings, find_costs
 from calibrant.inference.costs import CELLS
-from calibrant.pooling import isotonic
 
 REBOOK = cal.DecisionTask.from_costs(false_positive=50, false_negative=350)
 

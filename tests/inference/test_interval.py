@@ -11,10 +11,10 @@ from scipy import stats
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
 from calibrant.errors import InvalidOptionError
-from calibrant.families import Bounded, Dictionary, Lipschitz
 from calibrant.inference.cases import widening
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
+from calibrant.weight_functions import Bounded, Dictionary, Lipschitz
 
 WITH_INTERVAL = [name for name, measure in JOINT_MEASURES.items() if measure.interval]
 WITHOUT = [

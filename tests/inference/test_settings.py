@@ -138,7 +138,7 @@ def test_commands_take_it_and_say_what_it_is(rows):
     told = json.loads(run("check", rows, "--tolerance", "25%", "--json", "-").stdout)
     assert told["checks"][0]["limit"] == pytest.approx(0.25 * RATE)
     watched = json.loads(
-        run("watch", rows, "--time", "t", "--tolerance", "25%", "--json", "-").stdout
+        run("monitor", rows, "--time", "t", "--tolerance", "25%", "--json", "-").stdout
     )
     assert watched["tolerance"] == "25%"
     refused = run("audit", rows, "--tolerance", "5")

@@ -50,7 +50,7 @@ def test_certain_forecasts_have_no_slope():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_shape_is_the_likelihood_that_the_best_monotone_map_gains(weighted):
-    """A general optimiser over increasing maps finds the same gain."""
+    """A general optimiser over increasing calibrators finds the same gain."""
     y, p, w = sample(25, weighted=weighted, seed=3)
     joint = Joint.from_samples(y, p, sample_weight=w)
 

@@ -99,5 +99,5 @@ def test_weights_are_routed_to_a_scorer_that_asks():
 def test_scorers_can_be_pickled_and_read():
     scorer = scorers()["neg_smooth_calibration_error"]
     assert repr(pickle.loads(pickle.dumps(scorer))) == "Scorer(neg_smooth_calibration_error)"  # noqa: S301
-    with pytest.raises(InvalidOptionError, match="CalibratedModel"):
+    with pytest.raises(InvalidOptionError, match="CalibratedClassifier"):
         scorer(LinearSVC().fit(X, Y), X, Y)

@@ -98,11 +98,11 @@ WITH_OPTIONS = [
     *(
         (cal.weighted_calibration_error, {"family": family})
         for family in (
-            cal.families.Thresholds(),
-            cal.families.Monotone(),
-            cal.families.Bounded(),
-            cal.families.BoundedVariation(),
-            cal.families.Dictionary([lambda p: p > 0.5]),
+            cal.weight_functions.Thresholds(),
+            cal.weight_functions.Monotone(),
+            cal.weight_functions.Bounded(),
+            cal.weight_functions.BoundedVariation(),
+            cal.weight_functions.Dictionary([lambda p: p > 0.5]),
         )
     ),
 ]

@@ -1,4 +1,4 @@
-"""The Joint: grouping, counts, cells with their certificate, merging, maps, Arrow."""
+"""The Joint: grouping, counts, cells with their certificate, merging, calibrators, Arrow."""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ class NoFunction:
 
 
 def test_frames_that_answer_to_any_name_are_no_answers():
-    for call in (cal.audit, cal.groups.audit_groups, cal.repair.choose):
+    for call in (cal.audit, cal.groups.audit_groups, cal.recalibrate):
         options = {"by": "g"} if call is cal.groups.audit_groups else {}
         with pytest.raises(InvalidForecastsError, match="one argument of type Connected"):
             call(Connected(), **options)

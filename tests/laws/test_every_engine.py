@@ -1,4 +1,4 @@
-"""Every map in every engine that runs it, on the same column of valid, odd and missing values.
+"""Every calibrator in every engine that runs it, on valid, odd and missing values.
 
 What is missing stays missing, and what is a prediction becomes what `transform` says.
 """
@@ -16,9 +16,14 @@ import polars as pl
 import pytest
 
 from calibrant.errors import CalibrantWarning
-from calibrant.groups import Multicalibrator, repair_by_group
-from calibrant.models import CalibratedModel
-from calibrant.repair import CLASS_MAPS, MAPS, GroupMap, choose
+from calibrant.groups import Multicalibrator, recalibrate_by_group
+from calibrant.models import CalibratedClassifier
+from calibrant.recalibration import (
+    CALIBRATORS,
+    MULTICLASS_CALIBRATORS,
+    GroupCalibrator,
+    recalibrate,
+)
 
 RNG = np.random.default_rng(23)
 N = 1500
@@ -51,17 +56,19 @@ BAD_ROWS = [
 REALS = [0.0, 5e-324, -1e-310, 0.5, 3.25, 17.0, 44.0, 1e3, -250.0, 1e9]
 
 
-BINARY = {name: kind().fit(P, Y) for name, kind in MAPS.items()}
+BINARY = {name: kind().fit(P, Y) for name, kind in CALIBRATORS.items()}
 BINARY |= {
     f"{name} of {scale}": BINARY[name].with_scale(scale)
     for scale in ("percent", "logit")
-    for name in ("Identity", "Platt", "Isotonic", "Histogram", "Spline")
+    for name in ("identity", "platt", "isotonic", "histogram", "spline")
 }
-MANY = {name: kind().fit(TABLE, LABEL, classes=CLASSES) for name, kind in CLASS_MAPS.items()}
-MANY["Temperature of percent"] = MANY["Temperature"].with_scale("percent")
+MANY = {
+    name: kind().fit(TABLE, LABEL, classes=CLASSES) for name, kind in MULTICLASS_CALIBRATORS.items()
+}
+MANY["Temperature of percent"] = MANY["temperature"].with_scale("percent")
 BY = {"site": SITE, "age": AGE}
 GROUPS = {
-    "by group": repair_by_group(Y, P, BY, maps=["Platt"], draws=19, rng=0).map,
+    "by group": recalibrate_by_group(Y, P, BY, methods=["platt"], draws=19, rng=0).calibrator,
     "hkrr": Multicalibrator("hkrr", tolerance=0.002, most=15).fit(P, Y, BY).to_map(),
     "low_degree": Multicalibrator("low_degree", tolerance=0.002, degree=3, most=9)
     .fit(P, Y, BY)
@@ -70,7 +77,9 @@ GROUPS = {
 # Outcomes that change at one moment: cuts of times matter.
 CHANGED = (RNG.random(N) < np.clip(P + 0.2 * (np.datetime64("2026-03-20") < AT), 0, 1)) * 1
 TIMES = {
-    "by group": repair_by_group(CHANGED, P, {"due": AT}, maps=["Platt"], draws=19, rng=0).map,
+    "by group": recalibrate_by_group(
+        CHANGED, P, {"due": AT}, methods=["platt"], draws=19, rng=0
+    ).calibrator,
     "hkrr": Multicalibrator("hkrr", tolerance=0.002).fit(P, CHANGED, {"due": AT}).to_map(),
     "with a zone": Multicalibrator("hkrr", tolerance=0.002)
     .fit(P, CHANGED, {"due": pl.Series(AT).dt.replace_time_zone("UTC")})
@@ -82,9 +91,9 @@ KINDS = {
     "expectile=0.7": ("line", "isotonic"),
 }
 REAL = {
-    f"{method} of {kind}": choose(
-        OUTCOME, FORECAST, kind=kind, maps=[method], always=True, rng=0
-    ).map
+    f"{method} of {kind}": recalibrate(
+        OUTCOME, FORECAST, kind=kind, methods=[method], always=True, rng=0
+    ).calibrator
     for kind, methods in KINDS.items()
     for method in methods
 }
@@ -160,7 +169,7 @@ def database(request):
 
 
 def in_units(fitted, values):
-    """Write probabilities in the units of a map; certain ones have no log-odds."""
+    """Write probabilities in the units of a calibrator; certain ones have no log-odds."""
     if fitted.scale_ == "percent":
         return [value if value is None else 100 * value for value in values]
     if fitted.scale_ == "logit":
@@ -199,7 +208,7 @@ def test_text_that_is_no_number_is_never_a_prediction(database):
     """In SQLite it is NULL, as tested above; databases with types end the query."""
     if database.dialect == "sqlite":
         return
-    for fitted in (BINARY["Platt"], BINARY["Histogram"], REAL["line of mean"]):
+    for fitted in (BINARY["platt"], BINARY["histogram"], REAL["line of mean"]):
         query = f"select id, {fitted.to_sql(dialect=database.dialect)} from t"  # noqa: S608
         assert len(database.rows(query, {"prediction": "text"}, [("0.5",)])) == 1
         for text in ("", "n/a", "0,5"):
@@ -219,7 +228,7 @@ def test_classes_in_databases(fitted, database):
     quote = "`" if database.dialect == "sqlite" else '"'
     names = [quote + name.replace(quote, 2 * quote) + quote for name in CLASSES]
     queries = [fitted.to_sql(table="t", keep=["id"], dialect=database.dialect)]
-    if fitted.name not in {"ClassWiseIsotonic", "ProjectedSmooth"}:
+    if fitted.method not in {"one_vs_rest_isotonic", "subset"}:
         queries.append(f"select id, {fitted.to_sql(dialect=database.dialect)} from t")  # noqa: S608
     for kind in database.kinds:
         for query in queries:
@@ -359,7 +368,7 @@ def test_classes_in_python(fitted):
 @of_groups
 def test_groups_in_python(fitted):
     function = program(fitted)
-    assert isinstance(fitted, GroupMap)
+    assert isinstance(fitted, GroupCalibrator)
     for site, age in [("a", 61.0), ("", 30.0), ("b's", None), ("b's", math.nan), ("new", 30.0)]:
         found = [function(p, {"site": site, "age": age}) for p in VALID]
         by = {"site": [site] * len(VALID), "age": np.full(len(VALID), age, dtype=float)}
@@ -377,7 +386,7 @@ def test_a_model_writes_what_its_map_writes():
     from sklearn.linear_model import LogisticRegression
 
     features = np.column_stack([P, AGE > 60])
-    model = CalibratedModel(LogisticRegression(), "Platt").fit(features, Y)
+    model = CalibratedClassifier(LogisticRegression(), "platt").fit(features, Y)
     query = f"select id, {model.to_sql(dialect='sqlite')} from t"  # noqa: S608
     found = Sqlite().rows(query, {"prediction": "real"}, [(0.5,), ("n/a",), ("",)])
     assert [row[-1] is None for row in found] == [False, True, True]

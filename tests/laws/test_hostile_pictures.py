@@ -20,10 +20,10 @@ from matplotlib.ticker import FixedLocator
 
 import calibrant as cal
 from calibrant import distributions, plots, survival
-from calibrant.monitoring import watch
-from calibrant.online import Bernoulli, ConstantForecaster, play
-from calibrant.repair import choose
-from calibrant.report import render_watch
+from calibrant.monitoring import run_monitor
+from calibrant.online import Bernoulli, ConstantForecaster, simulate
+from calibrant.recalibration import recalibrate
+from calibrant.report import render_monitor
 from calibrant.report.drawing import Sheet, tick_text
 
 mpl.use("Agg")
@@ -233,7 +233,7 @@ def test_reports_of_naive_bayes(name):
     check_page(found.verdict._repr_html_())
     if p.ndim == 1:
         check_display(plots.ReliabilityDisplay.of(y, p))
-        check_page(choose(y, p, rng=0)._repr_html_())
+        check_page(recalibrate(y, p, rng=0)._repr_html_())
 
 
 CLASSES = {
@@ -302,7 +302,7 @@ def test_groups_and_windows(data):
     check_display(display)
     check_page(display.groups._repr_html_())
     check_display(plots.TimeDisplay.of(y, p, time=np.arange(y.size)))
-    page = render_watch(watch(y, p, np.arange(y.size), by=by["place"]), "log")
+    page = render_monitor(run_monitor(y, p, np.arange(y.size), by=by["place"]), "log")
     check_page(page)
 
 
@@ -315,5 +315,5 @@ def test_transforms_of_distributions(outcome):
 
 @pytest.mark.parametrize("chance", [0.0, 1e-30, 1.0])
 def test_games(chance):
-    game = play(ConstantForecaster(1e-30), Bernoulli(chance), 200, rng=0)
+    game = simulate(ConstantForecaster(1e-30), Bernoulli(chance), 200, rng=0)
     check_display(game.plot())

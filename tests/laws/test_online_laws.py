@@ -128,7 +128,7 @@ def test_kakade_foster_sums_of_squares_stay_below_the_number_of_rounds(ys, grid)
 @pytest.mark.parametrize("nature", NATURES)
 def test_decision_forecaster_keeps_every_grid_point_within_its_bias_bound(nature):
     """At a failure chance of 1e-9 the bound may be asserted on every run, at the end and before."""
-    game = on.play(on.DecisionForecaster(3000), NATURES[nature](), 3000, rng=4)
+    game = on.simulate(on.DecisionForecaster(3000), NATURES[nature](), 3000, rng=4)
     for rounds in (100, 1000, 3000):
         joint = game.joint(rounds)
         bias = np.abs(joint.positives - joint.weight * joint.prediction)
@@ -149,7 +149,7 @@ def test_running_mean_is_close_to_the_best_constant(ys):
 @pytest.mark.parametrize("nature", NATURES)
 @each_forecaster
 def test_games_are_reproducible_and_errors_are_rounds_times_the_measure(name, nature):
-    games = [on.play(FORECASTERS[name](150), NATURES[nature](), 150, rng=7) for _ in range(2)]
+    games = [on.simulate(FORECASTERS[name](150), NATURES[nature](), 150, rng=7) for _ in range(2)]
     assert np.array_equal(games[0].predictions, games[1].predictions)
     assert np.array_equal(games[0].outcomes, games[1].outcomes)
     game = games[0]
@@ -160,8 +160,8 @@ def test_games_are_reproducible_and_errors_are_rounds_times_the_measure(name, na
 
 @pytest.mark.parametrize("name", DETERMINISTIC)
 def test_deterministic_forecasters_ignore_the_coin(name):
-    first = on.play(DETERMINISTIC[name](200), on.DeterministicBreaker(), 200, rng=1)
-    second = on.play(DETERMINISTIC[name](200), on.DeterministicBreaker(), 200, rng=2)
+    first = on.simulate(DETERMINISTIC[name](200), on.DeterministicBreaker(), 200, rng=1)
+    second = on.simulate(DETERMINISTIC[name](200), on.DeterministicBreaker(), 200, rng=2)
     assert np.array_equal(first.predictions, second.predictions)
 
 
@@ -183,7 +183,7 @@ def test_a_recorded_sequence_gives_the_same_as_round_by_round(name, ys, horizon,
 
 
 def test_errors_over_time_and_the_distance_agree_with_the_whole_game():
-    game = on.play(on.AlmostOneStepAhead(300), on.Markov(0.7), 300, rng=3)
+    game = on.simulate(on.AlmostOneStepAhead(300), on.Markov(0.7), 300, rng=3)
     course = game.over_time(points=8)
     assert course.rounds[-1] == 300
     assert sorted(set(course.rounds)) == course.rounds.tolist()
@@ -199,9 +199,9 @@ def test_errors_over_time_and_the_distance_agree_with_the_whole_game():
 
 
 def test_a_game_goes_on_where_the_forecaster_stands():
-    whole = on.play(on.DefensiveForecaster(), on.Replay([0, 1, 1, 0, 1, 0]), 6)
+    whole = on.simulate(on.DefensiveForecaster(), on.Replay([0, 1, 1, 0, 1, 0]), 6)
     forecaster = on.DefensiveForecaster()
-    first = on.play(forecaster, on.Replay([0, 1, 1]), 3)
-    second = on.play(forecaster, on.Replay([0, 1, 0]), 3)
+    first = on.simulate(forecaster, on.Replay([0, 1, 1]), 3)
+    second = on.simulate(forecaster, on.Replay([0, 1, 0]), 3)
     said = np.concatenate([first.predictions, second.predictions])
     assert np.array_equal(said, whole.predictions)

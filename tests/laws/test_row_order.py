@@ -23,7 +23,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import CalibrantWarning
-from calibrant.families import LearnedFamily
+from calibrant.weight_functions import LearnedFamily
 from commands import run_forked
 
 ROOMS = (
@@ -33,7 +33,7 @@ ROOMS = (
     "calibrant.inference",
     "calibrant.integrations",
     "calibrant.multiclass",
-    "calibrant.repair",
+    "calibrant.recalibration",
     "calibrant.survival",
 )
 KINDS = ("mean", "median", "quantile=0.9", "expectile=0.8", "interval")
@@ -48,7 +48,7 @@ NO_ROWS = {
     "noise_floors": "takes a Joint",
     "judge_groups": "takes what other functions read",
     "joints_by": "takes frames, see tests/joint/test_engine.py",
-    "load": "takes stored maps",
+    "load": "takes stored calibrators",
     "scorers": "takes no rows",
     "log_audit": "takes an audit",
     "as_score": "takes a score",
@@ -66,7 +66,7 @@ ROW_BY_ROW = {
     "CalibrationMonitor": "a stream: its rows come one after the other",
 }
 # Functions that take two outcomes and classes, told by the shape.
-BOTH_KINDS = {"choose"}
+BOTH_KINDS = {"recalibrate"}
 # Features that are left out: odds are given, and a number of random features is an option.
 NO_FEATURES = {"target_mean", "canonical_calibration_error"}
 # Rows of another population beside the rows.
@@ -81,14 +81,14 @@ REFUSED = {
 }
 # A field that holds the rows, in their order.
 THE_ROWS = {"forecasts"}
-# A base, a map whose patches others look for, one of tests (tests/groups), and models around models
-# (tests/models).
+# A base, a calibrator whose patches others look for, one of tests (tests/groups), and models around
+# models (tests/models).
 BASES = {
-    "RecalibrationMap",
-    "GroupMap",
+    "Calibrator",
+    "GroupCalibrator",
     "OutcomeIndistinguishable",
-    "CalibratedModel",
-    "DecisionModel",
+    "CalibratedClassifier",
+    "CostSensitiveClassifier",
 }
 
 
@@ -304,7 +304,7 @@ OF_EVERY_KIND = _of_every_kind()
 
 
 def test_functions_of_every_kind_are_found():
-    known = {"audit", "betting_test", "calibration_error", "choose", "compare", "verdict"}
+    known = {"audit", "betting_test", "calibration_error", "recalibrate", "compare", "verdict"}
     assert known | {"loss_decomposition"} <= set(OF_EVERY_KIND)
 
 
@@ -357,7 +357,7 @@ def called_real(name, kind, beside, rows):
     return OF_EVERY_KIND[name](**given_to_real(name, kind, beside, rows))
 
 
-@pytest.mark.parametrize("name", ["audit", "choose"])
+@pytest.mark.parametrize("name", ["audit", "recalibrate"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_times_are_for_probabilities(name, kind):
     with pytest.raises(cal.errors.InvalidOptionError, match="time is for"):
@@ -467,8 +467,8 @@ COMMANDS = {
     "audit": ("audit", *BOTH, "--by", "site,age", "--pairs", "--find-segments", "--time", "time"),
     "audit by cluster": ("audit", *BOTH, "--cluster", "cluster", "--weight", "weight"),
     "check": ("check", *BOTH, "--by", "site"),
-    "repair": ("repair", *BOTH, "--by", "site"),
-    "watch": ("watch", *BOTH, "--time", "time"),
+    "recalibrate": ("recalibrate", *BOTH, "--by", "site"),
+    "monitor": ("monitor", *BOTH, "--time", "time"),
 }
 
 
@@ -491,8 +491,8 @@ def test_commands_say_the_same_of_permuted_rows(command, files):
 
 def test_a_choice_of_classes_is_one():
     for beside in BESIDE:
-        choice = called("calibrant.repair", "choose", beside, ROWS, classes=True)
-        assert isinstance(choice, cal.repair.Choice), choice
+        choice = called("calibrant.recalibration", "recalibrate", beside, ROWS, classes=True)
+        assert isinstance(choice, cal.recalibration.Recalibration), choice
 
 
 @pytest.mark.parametrize("beside", [(), ("sample_weight",), ("clusters",), ("time",)])
@@ -576,10 +576,12 @@ def _further():
     model["sample_weight"] = ROWS["weight"]
     logistic, distributions = LogisticRegression(), cal.distributions.PredictiveDistributions
     ensemble = distributions.from_ensemble(ROWS["z"][:, np.newaxis] + np.arange(5))
-    decision = cal.models.DecisionModel(logistic, _task(classes=False))
+    decision = cal.models.CostSensitiveClassifier(logistic, _task(classes=False))
     certain = (ROWS["site"] == "west").astype(int)
-    patched = cal.groups.repair_by_group(certain, ROWS["p"], {"site": ROWS["site"]}, rng=0).map
-    yield "watch", import_module("calibrant.monitoring").watch, {
+    patched = cal.groups.recalibrate_by_group(
+        certain, ROWS["p"], {"site": ROWS["site"]}, rng=0
+    ).calibrator
+    yield "monitor", import_module("calibrant.monitoring").run_monitor, {
         **two, "time": ROWS["time"], "by": ROWS["site"], "clusters": ROWS["cluster"]
     }  # fmt: skip
     monitor = cal.CalibrationMonitor(cluster_forecast="last")
@@ -603,12 +605,12 @@ def _further():
     yield "thresholds", lambda **given: ensemble.threshold_calibration(**given, thresholds=[20]), {
         **weighed, "clusters": ROWS["cluster"]
     }  # fmt: skip
-    yield "CalibratedModel", cal.models.CalibratedModel(logistic).fit, {
+    yield "CalibratedClassifier", cal.models.CalibratedClassifier(logistic).fit, {
         **model, "clusters": ROWS["cluster"], "time": ROWS["time"]
     }  # fmt: skip
-    yield "DecisionModel", decision.fit, model
-    yield "score of a CalibratedModel", cal.models.CalibratedModel(logistic).score, model
-    yield "score of a DecisionModel", decision.score, model
+    yield "CostSensitiveClassifier", decision.fit, model
+    yield "score of a CalibratedClassifier", cal.models.CalibratedClassifier(logistic).score, model
+    yield "score of a CostSensitiveClassifier", decision.score, model
     yield (
         "OutcomeIndistinguishable",
         cal.groups.OutcomeIndistinguishable({"age": lambda x, y, p: np.asarray(y * p)}).fit,
@@ -617,7 +619,11 @@ def _further():
     corrected = cal.groups.Multicalibrator().fit(ROWS["p"], ROWS["y"], by)
     yield "Multicalibrator.transform", corrected.transform, {"X": ROWS["p"], "by": by}
     assert patched.patches.patches
-    yield "GroupMap.transform", patched.transform, {"X": ROWS["p"], "by": {"site": ROWS["site"]}}
+    yield (
+        "GroupCalibrator.transform",
+        patched.transform,
+        {"X": ROWS["p"], "by": {"site": ROWS["site"]}},
+    )
     yield (
         "target",
         lambda **given: cal.groups.target_mean(
@@ -633,12 +639,12 @@ def _further():
         }  # fmt: skip
     yield "certified", cal.certified_threshold, {**two, "groups": ROWS["site"]}
     yield "individuals", cal.distance_to_calibration, {**two, "individuals": ROWS["key"]}
-    yield "judged", cal.answers.judged_rate, {
+    yield "judged", cal.llm.judged_rate, {
         "label": ROWS["y"], "score": ROWS["p"], "clusters": ROWS["cluster"]
     }  # fmt: skip
-    yield "votes", cal.answers.vote_shares, {"question": ROWS["age"], "answer": ROWS["site"]}
+    yield "votes", cal.llm.vote_shares, {"question": ROWS["age"], "answer": ROWS["site"]}
     mass = np.full(SIZE, 1 / SIZE)
-    yield "masses", cal.generative.generative_miscalibration, {
+    yield "masses", cal.hallucination.generative_miscalibration, {
         "model_mass": mass, "true_mass": mass, "size": np.ones(SIZE)
     }  # fmt: skip
     counted = {"prediction": ROWS["p"], "count": np.ones(SIZE), "positives": ROWS["y"]}
@@ -692,4 +698,6 @@ def test_labels_of_rows_matter_where_both_have_some():
 
 def test_maps_name_the_arguments_of_their_users():
     with pytest.raises(cal.errors.InvalidForecastsError, match=r"^y and X must .* Hint: X.reindex"):
-        cal.repair.Platt().fit(pd.Series(ROWS["p"]).sample(frac=1), pd.Series(ROWS["y"]))
+        cal.recalibration.PlattScaling().fit(
+            pd.Series(ROWS["p"]).sample(frac=1), pd.Series(ROWS["y"])
+        )

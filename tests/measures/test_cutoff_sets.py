@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import calibrant as cal
-from calibrant.families import Monotone
+from calibrant.weight_functions import Monotone
 from oracles import definitions as by_definition
 from oracles.kernel_cases import every_maker
 from oracles.strategies import joint_of, joints, laws, universal

@@ -389,7 +389,7 @@ def test_debiased_error_subtracts_the_variance_of_each_bin():
 def test_isotonic_pools_are_those_of_the_max_min_formula(maker):
     for law in laws(maker, 60, most=20):
         fit = by_definition.isotonic_fit(*law)
-        pool = cal.pooling.isotonic(joint_of(law))
+        pool = cal.binning.isotonic(joint_of(law))
         mapped = pool(law.prediction)
         assert np.all(np.diff(mapped) >= 0)
         # Which pool a level went to is read off the map, whatever stands for a pool.

@@ -1,4 +1,4 @@
-"""A model with a map after it: what it learns from, what it says, what it refuses."""
+"""A model with a calibrator after it: what it learns from, what it says, what it refuses."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from sklearn.svm import SVC, LinearSVC
 
 import calibrant as cal
 from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
-from calibrant.models import CalibratedModel
+from calibrant.models import CalibratedClassifier
 from calibrant.models.rows import take
-from calibrant.repair import Platt, choose, load
+from calibrant.recalibration import PlattScaling, load, recalibrate
 
 RNG = np.random.default_rng(0)
 N = 1200
@@ -54,8 +54,8 @@ class Recorder(LogisticRegression):
 def test_a_model_that_is_too_sure_is_repaired(ensemble):
     half = N // 2
     plain = GaussianNB().fit(X[:half], Y[:half])
-    model = CalibratedModel(GaussianNB(), ensemble=ensemble).fit(X[:half], Y[:half])
-    assert not model.report_.leave_alone
+    model = CalibratedClassifier(GaussianNB(), ensemble=ensemble).fit(X[:half], Y[:half])
+    assert not model.report_.unchanged
     assert model.report_.gain.low > 0
     assert model.report_.rows == half
     assert model.report_.folds == 5
@@ -71,8 +71,8 @@ def test_a_model_that_is_too_sure_is_repaired(ensemble):
 
 
 def test_a_sound_model_is_left_alone_and_says_so():
-    model = CalibratedModel(LogisticRegression()).fit(X, Y)
-    assert model.report_.leave_alone
+    model = CalibratedClassifier(LogisticRegression()).fit(X, Y)
+    assert model.report_.unchanged
     assert model.report_.sentence.startswith("Leave it alone")
     plain = LogisticRegression().fit(X, Y)
     assert np.allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-15)
@@ -80,7 +80,7 @@ def test_a_sound_model_is_left_alone_and_says_so():
 
 def test_every_row_is_forecast_by_a_model_that_has_not_seen_it():
     with_number = np.c_[X, np.arange(N)]
-    model = CalibratedModel(Recorder(max_iter=1000), ensemble=True, cv=4).fit(with_number, Y)
+    model = CalibratedClassifier(Recorder(max_iter=1000), ensemble=True, cv=4).fit(with_number, Y)
     seen = [one.rows_ for one in model.estimators_]
     for number in range(N):
         assert sum(number in rows for rows in seen) == 3
@@ -92,14 +92,14 @@ def test_the_map_is_that_of_choose_on_those_forecasts():
     for taught, judged in pairs:
         model = GaussianNB().fit(X[taught], Y[taught])
         held[judged] = model.predict_proba(X[judged])[:, 1]
-    model = CalibratedModel(GaussianNB(), cv=pairs).fit(X, Y)
-    assert model.map_.to_json() == choose(Y, held, rng=0).map.to_json()
+    model = CalibratedClassifier(GaussianNB(), cv=pairs).fit(X, Y)
+    assert model.calibrator_.to_json() == recalibrate(Y, held, rng=0).calibrator.to_json()
 
 
 def test_row_order_does_not_matter():
     order = RNG.permutation(N)
-    first = CalibratedModel(GaussianNB()).fit(X, Y)
-    second = CalibratedModel(GaussianNB()).fit(X[order], Y[order])
+    first = CalibratedClassifier(GaussianNB()).fit(X, Y)
+    second = CalibratedClassifier(GaussianNB()).fit(X[order], Y[order])
     assert first.report_.sentence == second.report_.sentence
     assert np.allclose(first.predict_proba(X), second.predict_proba(X), atol=1e-9)
 
@@ -125,8 +125,8 @@ def test_folds_follow_the_content_in_every_container(kind):
 
 
 def test_labels_may_be_words_in_any_order():
-    model = CalibratedModel(GaussianNB()).fit(X, WORDS)
-    coded = CalibratedModel(GaussianNB()).fit(X, (WORDS == "well").astype(int))
+    model = CalibratedClassifier(GaussianNB()).fit(X, WORDS)
+    coded = CalibratedClassifier(GaussianNB()).fit(X, (WORDS == "well").astype(int))
     assert model.classes_.tolist() == ["ill", "well"]
     assert np.array_equal(model.predict_proba(X), coded.predict_proba(X))
     assert set(model.predict(X)) == {"ill", "well"}
@@ -134,26 +134,28 @@ def test_labels_may_be_words_in_any_order():
 
 
 def test_a_named_map_is_taken_whatever_it_gains():
-    named = CalibratedModel(LogisticRegression(), "Platt").fit(X, Y)
-    given = CalibratedModel(LogisticRegression(), Platt()).fit(X, Y)
-    assert type(named.map_) is Platt
-    assert named.map_.to_json() == given.map_.to_json()
-    assert named.report_.sentence.startswith("The Platt map was asked for and ")
-    some = CalibratedModel(GaussianNB(), ["Temperature", "Platt"]).fit(X, Y)
-    assert some.report_.table["map"] == ["Identity", "Temperature", "Platt"]
+    named = CalibratedClassifier(LogisticRegression(), "platt").fit(X, Y)
+    given = CalibratedClassifier(LogisticRegression(), PlattScaling()).fit(X, Y)
+    assert type(named.calibrator_) is PlattScaling
+    assert named.calibrator_.to_json() == given.calibrator_.to_json()
+    assert named.report_.sentence.startswith("Platt scaling was asked for and ")
+    some = CalibratedClassifier(GaussianNB(), ["temperature", "platt"]).fit(X, Y)
+    assert some.report_.table["calibrator"] == ["identity", "temperature", "platt"]
     for wrong in ("Plat", 3, ["Plat"]):
-        with pytest.raises(InvalidOptionError, match="map"):
-            CalibratedModel(LogisticRegression(), wrong).fit(X, Y)
+        with pytest.raises(InvalidOptionError, match="calibrator"):
+            CalibratedClassifier(LogisticRegression(), wrong).fit(X, Y)
 
 
 def test_an_asked_map_that_harms_is_said_to():
     p = RNG.random(3000)
     y = RNG.random(3000) < p
-    choice = choose(y, p, maps=[cal.repair.PriorShift(base_rate=0.9)], always=True, rng=0)
+    choice = recalibrate(
+        y, p, methods=[cal.recalibration.PriorCorrection(base_rate=0.9)], always=True, rng=0
+    )
     assert choice.gain.high < 0
     assert "was asked for and harms" in choice.sentence
-    with pytest.raises(InvalidOptionError, match="one map"):
-        choose(y, p, always=True)
+    with pytest.raises(InvalidOptionError, match="one calibrator"):
+        recalibrate(y, p, always=True)
 
 
 @pytest.mark.parametrize("frozen", [False, True])
@@ -161,25 +163,25 @@ def test_a_model_that_came_fitted_is_not_fitted_again(frozen):
     half = N // 2
     fitted = GaussianNB().fit(X[:half], WORDS[:half])
     inner = FrozenEstimator(fitted) if frozen else fitted
-    model = CalibratedModel(inner, cv=5 if frozen else "prefit")
+    model = CalibratedClassifier(inner, cv=5 if frozen else "prefit")
     model = clone(model).fit(X[half:], WORDS[half:])
     assert model.report_.folds == 0
     assert "must be new to the model" in model.report_.sentence
     assert model.estimators_ == [model.estimator]
-    assert not model.report_.leave_alone
+    assert not model.report_.unchanged
     with pytest.raises(InvalidForecastsError, match="classes that the model knows"):
-        CalibratedModel(fitted, cv="prefit").fit(X, np.where(Y == 1, "dead", WORDS))
+        CalibratedClassifier(fitted, cv="prefit").fit(X, np.where(Y == 1, "dead", WORDS))
 
 
 def test_models_of_scores_are_read_as_log_odds():
-    model = CalibratedModel(LinearSVC(), "Platt").fit(X, Y)
+    model = CalibratedClassifier(LinearSVC(), "platt").fit(X, Y)
     assert model.shrink_ == 1.0
     assert log_loss(Y, model.predict_proba(X)[:, 1]) < 0.62
-    far = CalibratedModel(LinearSVC(), "Platt").fit(1e-3 * X, Y)
+    far = CalibratedClassifier(LinearSVC(), "platt").fit(1e-3 * X, Y)
     assert np.isfinite(far.predict_proba(X)).all()
-    with pytest.raises(InvalidOptionError, match="map of probabilities"):
+    with pytest.raises(InvalidOptionError, match="calibrator of probabilities"):
         model.to_json()
-    many = CalibratedModel(SVC(), "Temperature", cv=2).fit(X[:300], THREE[:300])
+    many = CalibratedClassifier(SVC(), "temperature", cv=2).fit(X[:300], THREE[:300])
     assert np.allclose(many.predict_proba(X[:9]).sum(axis=1), 1)
 
 
@@ -188,79 +190,82 @@ def test_scores_without_end_stay_apart():
         def decision_function(self, X):
             return 1e6 * super().decision_function(X)
 
-    model = CalibratedModel(Far(), "Platt").fit(X, Y)
-    near = CalibratedModel(LinearSVC(), "Platt").fit(X, Y)
+    model = CalibratedClassifier(Far(), "platt").fit(X, Y)
+    near = CalibratedClassifier(LinearSVC(), "platt").fit(X, Y)
     assert model.shrink_ > 1e4
     assert np.allclose(model.predict_proba(X), near.predict_proba(X), atol=1e-3)
 
 
 def test_many_classes():
-    model = CalibratedModel(GaussianNB()).fit(X, np.array(["low", "mid", "top"])[THREE])
+    model = CalibratedClassifier(GaussianNB()).fit(X, np.array(["low", "mid", "top"])[THREE])
     table = model.predict_proba(X)
     assert table.shape == (N, 3)
     assert np.allclose(table.sum(axis=1), 1)
     assert model.classes_.tolist() == ["low", "mid", "top"]
-    assert len(model.map_.classes_) == 3
+    assert len(model.calibrator_.classes_) == 3
     assert load(model.to_json()).transform(table).shape == table.shape
     with pytest.raises(InvalidOptionError, match="two classes"):
-        CalibratedModel(GaussianNB(), by=0).fit(X, THREE)
+        CalibratedClassifier(GaussianNB(), by=0).fit(X, THREE)
 
 
 def test_rare_classes_are_dealt_to_different_folds():
     y = np.where(np.arange(N) < 2, 2, Y)
-    assert CalibratedModel(LogisticRegression(), cv=5).fit(X, y).predict_proba(X).shape == (N, 3)
+    assert CalibratedClassifier(LogisticRegression(), cv=5).fit(X, y).predict_proba(X).shape == (
+        N,
+        3,
+    )
     with pytest.raises(InvalidForecastsError, match="a class of one sample"):
-        CalibratedModel(LogisticRegression()).fit(X, np.where(np.arange(N) < 1, 2, Y))
+        CalibratedClassifier(LogisticRegression()).fit(X, np.where(np.arange(N) < 1, 2, Y))
     with pytest.raises(InvalidForecastsError, match="a fold without a class"):
-        CalibratedModel(LogisticRegression(), cv=KFold(2)).fit(X[:40], np.repeat([0, 1], 20))
+        CalibratedClassifier(LogisticRegression(), cv=KFold(2)).fit(X[:40], np.repeat([0, 1], 20))
 
 
 def test_clusters_stay_whole():
     clusters = np.repeat(np.arange(N // 4), 4)
     with_cluster = np.c_[X, clusters]
-    model = CalibratedModel(Recorder(max_iter=1000), ensemble=True).fit(
+    model = CalibratedClassifier(Recorder(max_iter=1000), ensemble=True).fit(
         with_cluster, Y, clusters=clusters
     )
     seen = [one.rows_ for one in model.estimators_]
     for cluster in range(N // 4):
         assert sum(cluster in rows for rows in seen) == 4
-    again = CalibratedModel(GaussianNB(), cv=GroupKFold(4)).fit(X, Y, clusters=clusters)
+    again = CalibratedClassifier(GaussianNB(), cv=GroupKFold(4)).fit(X, Y, clusters=clusters)
     assert again.report_.folds == 4
     with pytest.raises(InvalidForecastsError, match="at least two"):
-        CalibratedModel(GaussianNB()).fit(X, Y, clusters=np.zeros(N))
+        CalibratedClassifier(GaussianNB()).fit(X, Y, clusters=np.zeros(N))
     with pytest.raises(InvalidForecastsError, match="two clusters or more"):
-        CalibratedModel(GaussianNB()).fit(X, Y, clusters=Y)
+        CalibratedClassifier(GaussianNB()).fit(X, Y, clusters=Y)
 
 
 def test_models_learn_from_earlier_rows_only():
     time = RNG.permutation(N)
     with_time = np.c_[X, time]
-    model = CalibratedModel(Recorder(max_iter=10000), "Platt", ensemble=True)
+    model = CalibratedClassifier(Recorder(max_iter=10000), "platt", ensemble=True)
     model.fit(with_time, Y, time=time)
     ends = [max(one.rows_) for one in model.estimators_]
     assert ends == sorted(ends)
     assert ends[-1] < N - 1
     assert model.report_.rows < N
-    split = CalibratedModel(GaussianNB(), cv=TimeSeriesSplit(4)).fit(X, Y)
+    split = CalibratedClassifier(GaussianNB(), cv=TimeSeriesSplit(4)).fit(X, Y)
     assert split.report_.rows == 4 * (N // 5)
     with pytest.raises(InvalidForecastsError, match="earlier rows must hold every class"):
-        CalibratedModel(GaussianNB()).fit(X, Y, time=Y)
+        CalibratedClassifier(GaussianNB()).fit(X, Y, time=Y)
 
 
 def test_weights_reach_the_model_and_the_map_and_zero_means_not_there():
     weight = RNG.integers(0, 3, N).astype(float)
     kept = weight > 0
-    first = CalibratedModel(Recorder(), "Platt").fit(X, Y, weight)
-    second = CalibratedModel(Recorder(), "Platt").fit(X[kept], Y[kept], weight[kept])
+    first = CalibratedClassifier(Recorder(), "platt").fit(X, Y, weight)
+    second = CalibratedClassifier(Recorder(), "platt").fit(X[kept], Y[kept], weight[kept])
     assert np.array_equal(first.predict_proba(X), second.predict_proba(X))
     assert np.array_equal(first.estimators_[0].weight_, weight[kept])
     with pytest.raises(ValueError, match="zero"):
-        CalibratedModel(Recorder()).fit(X, Y, np.zeros(N))
-    with pytest.warns(CalibrantWarning, match="weights are used for the map alone"):
-        CalibratedModel(make_pipeline(LogisticRegression()), "Platt").fit(X, Y, weight)
+        CalibratedClassifier(Recorder()).fit(X, Y, np.zeros(N))
+    with pytest.warns(CalibrantWarning, match="weights are used for the calibrator alone"):
+        CalibratedClassifier(make_pipeline(LogisticRegression()), "platt").fit(X, Y, weight)
     hidden = np.where(Y == 1, 0.0, 1.0)
     with pytest.raises(InvalidForecastsError, match="two classes"):
-        CalibratedModel(GaussianNB()).fit(X, Y, hidden)
+        CalibratedClassifier(GaussianNB()).fit(X, Y, hidden)
 
 
 def test_groups_get_patches_of_their_own():
@@ -269,9 +274,9 @@ def test_groups_get_patches_of_their_own():
     y = (RNG.random(6000) < 1 / (1 + np.exp(-x - np.where(site == "a", 1.2, -1.2)))).astype(int)
     frame = pd.DataFrame({"x": x, "site": pd.Categorical(site)})
     blind = make_pipeline(make_column_transformer(("passthrough", ["x"])), LogisticRegression())
-    plain = CalibratedModel(blind).fit(frame, y)
-    model = CalibratedModel(blind, by="site").fit(frame, y)
-    assert "patch" in model.report_.map
+    plain = CalibratedClassifier(blind).fit(frame, y)
+    model = CalibratedClassifier(blind, by="site").fit(frame, y)
+    assert "patch" in model.report_.calibrator
     for name in "ab":
         inside = site == name
         gaps = [
@@ -279,10 +284,10 @@ def test_groups_get_patches_of_their_own():
         ]
         assert gaps[1] < 0.03 < gaps[0]
     assert "site" in model.to_sql(table="t")
-    array = CalibratedModel(LogisticRegression(), by=[1]).fit(np.c_[x, site == "a"], y)
+    array = CalibratedClassifier(LogisticRegression(), by=[1]).fit(np.c_[x, site == "a"], y)
     assert array.predict_proba(np.c_[x, site == "a"]).shape == (6000, 2)
     with pytest.raises(InvalidOptionError, match="by must name columns of X"):
-        CalibratedModel(blind, by="town").fit(frame, y)
+        CalibratedClassifier(blind, by="town").fit(frame, y)
 
 
 def test_a_pipeline_of_a_frame_with_missing_and_categorical_columns():
@@ -301,17 +306,17 @@ def test_a_pipeline_of_a_frame_with_missing_and_categorical_columns():
         HistGradientBoostingClassifier(max_iter=10),
     )
     y = pd.Series(Y, dtype="boolean")
-    model = CalibratedModel(pipe, "Platt", cv=2).fit(frame, THREE > 0)
+    model = CalibratedClassifier(pipe, "platt", cv=2).fit(frame, THREE > 0)
     assert model.predict_proba(frame).shape == (N, 2)
     assert model.feature_names_in_.tolist() == ["age", "x", "word"]
-    nullable = CalibratedModel(GaussianNB(), "Platt").fit(X, y)
-    plain = CalibratedModel(GaussianNB(), "Platt").fit(X, Y == 1)
+    nullable = CalibratedClassifier(GaussianNB(), "platt").fit(X, y)
+    plain = CalibratedClassifier(GaussianNB(), "platt").fit(X, Y == 1)
     assert np.array_equal(nullable.predict_proba(X), plain.predict_proba(X))
 
 
 def test_sparse_features():
     features = sparse.csr_matrix(np.where(X > 0, X, 0))
-    model = CalibratedModel(LogisticRegression(), "Platt", cv=3).fit(features, Y)
+    model = CalibratedClassifier(LogisticRegression(), "platt", cv=3).fit(features, Y)
     assert model.predict_proba(features.tocsc()).shape == (N, 2)
 
 
@@ -319,7 +324,7 @@ def test_metadata_is_routed():
     clusters, weight = np.repeat(np.arange(N // 4), 4), RNG.integers(1, 3, N)
     with sklearn.config_context(enable_metadata_routing=True):
         inner = Recorder().set_fit_request(sample_weight=True)
-        model = CalibratedModel(inner, "Platt", cv=3).set_fit_request(
+        model = CalibratedClassifier(inner, "platt", cv=3).set_fit_request(
             sample_weight=True, clusters=True, time=False
         )
         model.set_score_request(sample_weight=True)
@@ -334,14 +339,14 @@ def test_metadata_is_routed():
         for one in found["estimator"]:
             assert one.estimators_[0].weight_ is not None
         pipe = make_pipeline(LogisticRegression().set_fit_request(sample_weight=True))
-        weighed = CalibratedModel(pipe, "Platt").fit(X, Y, sample_weight=weight)
-        direct = CalibratedModel(LogisticRegression(), "Platt")
+        weighed = CalibratedClassifier(pipe, "platt").fit(X, Y, sample_weight=weight)
+        direct = CalibratedClassifier(LogisticRegression(), "platt")
     direct.fit(X, Y, sample_weight=weight)
     assert np.allclose(weighed.predict_proba(X), direct.predict_proba(X))
 
 
 def test_the_map_is_exported_and_the_model_pickled():
-    model = CalibratedModel(GaussianNB(), "Isotonic").fit(X, Y)
+    model = CalibratedClassifier(GaussianNB(), "isotonic").fit(X, Y)
     raw = model.estimators_[0].predict_proba(X)[:, 1]
     expected = model.predict_proba(X)[:, 1]
     assert np.array_equal(load(model.to_json()).transform(raw), expected)
@@ -365,10 +370,10 @@ def test_the_map_is_exported_and_the_model_pickled():
 )
 def test_what_cannot_be_learned_is_refused(estimator, y, what):
     with pytest.raises(ValueError, match=what):
-        CalibratedModel(estimator).fit(X, y)
+        CalibratedClassifier(estimator).fit(X, y)
 
 
 def test_folds_that_make_no_sense_are_refused():
     for cv in (1, 2.5, "five", [(np.arange(N), np.arange(3)), (np.arange(N), np.arange(3))], []):
         with pytest.raises(InvalidOptionError, match="cv"):
-            CalibratedModel(GaussianNB(), cv=cv).fit(X, Y)
+            CalibratedClassifier(GaussianNB(), cv=cv).fit(X, Y)

@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from calibrant import DecisionTask
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.models import CalibratedModel, DecisionModel
+from calibrant.models import CalibratedClassifier, CostSensitiveClassifier
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(800, 2))
@@ -19,7 +19,7 @@ TASK = DecisionTask.from_costs(false_positive=1, false_negative=9, actions=("tre
 
 
 def test_the_best_action_is_taken():
-    model = DecisionModel(CalibratedModel(LogisticRegression()), TASK).fit(X, Y)
+    model = CostSensitiveClassifier(CalibratedClassifier(LogisticRegression()), TASK).fit(X, Y)
     chance = model.predict_proba(X)[:, 1]
     assert model.thresholds_.tolist() == [0.1]
     assert np.array_equal(model.decide(X) == "treat", chance >= 0.1)
@@ -37,7 +37,7 @@ def test_the_best_action_is_taken():
 
 def test_three_actions_are_decided_but_no_classes():
     task = DecisionTask({"treat": {0: -3, 1: 0}, "test": {0: -1, 1: -1}, "wait": {0: 0, 1: -9}})
-    model = DecisionModel(LogisticRegression(), task).fit(X, Y)
+    model = CostSensitiveClassifier(LogisticRegression(), task).fit(X, Y)
     assert set(model.decide(X)) <= {"treat", "test", "wait"}
     with pytest.raises(InvalidOptionError, match="call decide"):
         model.predict(X)
@@ -45,14 +45,14 @@ def test_three_actions_are_decided_but_no_classes():
 
 def test_a_fitted_model_is_kept():
     fitted = LogisticRegression().fit(X, Y)
-    model = clone(DecisionModel(fitted, TASK, prefit=True)).fit(X[:5], Y[:5])
+    model = clone(CostSensitiveClassifier(fitted, TASK, prefit=True)).fit(X[:5], Y[:5])
     assert model.estimator_ is fitted
 
 
 def test_what_cannot_decide_is_refused():
     with pytest.raises(InvalidOptionError, match="task must be"):
-        DecisionModel(LogisticRegression(), 0.1).fit(X, Y)
-    with pytest.raises(InvalidOptionError, match="CalibratedModel"):
-        DecisionModel(LinearSVC(), TASK).fit(X, Y)
+        CostSensitiveClassifier(LogisticRegression(), 0.1).fit(X, Y)
+    with pytest.raises(InvalidOptionError, match="CalibratedClassifier"):
+        CostSensitiveClassifier(LinearSVC(), TASK).fit(X, Y)
     with pytest.raises(InvalidForecastsError, match="Only binary"):
-        DecisionModel(LogisticRegression(), TASK).fit(X, RNG.integers(0, 3, 800))
+        CostSensitiveClassifier(LogisticRegression(), TASK).fit(X, RNG.integers(0, 3, 800))

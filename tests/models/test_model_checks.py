@@ -9,14 +9,14 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from calibrant import DecisionTask
-from calibrant.models import CalibratedModel, DecisionModel
+from calibrant.models import CalibratedClassifier, CostSensitiveClassifier
 
 TASK = DecisionTask.from_threshold(0.5)
 MODELS = {
-    "one model": CalibratedModel(LogisticRegression(), cv=2),
-    "an ensemble": CalibratedModel(LogisticRegression(), "Temperature", cv=2, ensemble=True),
-    "of scores": CalibratedModel(RidgeClassifier(), cv=2),
-    "of decisions": DecisionModel(LogisticRegression(), TASK),
+    "one model": CalibratedClassifier(LogisticRegression(), cv=2),
+    "an ensemble": CalibratedClassifier(LogisticRegression(), "temperature", cv=2, ensemble=True),
+    "of scores": CalibratedClassifier(RidgeClassifier(), cv=2),
+    "of decisions": CostSensitiveClassifier(LogisticRegression(), TASK),
 }
 
 

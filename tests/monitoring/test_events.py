@@ -10,7 +10,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
-from calibrant.monitoring import watch
+from calibrant.monitoring import run_monitor
 from commands import run
 
 
@@ -40,7 +40,7 @@ def played(frame, how):
 @pytest.mark.parametrize("how", ["last", "first", "mean"])
 def test_each_cluster_enters_once_at_its_last_time(how):
     frame = races()
-    seen = watch(frame.outcome, frame.prediction, frame.day.to_numpy(), clusters=frame.race,
+    seen = run_monitor(frame.outcome, frame.prediction, frame.day.to_numpy(), clusters=frame.race,
                  cluster_forecast=how)  # fmt: skip
     events = played(frame, how)
     plain = cal.CalibrationMonitor()
@@ -57,8 +57,8 @@ def test_one_row_of_each_cluster_may_be_drawn_and_then_outcomes_may_differ():
     p = rng.random(400)
     y = rng.random(400) < p
     with pytest.raises(InvalidForecastsError, match=r"clusters must hold rows of one.*drawn"):
-        watch(y, p, day, clusters=day)
-    seen = watch(y, p, day, clusters=day, cluster_forecast="drawn")
+        run_monitor(y, p, day, clusters=day)
+    seen = run_monitor(y, p, day, clusters=day, cluster_forecast="drawn")
     assert seen.groups[0].monitor.rows == 50
     window = seen.groups[0].windows[0]
     assert window.rows == 50
@@ -69,7 +69,7 @@ def test_the_order_of_rows_does_not_matter(how):
     frame = races(30, 10)
     mixed = frame.sample(frac=1, random_state=3)
     one, other = (
-        watch(f.outcome.to_numpy(), f.prediction.to_numpy(), f.day.to_numpy() // 4,
+        run_monitor(f.outcome.to_numpy(), f.prediction.to_numpy(), f.day.to_numpy() // 4,
               clusters=f.race.to_numpy(), cluster_forecast=how)
         for f in (frame, mixed)
     )  # fmt: skip
@@ -81,14 +81,14 @@ def test_a_forecast_that_repeats_its_event_is_accused_only_without_clusters():
     race = np.repeat(np.arange(40), 180)
     p = np.repeat(rng.uniform(0.2, 0.8, 40), 180)
     y = np.repeat(rng.random(40) < p[::180], 180)
-    assert watch(y, p, race).alarm
-    assert not watch(y, p, race, clusters=race).alarm
+    assert run_monitor(y, p, race).alarm
+    assert not run_monitor(y, p, race, clusters=race).alarm
 
 
 def test_groups_have_their_own_clusters():
     frame = races(20, 6)
     region = np.where(frame.day % 2, "north", "south")
-    seen = watch(frame.outcome, frame.prediction, frame.day.to_numpy(), clusters=frame.race,
+    seen = run_monitor(frame.outcome, frame.prediction, frame.day.to_numpy(), clusters=frame.race,
                  by=region)  # fmt: skip
     assert [group.monitor.rows for group in seen.groups] == [20, 20]
 
@@ -96,7 +96,7 @@ def test_groups_have_their_own_clusters():
 def test_the_command_says_what_entered(tmp_path):
     path, out = tmp_path / "races.csv", tmp_path / "out.json"
     races().to_csv(path, index=False)
-    done = run("watch", str(path), "--time", "day", "--cluster", "race", "--json", str(out))
+    done = run("monitor", str(path), "--time", "day", "--cluster", "race", "--json", str(out))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("60 clusters (1 200 rows) from 19 to 196")
     assert "Each cluster enters once, with its last forecast, at its last time." in done.stdout
@@ -105,7 +105,7 @@ def test_the_command_says_what_entered(tmp_path):
     assert result["rows"] == 1200
     assert result["cluster_forecast"] == "last"
     assert result["groups"][0]["clusters"] == 60
-    mean = run("watch", str(path), "--time", "day", "--cluster", "race",
+    mean = run("monitor", str(path), "--time", "day", "--cluster", "race",
                "--cluster-forecast", "mean")  # fmt: skip
     assert "with the mean of its forecasts" in mean.stdout
     assert "A mean is less extreme than good forecasts are" in mean.stdout
@@ -116,7 +116,7 @@ def test_rows_of_a_cluster_that_disagree_are_an_error(tmp_path):
     frame.loc[5, "outcome"] = 1 - frame.loc[5, "outcome"]
     path = tmp_path / "races.csv"
     frame.to_csv(path, index=False)
-    done = run("watch", str(path), "--time", "day", "--cluster", "race")
+    done = run("monitor", str(path), "--time", "day", "--cluster", "race")
     assert done.returncode == 2
     said = " ".join(done.stderr.split())
     assert "--cluster must hold rows of one outcome, got several outcomes in 1 of 10" in said
@@ -127,7 +127,7 @@ def test_rows_of_a_cluster_that_disagree_are_an_error(tmp_path):
 def test_a_forecast_for_clusters_needs_clusters(tmp_path):
     path = tmp_path / "races.csv"
     races(10, 4).to_csv(path, index=False)
-    done = run("watch", str(path), "--time", "day", "--cluster-forecast", "mean")
+    done = run("monitor", str(path), "--time", "day", "--cluster-forecast", "mean")
     assert done.returncode == 2
     assert "--cluster-forecast needs --cluster" in " ".join(done.stderr.split())
 

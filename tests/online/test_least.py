@@ -59,7 +59,7 @@ def test_no_forecaster_gets_below_the_bound(name, chance):
     nature = on.Bernoulli(chance)
     errors = {measure: [] for measure in MEASURES}
     for seed in range(games):
-        game = on.play(FORECASTERS[name](rounds), nature, rounds, rng=seed)
+        game = on.simulate(FORECASTERS[name](rounds), nature, rounds, rng=seed)
         for measure, error in game.errors(MEASURES).items():
             errors[measure].append(error)
     for measure, found in errors.items():
@@ -72,7 +72,7 @@ def test_who_knows_the_chance_expects_little_more_than_the_bound(chance):
     """So the bound of U-calibration cannot be raised much."""
     rounds, games = 512, 400
     found = [
-        on.play(on.ConstantForecaster(chance), on.Bernoulli(chance), rounds, rng=seed).errors(
+        on.simulate(on.ConstantForecaster(chance), on.Bernoulli(chance), rounds, rng=seed).errors(
             ["u_calibration_error"]
         )["u_calibration_error"]
         for seed in range(games)

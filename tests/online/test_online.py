@@ -66,7 +66,7 @@ def test_more_rounds_than_the_horizon(make):
             call()
     assert forecaster.to_json() == before
     with pytest.raises(InvalidOptionError, match="horizon of 3"):
-        on.play(make(3), on.Bernoulli(), 4)
+        on.simulate(make(3), on.Bernoulli(), 4)
 
 
 @pytest.mark.parametrize("make", [on.FosterForecaster, on.AlmostOneStepAhead])
@@ -84,12 +84,12 @@ def test_other_options_that_make_no_sense():
         lambda: on.Markov(2),
         lambda: on.EarlyStopping(0),
         lambda: on.Categorical([0.5, 0.6]),
-        lambda: on.play(on.ConstantForecaster(), on.Bernoulli(), 0),
-        lambda: on.play(on.ConstantForecaster(), 0.5, 10),
-        lambda: on.play(0.5, on.Bernoulli(), 10),
-        lambda: on.play(on.ConstantForecaster(), on.Replay([0, 1]), 3),
-        lambda: on.play(on.ConstantForecaster(), on.Bernoulli(), 9).errors(rounds=10),
-        lambda: on.play(on.ConstantForecaster(), on.Bernoulli(), 9).errors(["nonsense"]),
+        lambda: on.simulate(on.ConstantForecaster(), on.Bernoulli(), 0),
+        lambda: on.simulate(on.ConstantForecaster(), 0.5, 10),
+        lambda: on.simulate(0.5, on.Bernoulli(), 10),
+        lambda: on.simulate(on.ConstantForecaster(), on.Replay([0, 1]), 3),
+        lambda: on.simulate(on.ConstantForecaster(), on.Bernoulli(), 9).errors(rounds=10),
+        lambda: on.simulate(on.ConstantForecaster(), on.Bernoulli(), 9).errors(["nonsense"]),
         lambda: on.ConstantForecaster().bound(10),
     ):
         with pytest.raises(InvalidOptionError):
@@ -118,7 +118,7 @@ def test_a_nature_that_answers_nonsense_is_named_with_its_round(nonsense):
 
     forecaster = on.RunningMeanForecaster()
     with pytest.raises(InvalidForecastsError, match=r"trickster must answer.*round 2"):
-        on.play(forecaster, trickster, 5)
+        on.simulate(forecaster, trickster, 5)
     assert forecaster.rounds == 2
     assert forecaster.predict() == 1.0
 
@@ -129,7 +129,7 @@ def test_nature_cannot_change_the_past():
         return 0
 
     with pytest.raises(ValueError, match="read-only"):
-        on.play(on.ConstantForecaster(), cheat, 5)
+        on.simulate(on.ConstantForecaster(), cheat, 5)
 
 
 def test_stored_texts_that_are_none():
@@ -177,14 +177,14 @@ def test_progress_is_told():
     told = []
     for nature in (on.Bernoulli(), lambda history, forecast: 1):
         told.clear()
-        on.play(on.ConstantForecaster(), nature, 40_000, progress=told.append)
+        on.simulate(on.ConstantForecaster(), nature, 40_000, progress=told.append)
         assert len(told) > 1
         assert sum(told) == 40_000
 
 
 @pytest.mark.parametrize("name", NATURES)
 def test_natures_introduce_themselves(name):
-    game = on.play(on.ConstantForecaster(), NATURES[name](), 20, rng=0)
+    game = on.simulate(on.ConstantForecaster(), NATURES[name](), 20, rng=0)
     assert game.nature
     assert "20 rounds" in str(game)
 
@@ -192,7 +192,7 @@ def test_natures_introduce_themselves(name):
 def test_a_forecaster_says_what_it_is():
     assert repr(on.FosterForecaster(100)) == "FosterForecaster(horizon=100, grid=None)"
     assert "Promise: T x smooth error" in str(
-        on.play(on.DefensiveForecaster(), on.Bernoulli(), 5, rng=0)
+        on.simulate(on.DefensiveForecaster(), on.Bernoulli(), 5, rng=0)
     )
 
 
@@ -203,7 +203,7 @@ def test_classes():
         on.UCalibratedForecaster(classes=3, rng=0),
         on.TreeForecaster(300, classes=3, rng=0),
     ):
-        game = on.play(forecaster, on.Categorical([0.2, 0.3, 0.5]), 300, rng)
+        game = on.simulate(forecaster, on.Categorical([0.2, 0.3, 0.5]), 300, rng)
         assert game.predictions.shape == (300, 3)
         assert game.predictions.sum(axis=1) == pytest.approx(np.ones(300))
         assert 0 < game.canonical_error() <= 600
@@ -216,15 +216,15 @@ def test_classes():
         assert resumed.to_json() == forecaster.to_json()
     for nature in (on.BiasReinforcer(), on.EarlyStopping()):
         with pytest.raises(InvalidOptionError, match="outcomes 0 and 1"):
-            on.play(on.TreeForecaster(10, classes=3), nature, 10)
+            on.simulate(on.TreeForecaster(10, classes=3), nature, 10)
     with pytest.raises(InvalidForecastsError, match="class from 0 to 2"):
-        on.play(on.TreeForecaster(10, classes=3), on.Replay([0, 1, 3]), 3)
-    broken = on.play(on.TreeForecaster(10, classes=3, rng=1), on.DeterministicBreaker(), 10)
+        on.simulate(on.TreeForecaster(10, classes=3), on.Replay([0, 1, 3]), 3)
+    broken = on.simulate(on.TreeForecaster(10, classes=3, rng=1), on.DeterministicBreaker(), 10)
     assert set(broken.outcomes) <= {0, 1, 2}
 
 
 def test_canonical_error_of_two_classes_counts_both_outcomes():
-    game = on.play(on.FosterForecaster(200), on.Bernoulli(0.3), 200, rng=0)
+    game = on.simulate(on.FosterForecaster(200), on.Bernoulli(0.3), 200, rng=0)
     expected = game.errors(["expected_calibration_error"])["expected_calibration_error"]
     assert game.canonical_error() == pytest.approx(2 * expected)
 
@@ -266,7 +266,7 @@ def test_a_game_is_drawn():
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    game = on.play(on.FosterForecaster(300), on.Bernoulli(0.3), 300, rng=0)
+    game = on.simulate(on.FosterForecaster(300), on.Bernoulli(0.3), 300, rng=0)
     display = game.plot(points=5)
     axes = display.ax_
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
@@ -276,7 +276,7 @@ def test_a_game_is_drawn():
     assert display.to_svg().startswith("<svg")
     assert set(display.frame()) > {"rounds", "bound", "calibration_decision_loss"}
     _, own = plt.subplots()
-    baseline = on.play(on.ConstantForecaster(), on.Bernoulli(0.3), 50, rng=0)
+    baseline = on.simulate(on.ConstantForecaster(), on.Bernoulli(0.3), 50, rng=0)
     drawn = baseline.plot(own, measures=["cutoff_calibration_error"], points=3)
     assert drawn.ax_ is own
     assert "bound" not in drawn.frame()

@@ -144,7 +144,7 @@ def test_forecasters_with_whole_numbers_over_many_rounds(nature):
         (on.FosterForecaster(grid=5), by_definition.foster(5)),
         (on.AlmostOneStepAhead(grid=9), by_definition.almost_one_step_ahead(9)),
     ):
-        ys = on.play(type(forecaster)(grid=forecaster._grid), nature, 300, rng=5).outcomes
+        ys = on.simulate(type(forecaster)(grid=forecaster._grid), nature, 300, rng=5).outcomes
         by_definition.follow(forecaster, oracle, ys.tolist(), np.random.default_rng(5))
 
 

@@ -129,11 +129,12 @@ def test_the_nature_of_signs_costs_foster_more_than_fair_outcomes(reuse):
     """Also the bound of the forecaster holds: no nature can break it."""
     rounds, forecaster = 8000, on.FosterForecaster
     signs = [
-        expected_error(on.play(forecaster(rounds), on.SignNature(reuse=reuse), rounds, rng=s))
+        expected_error(on.simulate(forecaster(rounds), on.SignNature(reuse=reuse), rounds, rng=s))
         for s in range(5)
     ]
     fair = [
-        expected_error(on.play(forecaster(rounds), on.Bernoulli(), rounds, rng=s)) for s in range(5)
+        expected_error(on.simulate(forecaster(rounds), on.Bernoulli(), rounds, rng=s))
+        for s in range(5)
     ]
     assert np.mean(signs) > 1.3 * np.mean(fair)
     assert np.mean(signs) <= forecaster(rounds).bound(rounds)
@@ -150,11 +151,11 @@ def test_the_nature_of_signs_sees_the_bias_of_who_does_not_sidestep():
         def learn(self, prediction, outcome):
             pass
 
-    game = on.play(Knows(), nature, 8000, rng=3)
+    game = on.simulate(Knows(), nature, 8000, rng=3)
     assert nature.board.count("+") + nature.board.count("-") >= 5
     cells = np.round((game.predictions[1:] - 0.25) * 40, 6)
     assert set(cells[cells % 1 == 0]) <= set(range(20))
-    away = on.play(on.ConstantForecaster(0.0), nature, 8000, rng=3)
+    away = on.simulate(on.ConstantForecaster(0.0), nature, 8000, rng=3)
     assert set(nature.board) == {"x"} or "." in nature.board
     assert expected_error(away) > 1000
 
@@ -180,7 +181,7 @@ def test_with_the_chances_known_the_error_stays_within_the_old_rate(name):
     chances = CHANCES[name](rounds, rng)
     outcomes = (rng.random(rounds) < chances).astype(int)
     forecaster = on.ConditionalMeanForecaster(lambda past: chances[len(past)], rounds)
-    game = on.play(forecaster, on.Replay(outcomes), rounds)
+    game = on.simulate(forecaster, on.Replay(outcomes), rounds)
     assert expected_error(game) < rounds ** (2 / 3)
     known = cal.Joint.from_samples(chances, game.predictions)
     assert rounds * cal.expected_calibration_error(known) < rounds ** (2 / 3)
@@ -190,4 +191,4 @@ def test_with_the_chances_known_the_error_stays_within_the_old_rate(name):
 def test_a_chance_that_is_none_is_refused():
     forecaster = on.ConditionalMeanForecaster(lambda past: 1.5, 10)
     with pytest.raises(InvalidOptionError, match="chance"):
-        on.play(forecaster, on.Bernoulli(), 10)
+        on.simulate(forecaster, on.Bernoulli(), 10)

@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from calibrant import plots
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidTypeError
-from calibrant.models import CalibratedModel
+from calibrant.models import CalibratedClassifier
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame({"x": RNG.normal(size=400), "site": ["a", "b"] * 200})
@@ -49,7 +49,7 @@ def test_every_display_is_made_of_a_model_with_words_for_labels(name):
 
 def test_one_class_of_many_is_looked_at():
     labels = np.array(["u", "v", "w"])[RNG.integers(0, 3, 400)]
-    model = CalibratedModel(LogisticRegression(), cv=2).fit(FRAME[["x"]], labels)
+    model = CalibratedClassifier(LogisticRegression(), cv=2).fit(FRAME[["x"]], labels)
     drawn = plots.ReliabilityDisplay.from_estimator(model, FRAME[["x"]], labels, pos_label="w")
     assert drawn.sentence
     plt.close("all")

@@ -13,9 +13,9 @@ import pytest
 
 import calibrant as cal
 from calibrant import plots
+from calibrant.binning import quantile_bins
 from calibrant.inference.bands import isotonic_curve
 from calibrant.monitoring.windows import Window
-from calibrant.pooling import quantile_bins
 
 mpl.use("Agg")
 

@@ -12,7 +12,7 @@ from promises import (
     choices,
     comparisons,
     continuous,
-    continuous_repair,
+    continuous_recalibration,
     costs,
     curves,
     distributions,
@@ -57,7 +57,7 @@ SUBJECTS = {
     "continuous": list(continuous.promises()),
     "survivals": list(survivals.promises()),
     "models": list(models.promises()),
-    "continuous_repair": list(continuous_repair.promises()),
+    "continuous_recalibration": list(continuous_recalibration.promises()),
     "distributions": list(distributions.promises()),
     "intervals": list(intervals.promises()),
 }

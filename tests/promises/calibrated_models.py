@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.special import expit
 
-from calibrant.models import CalibratedModel
+from calibrant.models import CalibratedClassifier
 from promises.core import Promise
 
 SLOPES = np.array([1.0, 0.7, 0.5, 0.3])
@@ -62,13 +62,13 @@ def loss(chance, said):
 
 
 def told_and_true(name, n, ensemble, grouped, rng):
-    """Gain that a report tells of a map that was taken, and the same models on fresh rows."""
+    """Gain that a report tells of a chosen calibrator, and of the same models on fresh rows."""
     while True:
         x, y, cluster = drawn(n, grouped, rng)
-        model = CalibratedModel(
+        model = CalibratedClassifier(
             classifiers()[name], ensemble=ensemble, rng=int(rng.integers(2**31))
         ).fit(x, y, clusters=cluster)
-        if not model.report_.leave_alone:
+        if not model.report_.unchanged:
             break
     features, chance = fresh(grouped, rng)
     before = np.mean([loss(chance, one.predict_proba(features)[:, 1]) for one in model.estimators_])
@@ -86,7 +86,7 @@ def promises():
     lines += [("weak", 200, False), ("weak", 1000, False), ("weak", 1000, True)]
     for name, n, grouped in lines:
         yield Promise(
-            "interval of the gain of a calibrated model, where a map was taken",
+            "interval of the gain of a calibrated model, where a calibrator was taken",
             f"{name}, {n} rows{', clusters of 10' if grouped else ''}, models of the folds",
             partial(gain_is_missed, name, n, True, grouped),
             60 if (name, n) == ("overconfident", 200) else 40,

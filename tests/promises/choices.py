@@ -1,4 +1,4 @@
-"""The choice of a map: calibrated forecasts are left alone, gains are taken and told truly."""
+"""The choice of a calibrator: calibrated forecasts stay unchanged, gains are true."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.repair import choose
+from calibrant.recalibration import recalibrate
 from promises.core import Promise
 from promises.samples import FAULTS, FORECASTS, sample
 
@@ -16,7 +16,7 @@ EVEN = np.arange(1, 200) / 200
 def calibrated_is_changed(forecasts, n, beside, rng):
     drawn = sample(rng, FORECASTS[forecasts](rng, n), beside)
     time = np.arange(n) if beside == "time" else None
-    return not choose(**drawn.rows, time=time, rng=rng).leave_alone
+    return not recalibrate(**drawn.rows, time=time, rng=rng).unchanged
 
 
 def drawn_classes(law, n, rng):
@@ -27,7 +27,7 @@ def drawn_classes(law, n, rng):
 
 def calibrated_classes_are_changed(law, n, rng):
     label, chances = drawn_classes(law, n, rng)
-    return not choose(label, chances, rng=rng).leave_alone
+    return not recalibrate(label, chances, rng=rng).unchanged
 
 
 def half_of_the_gain_of_classes_is_forgone(power, n, rng):
@@ -38,7 +38,7 @@ def half_of_the_gain_of_classes_is_forgone(power, n, rng):
         moved = chances.clip(1e-12) ** power
         return moved / moved.sum(axis=1, keepdims=True)
 
-    fitted = choose(label, stated(chances), rng=rng).map
+    fitted = recalibrate(label, stated(chances), rng=rng).calibrator
     fresh = rng.dirichlet([0.3] * 3, 4000).clip(1e-12)
     first, last = (
         -float((fresh * np.log(some)).sum(axis=1).mean()) for some in (stated(fresh), fresh)
@@ -54,12 +54,12 @@ def gain(truth, moved):
 
 def chosen(fault, n, rng):
     drawn = sample(rng, rng.choice(EVEN, n), fault=fault)
-    return choose(drawn.y, drawn.p, rng=rng)
+    return recalibrate(drawn.y, drawn.p, rng=rng)
 
 
 def half_of_the_gain_is_forgone(fault, n, rng):
     truth = FAULTS[fault](EVEN)
-    return gain(truth, chosen(fault, n, rng).map.transform(EVEN)) < gain(truth, truth) / 2
+    return gain(truth, chosen(fault, n, rng).calibrator.transform(EVEN)) < gain(truth, truth) / 2
 
 
 def brier_gain(truth, moved):
@@ -68,10 +68,10 @@ def brier_gain(truth, moved):
 
 def gain_is_missed(fault, n, score, rng):
     choice = chosen(fault, n, rng)
-    while choice.leave_alone:
+    while choice.unchanged:
         choice = chosen(fault, n, rng)
     saved = {"log": gain, "brier": brier_gain}[score]
-    true = saved(FAULTS[fault](EVEN), choice.map.transform(EVEN))
+    true = saved(FAULTS[fault](EVEN), choice.calibrator.transform(EVEN))
     return not choice.gains[score].low <= true <= choice.gains[score].high
 
 
@@ -134,7 +134,7 @@ def promises():
     for fault in ("slope 0.6", "slope 0.8", "odds times 1.65"):
         for n in (100, 300, 1000):
             yield Promise(
-                "interval of the gain of the map chosen, where one was",
+                "interval of the gain of the calibrator chosen, where one was",
                 f"{fault}, {n} rows",
                 partial(gain_is_missed, fault, n, "log"),
                 60,

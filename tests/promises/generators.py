@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from calibrant.generative import generative_miscalibration, hallucination_bound, monofact_rate
+from calibrant.hallucination import generative_miscalibration, hallucination_bound, monofact_rate
 from oracles.universes import Universe, universe
 from promises.core import Promise
 

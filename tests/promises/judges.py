@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.answers import judged_rate
+from calibrant.llm import judged_rate
 from promises.core import Promise
 from promises.samples import together
 

@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtr
 
-from calibrant.answers.answers import by_the_others
 from calibrant.groups import audit_groups
 from calibrant.inference.comparison import compare_on_units
+from calibrant.llm.answers import by_the_others
 from promises.core import Promise
 from promises.samples import true_error
 

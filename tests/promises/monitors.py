@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 import calibrant as cal
-from calibrant.monitoring import watch
+from calibrant.monitoring import run_monitor
 from promises.core import Promise
 from promises.samples import FAULTS, FORECASTS
 
@@ -56,7 +56,7 @@ def races(rng, count, days):
 
 def sound_races_alarm(forecast, rng):
     won, p, race, day = races(rng, 300, 180)
-    return watch(won, p, day, clusters=race, cluster_forecast=forecast, tolerance=0.0).alarm
+    return run_monitor(won, p, day, clusters=race, cluster_forecast=forecast, tolerance=0.0).alarm
 
 
 def changed(fault, p):

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import brier_score_loss
 
 import calibrant as cal
-from calibrant.groups import audit_groups, multiaccuracy_error, repair_by_group
+from calibrant.groups import audit_groups, multiaccuracy_error, recalibrate_by_group
 
 
 def mean_of_outcomes(y, p, sample_weight=None):
@@ -90,11 +90,11 @@ def test_multiaccuracy_is_the_largest_gap_of_means_times_share(rows):
 def test_a_repair_shrinks_the_largest_gap_of_fairlearn(rows):
     """Their difference between groups is of one number; ours is of outcome and prediction."""
     y, p, by, _ = rows
-    repair = repair_by_group(y, p, by, pairs=True, maps=["Platt"], draws=99, rng=0)
+    repair = recalibrate_by_group(y, p, by, pairs=True, methods=["platt"], draws=99, rng=0)
     assert repair.patched
 
     def largest_gap(q):
         theirs = frame_of(y, q, by).by_group
         return (theirs["base_rate"] - theirs["mean_prediction"]).abs().max()
 
-    assert largest_gap(repair.map.transform(p, by)) < largest_gap(p) / 3
+    assert largest_gap(repair.calibrator.transform(p, by)) < largest_gap(p) / 3

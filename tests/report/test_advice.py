@@ -15,8 +15,8 @@ from calibrant.inputs import Roles, read
 from calibrant.joint import Rows
 from calibrant.report import advice
 from calibrant.report.advice import MOST_ROWS, advise
-from calibrant.report.findings import repair_findings
-from calibrant.report.repair_command import RepairCommand
+from calibrant.report.findings import recalibration_findings
+from calibrant.report.recalibrate_command import RecalibrateCommand
 
 RNG = np.random.default_rng(12)
 CHANCE = RNG.random(10_000)
@@ -33,10 +33,10 @@ def advised(source):
 
 def test_advice_tells_the_gain_with_its_interval():
     choice = advised(source_of(CHANCE**1.5))
-    (finding,) = repair_findings(choice)
+    (finding,) = recalibration_findings(choice)
     assert finding.code == "CAL070"
     assert f"between {choice.gain.low:.2g} and {choice.gain.high:.2g}" in finding.text
-    assert "calibrant repair" in finding.advice
+    assert "calibrant recalibrate" in finding.advice
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,11 @@ def test_advice_tells_the_gain_with_its_interval():
     ],
 )
 def test_the_repair_that_is_advised_names_the_file_and_keeps_its_kind(name, fixed):
-    command = RepairCommand((name,), ("--prediction", "p"))
-    (finding,) = repair_findings(advised(source_of(CHANCE**1.5)), command=command)
+    command = RecalibrateCommand((name,), ("--prediction", "p"))
+    (finding,) = recalibration_findings(advised(source_of(CHANCE**1.5)), command=command)
     assert finding.advice.endswith(
-        f"calibrant repair {shlex.quote(name)} --prediction p --out {fixed} --map map.json"
+        f"calibrant recalibrate {shlex.quote(name)} --prediction p --out {fixed} "
+        "--calibrator calibrator.json"
     )
 
 
@@ -62,16 +63,16 @@ def test_the_repair_that_is_advised_names_the_file_and_keeps_its_kind(name, fixe
 )
 @pytest.mark.parametrize("seed", [0, 3])
 def test_the_map_is_that_which_choose_takes_from_the_same_rows_and_seed(seed, roles):
-    """So does `calibrant repair`, whatever the audit has drawn before."""
+    """So does `calibrant recalibrate`, whatever the audit has drawn before."""
     y, p = OUTCOME, CHANCE**1.3
     audited = cal.audit(y, p, rng=seed, draws=99, **roles)
-    chosen = cal.repair.choose(y, p, rng=seed, **roles)
-    assert audited.summary.choice.map.to_dict() == chosen.map.to_dict()
+    chosen = cal.recalibrate(y, p, rng=seed, **roles)
+    assert audited.summary.choice.calibrator.to_dict() == chosen.calibrator.to_dict()
     assert audited.summary.choice.gain == chosen.gain
 
 
 def test_advice_leaves_calibrated_forecasts_alone():
-    (finding,) = repair_findings(advised(source_of(CHANCE)))
+    (finding,) = recalibration_findings(advised(source_of(CHANCE)))
     assert (finding.code, finding.kind) == ("CAL071", "passed")
 
 
@@ -86,21 +87,21 @@ def test_advice_leaves_calibrated_forecasts_alone():
 )
 def test_advice_knows_weights_clusters_and_times(roles):
     choice = advised(source_of(CHANCE**1.5, **roles))
-    assert not choice.leave_alone
+    assert not choice.unchanged
 
 
 def test_advice_on_many_rows_takes_some_of_them():
     p = np.tile(CHANCE, 10)
     source = source_of(p**1.5, np.tile(OUTCOME, 10), weight=np.tile([0.5, 1.5], p.size // 2))
     assert p.size > MOST_ROWS
-    assert not advised(source).leave_alone
+    assert not advised(source).unchanged
 
 
 def test_there_is_no_advice_where_rows_do_not_allow_a_choice():
     assert advised(source_of([0.5], [1])) is None
     weighted = cal.Joint.from_samples(OUTCOME, CHANCE.round(2), sample_weight=CHANCE + 0.1)
     assert advised(read(weighted, None, Roles())) is None
-    assert list(repair_findings(None)) == []
+    assert list(recalibration_findings(None)) == []
 
 
 def test_advice_takes_little_time():

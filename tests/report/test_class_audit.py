@@ -229,7 +229,7 @@ def test_classes_have_every_section_that_two_outcomes_have(full):
     assert [name for name, section in data.items() if section is None] == ["ratio", "loss"]
     assert data["costs"]["own_task"]
     assert data["time"]["rows"] == 900
-    assert data["repair"]["map"] == full.summary.choice.map.name
+    assert data["recalibrate"]["calibrator"] == full.summary.choice.calibrator.method
     assert {"CAL001", "CAL043", "CAL070"} <= {finding.code for finding in full.findings}
 
 
@@ -370,9 +370,9 @@ def test_answers_without_doubt_are_judged_by_group_and_repaired():
     label, table = np.array(label)[order], table[order]
     by = np.arange(100) % 2
     assert len(cal.audit(label, table, by=by, draws=99).groups.groups) == 2
-    assert not cal.repair.choose(label, table, rng=0).leave_alone
+    assert not cal.recalibrate(label, table, rng=0).unchanged
     right = np.zeros(60, dtype=int)
-    assert cal.repair.choose(right, np.eye(3)[right], rng=0).leave_alone
+    assert cal.recalibrate(right, np.eye(3)[right], rng=0).unchanged
     assert cal.smooth_calibration_error(cal.multiclass.top_label(label, table)) == pytest.approx(
         0.1
     )

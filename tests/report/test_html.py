@@ -142,7 +142,7 @@ def test_a_reader_is_asked_to_do_three_things_at_most(audit, page):
     assert 1 <= asked.count("<li>") <= 3
     for code in re.findall(r'href="#(CAL\d+)"', asked):
         assert f'id="{code}"' in page
-    assert re.search(r"<code>calibrant repair FILE [^<]*map.json</code>\.", asked)
+    assert re.search(r"<code>calibrant recalibrate FILE [^<]*calibrator.json</code>\.", asked)
     few = cal.audit(*sample(60), draws=99)
     assert few.verdict.state == "undecided"
     assert "Undecided: " in few.to_html()
@@ -285,9 +285,9 @@ def test_the_proposed_map_is_shown_on_rows_it_had_not_seen(tab, audit):
     after = [dots.nth(i).get_attribute("transform") for i in range(dots.count())]
     assert set(before[:-1]).isdisjoint(after[:-1])
     shown = tab.locator("#picture-reliability .after .mark").first.get_attribute("aria-label")
-    repaired = audit.summary.diagram_after.dots
-    assert shown.startswith(f"{repaired['rows'][0]:.0f} forecasts between")
-    assert repaired["rows"].sum() == 3000 / 5  # one fold of five
+    recalibrated = audit.summary.diagram_after.dots
+    assert shown.startswith(f"{recalibrated['rows'][0]:.0f} forecasts between")
+    assert recalibrated["rows"].sum() == 3000 / 5  # one fold of five
     tab.locator("#after").uncheck()
     assert [dots.nth(i).get_attribute("transform") for i in range(dots.count())] == before
 

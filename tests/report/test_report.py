@@ -174,7 +174,7 @@ def test_dates_may_be_text(tmp_path):
     as_dates = cal.audit(frame, time="day", draws=99).summary.watched
     assert cal.audit(tmp_path / "text.parquet", time="day", draws=99).summary.watched == as_dates
     done = run(
-        "watch", str(tmp_path / "text.parquet"), "--time", "day", "--until", "2026-01-09",
+        "monitor", str(tmp_path / "text.parquet"), "--time", "day", "--until", "2026-01-09",
         "--json", "-",
     )  # fmt: skip
     assert json.loads(done.stdout)["groups"][0]["rows"] == 90

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.families import LearnedFamily
 from calibrant.groups import (
     audit_groups,
     find_segments,
     judge_groups,
     learned_advantage,
-    repair_by_group,
+    recalibrate_by_group,
 )
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.settings import Settings
 from calibrant.inference.simultaneous_verdicts import cells_for
 from calibrant.inference.statistic import Statistic
+from calibrant.weight_functions import LearnedFamily
 
 pytestmark = [
     pytest.mark.slow,
@@ -132,7 +132,7 @@ def test_a_broken_segment_of_any_size_is_found(share):
 @pytest.mark.parametrize("score", ["log", "brier"])
 @pytest.mark.parametrize("kind", ["uniform", "rare", "clusters", "over-confident"])
 def test_patches_of_sound_groups_are_refused(kind, score):
-    """At least 95 %, with groups large, small and tiny; also where a plain map is needed."""
+    """At least 95 %, with groups large, small and tiny; also where a plain calibrator is needed."""
     rng = np.random.default_rng(13)
     refused, n = 0, 1500
     for _ in range(200):
@@ -142,8 +142,8 @@ def test_patches_of_sound_groups_are_refused(kind, score):
         beside = {"clusters": np.arange(n) % 75} if kind == "clusters" else {}
         if kind == "over-confident":
             p = p**2 / (p**2 + (1 - p) ** 2)
-        found = repair_by_group(
-            y, p, by, maps=["Platt", "Isotonic"], score=score, draws=99, rng=rng, **beside
+        found = recalibrate_by_group(
+            y, p, by, methods=["platt", "isotonic"], score=score, draws=99, rng=rng, **beside
         )
         refused += not found.patched
     assert refused >= 0.95 * 200
@@ -165,10 +165,10 @@ def test_a_broken_group_of_any_size_is_repaired_on_new_rows(share):
     done = 0
     for run in range(10):
         p, y, by = rows(bias)
-        found = repair_by_group(y, p, by, maps=["Platt"], draws=99, rng=run)
+        found = recalibrate_by_group(y, p, by, methods=["platt"], draws=99, rng=run)
         p, y, by = rows(bias)
         inside = by["ward"] == "bad"
-        left = np.mean(found.map.transform(p, by)[inside] - y[inside])
+        left = np.mean(found.calibrator.transform(p, by)[inside] - y[inside])
         done += found.patched and abs(left) <= bias / 3
     assert done >= 8
 

@@ -51,7 +51,7 @@ def write(package, script, folder):
 
 
 def same(new, kept, **options):
-    new, kept = (cal.answers.read(path, **options) for path in (new, kept))
+    new, kept = (cal.llm.read(path, **options) for path in (new, kept))
     assert new.found == kept.found
     assert new.confidence.tolist() == kept.confidence.tolist()
     assert new.correct.tolist() == kept.correct.tolist()

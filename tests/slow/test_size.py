@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 import calibrant as cal
 from calibrant.catalogue import JOINT_MEASURES
-from calibrant.families import LearnedFamily
+from calibrant.weight_functions import LearnedFamily
 
 pytestmark = [
     pytest.mark.slow,

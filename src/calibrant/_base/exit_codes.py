@@ -24,8 +24,8 @@ class ExitCode(IntEnum):
 
 
 MEANINGS = {
-    ExitCode.PASSED: "done; check: calibrated, watch: no alarm, compare: not worse",
-    ExitCode.FAILED: "check: miscalibrated, watch: an alarm, compare: worse; nothing else",
+    ExitCode.PASSED: "done; check: calibrated, monitor: no alarm, compare: not worse",
+    ExitCode.FAILED: "check: miscalibrated, monitor: an alarm, compare: worse; nothing else",
     ExitCode.WRONG_INPUT: "the command or the data is wrong",
     ExitCode.UNDECIDED: "check, compare: undecided, the rows are too few to tell",
     ExitCode.FAULT: "a fault of calibrant itself",

@@ -1,4 +1,4 @@
-"""`calibrant apply MAP FILE...`: recalibrate the predictions in files with a stored map."""
+"""`calibrant apply CALIBRATOR FILE...`: recalibrate files with a stored calibrator."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that a
 
 
 def apply(
-    map_file: Annotated[str, typer.Argument(metavar="MAP", help="JSON file of a fitted map.")],
+    calibrator_file: Annotated[
+        str, typer.Argument(metavar="CALIBRATOR", help="JSON file of a fitted calibrator.")
+    ],
     files: FilesArgument,
     out: OutOption,
     prediction: PredictionOption = "prediction",
     column: ColumnOption = "recalibrated",
     scale: Annotated[
         PredictionScale | None,
-        typer.Option(help="Units of the predictions; those of the map by default."),
+        typer.Option(help="Units of the predictions; those of the calibrator by default."),
     ] = None,
     force: ForceOption = False,  # noqa: FBT002
 ) -> None:
@@ -36,7 +38,8 @@ def apply(
     from calibrant._base.writing import drafted
     from calibrant.data.paths import settled
     from calibrant.inputs import reading_notes
-    from calibrant.repair import (
+    from calibrant.recalibration import (
+        Identity,
         apply_to_files,
         check_output,
         group_columns,
@@ -44,9 +47,9 @@ def apply(
         output_names,
     )
 
-    check_files({"--out": out}, [map_file, *files], force=force)
+    check_files({"--out": out}, [calibrator_file, *files], force=force)
     check_output(out)
-    fitted = load_of_probabilities(map_file)
+    fitted = load_of_probabilities(calibrator_file)
     with progress(["recalibrating"]) as tell, settled(files) as found, drafted(out) as draft:
         tell("recalibrating")
         done = apply_to_files(
@@ -64,10 +67,10 @@ def apply(
     if done.strange:
         say(
             f"note: {count_text(done.strange, 'row')} with values that the fit has not seen in "
-            f"{', '.join(group_columns(fitted))} keep the prediction of the map for all rows"
+            f"{', '.join(group_columns(fitted))} keep the prediction of the calibrator for all rows"
         )
-    if done.taught and fitted.name != "Identity":
+    if done.taught and not isinstance(fitted, Identity):
         say(
             f"note: in-sample: the predictions of these {count_text(done.rows, 'row')} are those "
-            f"that taught the map, so that an audit of {out} flatters it"
+            f"that taught the calibrator, so that an audit of {out} flatters it"
         )

@@ -60,7 +60,7 @@ from calibrant.cli.options import (
     names_of,
 )
 from calibrant.cli.progress import progress
-from calibrant.cli.show import next_command, repair_command, show_screen
+from calibrant.cli.show import next_command, recalibrate_command, show_screen
 from calibrant.cli.write import check_files, say, say_page, say_written, write_text
 
 if TYPE_CHECKING:
@@ -69,14 +69,14 @@ if TYPE_CHECKING:
     from calibrant.decisions import DecisionTask
     from calibrant.inputs import AskedKind, Roles, Source
     from calibrant.multiclass import MulticlassDecisionTask
-    from calibrant.repair import RecalibrationMap
+    from calibrant.recalibration import Calibrator
     from calibrant.survival import Survival
 
 # Options that make no sense for continuous outcomes.
 OF_PROBABILITIES = (
     "classes",
     "count",
-    "map_file",
+    "calibrator_file",
     "na_label",
     "neg_label",
     "origin",
@@ -124,9 +124,11 @@ def audit(
     task: Annotated[
         str | None, typer.Option(help="Your decision: a TOML, JSON or CSV file of payoffs.")
     ] = None,
-    map_file: Annotated[
+    calibrator_file: Annotated[
         str | None,
-        typer.Option("--map", help="JSON file of a map: audit the forecasts after it."),
+        typer.Option(
+            "--calibrator", help="JSON file of a calibrator: audit the forecasts after it."
+        ),
     ] = None,
     html: Annotated[str | None, typer.Option(help="File for the report as HTML.")] = None,
     json: Annotated[str | None, typer.Option(help="File for JSON, or - for stdout.")] = None,
@@ -158,7 +160,8 @@ def audit(
 ) -> None:
     """Tell how far the forecasts in a file can be trusted."""
     check_files(
-        {"--html": html, "--json": json, "--markdown": markdown}, [*files, task, words, map_file]
+        {"--html": html, "--json": json, "--markdown": markdown},
+        [*files, task, words, calibrator_file],
     )
     from calibrant.data.labels import Labels
     from calibrant.inference import Settings
@@ -193,14 +196,14 @@ def audit(
             prediction_sum=prediction_sum,
             find_keys=True,
         )
-        fitted = None if map_file is None else _loaded(map_file)
+        fitted = None if calibrator_file is None else _loaded(calibrator_file)
         scale = _scale_of(context, scale, fitted)
         reader = _Reader(
             roles,
             Reading(origin, scorer, pass_mark, scale, field, words, typed_of(context)),
             Labels.of(pos_label, neg_label, na_label),
             title,
-            None if fitted is None else (fitted, Path(str(map_file)).name),
+            None if fitted is None else (fitted, Path(str(calibrator_file)).name),
             drop_missing=na is Missing.DROP,
         )
         ask = ask_from(kind, range_, level, horizon, duration)
@@ -220,7 +223,7 @@ def audit(
             None if risk is None else share_from("risk", risk),
             find_segments,
             all_numbers,
-            None if map_file is not None else repair_command(context),
+            None if calibrator_file is not None else recalibrate_command(context),
         )
         result = audit_source(source, settings, asked, tell)
         if html is not None:
@@ -252,8 +255,8 @@ class _Reader:
     how: Reading
     labels: Labels
     title: str | None
-    map: tuple[RecalibrationMap, str] | None
-    """A map that the forecasts go through first, and the name of its file."""
+    calibrator: tuple[Calibrator, str] | None
+    """A calibrator that the forecasts go through first, and the name of its file."""
     drop_missing: bool
 
     def read(
@@ -279,10 +282,10 @@ class _Reader:
             labels=self.labels,
             drop_missing=self.drop_missing,
         )
-        if self.map is not None:
-            from calibrant.repair import repaired
+        if self.calibrator is not None:
+            from calibrant.recalibration import recalibrated
 
-            source = repaired(source, *self.map) if source.kind.summed else source
+            source = recalibrated(source, *self.calibrator) if source.kind.summed else source
         return source, decided
 
     def _assumed(self, files: Files) -> Source | None:
@@ -311,16 +314,16 @@ class _Reader:
         return read(files, None, roles, drop_missing=self.drop_missing, title=self.title)
 
 
-def _loaded(map_file: str) -> RecalibrationMap:
-    from calibrant.repair import load_of_probabilities
+def _loaded(calibrator_file: str) -> Calibrator:
+    from calibrant.recalibration import load_of_probabilities
 
-    return load_of_probabilities(map_file)
+    return load_of_probabilities(calibrator_file)
 
 
 def _scale_of(
-    context: typer.Context, scale: PredictionScale, fitted: RecalibrationMap | None
+    context: typer.Context, scale: PredictionScale, fitted: Calibrator | None
 ) -> PredictionScale:
-    """Units of the predictions: those that were said, or those of the map."""
+    """Units of the predictions: those that were said, or those of the calibrator."""
     return scale if fitted is None or given(context, "scale") else PredictionScale(fitted.scale_)
 
 

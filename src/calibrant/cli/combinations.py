@@ -35,17 +35,17 @@ NEEDS: Mapping[str, Rules] = {
         "max_worse": ("baseline",),
         "only_difference": ("baseline",),
     },
-    "repair": {
+    "recalibrate": {
         "pairs": (_TWO_COLUMNS,),
         "dialect": ("sql",),
         "table": ("sql",),
         "column": ("out", "sql"),
     },
-    "watch": {
+    "monitor": {
         "cluster_forecast": ("cluster",),
         "title": ("html",),
     },
-    "play": {"outcome": (_A_FILE_OF_OUTCOMES,)},
+    "online": {"outcome": (_A_FILE_OF_OUTCOMES,)},
 }
 # An option on the left does nothing beside any of those on the right.
 EXCLUDES: Mapping[str, Rules] = {
@@ -63,7 +63,7 @@ EXCLUDES: Mapping[str, Rules] = {
         "gap_tolerance": ("only_difference", _OTHER_MEASURES),
         "key": ("classes",),
     },
-    "repair": {
+    "recalibrate": {
         "prediction": ("prediction_sum",),
         "outcome": ("count", "positives"),
         **dict.fromkeys(_LABELS, ("count", "positives", "classes")),
@@ -71,7 +71,8 @@ EXCLUDES: Mapping[str, Rules] = {
         "by": ("count", "positives", "classes", "base_rate"),
         "task": ("classes", "base_rate"),
         **dict.fromkeys(
-            ("classes", "maps", "score", "folds", "confidence", "seed", "json_path"), ("base_rate",)
+            ("classes", "methods", "score", "folds", "confidence", "seed", "json_path"),
+            ("base_rate",),
         ),
         "out": ("prediction_sum",),
     },

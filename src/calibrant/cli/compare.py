@@ -41,8 +41,8 @@ from calibrant.cli.write import check_files, say, write_text
 from calibrant.errors import InvalidOptionError
 
 if TYPE_CHECKING:
-    from calibrant.answers import Answers
     from calibrant.inference import Comparison
+    from calibrant.llm import Answers
 
 
 SCHEMA = 1
@@ -61,8 +61,8 @@ def compare_logs(
     quiet: bool,
 ) -> ExitCode:
     """Compare two models, print it and write it; the first measure decides the exit code."""
-    from calibrant.answers import COMPARED, compare_models
     from calibrant.gate import EXIT_CODES, state_of_difference
+    from calibrant.llm import COMPARED, compare_models
 
     if models is not None and len(models) != 2:
         raise InvalidOptionError("--models must name two", ", ".join(models))

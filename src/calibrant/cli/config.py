@@ -14,7 +14,7 @@ from calibrant.errors import InvalidOptionError
 FILE = "pyproject.toml"
 TABLE = "[tool.calibrant]"
 # Commands that read forecasts.
-COMMANDS = ("audit", "check", "watch", "repair", "apply", "compare")
+COMMANDS = ("audit", "check", "monitor", "recalibrate", "apply", "compare")
 NUMBERS = {"tolerance", "gap_tolerance", "oe_tolerance", "max_worse", "confidence", "alpha"}
 TEXTS = {"prediction", "outcome", "weight", "cluster", "time", "key", "scale", "pos_label"}
 LISTS = {"by", "neg_label", "na_label"}

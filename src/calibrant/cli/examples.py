@@ -61,47 +61,48 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "Two language models, on the questions that both answered.",
         ),
     ),
-    "answers": (
-        ("calibrant answers run.jsonl --out rows.parquet", "What a log holds and was taken for."),
-    ),
+    "llm": (("calibrant llm run.jsonl --out rows.parquet", "What a log holds and was taken for."),),
     "explain": (
         ("calibrant explain forecasts.csv", "What other programs call the calibration error."),
     ),
-    "watch": (
-        ("calibrant watch log.parquet --time due", "An alarm with a bound on false alarms."),
+    "monitor": (
+        ("calibrant monitor log.parquet --time due", "An alarm with a bound on false alarms."),
         (
-            "calibrant watch log.parquet --time due --by site --window 7d --html watch.html",
+            "calibrant monitor log.parquet --time due --by site --window 7d --html monitor.html",
             "A monitor for each site, and a page.",
         ),
         (
-            "calibrant watch log.parquet --time due --state watch.json",
+            "calibrant monitor log.parquet --time due --state monitor.json",
             "Carry on where the last run ended, for a job that runs every day.",
         ),
     ),
-    "repair": (
+    "recalibrate": (
         (
-            "calibrant repair forecasts.csv --out fixed.parquet --map map.json",
-            "Choose a map on rows it has not seen, and apply it.",
+            "calibrant recalibrate forecasts.csv --out fixed.parquet --calibrator calibrator.json",
+            "Choose a calibrator on rows it has not seen, and apply it.",
         ),
         (
-            "calibrant repair forecasts.csv --by site --sql map.sql --dialect postgres",
-            "Groups that differ get patches; the map as SQL.",
+            "calibrant recalibrate forecasts.csv --by site --sql calibrator.sql --dialect postgres",
+            "Groups that differ get patches; the calibrator as SQL.",
         ),
         (
-            "calibrant repair cells.csv --count n --positives clicks --prediction-sum expected",
+            (
+                "calibrant recalibrate cells.csv --count n --positives clicks "
+                "--prediction-sum expected"
+            ),
             "Aggregates: a line for many rows.",
         ),
     ),
     "apply": (
         (
-            "calibrant apply map.json forecasts.csv --out recalibrated.csv",
-            "Recalibrate other rows with a map that was stored.",
+            "calibrant apply calibrator.json forecasts.csv --out recalibrated.csv",
+            "Recalibrate other rows with a calibrator that was stored.",
         ),
     ),
     "measures": (("calibrant measures", "What can be measured, and its known flaws."),),
-    "play": (
-        ("calibrant play foster breaker --rounds 1000", "A forecaster against a nature."),
-        ("calibrant play defensive forecasts.csv --outcome outcome", "Replay recorded outcomes."),
+    "online": (
+        ("calibrant online foster breaker --rounds 1000", "A forecaster against a nature."),
+        ("calibrant online defensive forecasts.csv --outcome outcome", "Replay recorded outcomes."),
     ),
     "show_versions": (("calibrant show-versions", "Paste this into a report of a problem."),),
     "completion": (

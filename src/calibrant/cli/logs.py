@@ -16,9 +16,9 @@ from calibrant.cli.options import PredictionScale, given_of
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
 if TYPE_CHECKING:
-    from calibrant.answers import Answers
     from calibrant.data.paths import Files
     from calibrant.inputs import Roles, Source
+    from calibrant.llm import Answers
 
 
 OriginOption = Annotated[
@@ -79,7 +79,7 @@ class Reading:
                 raise InvalidOptionError(
                     f"--{name.rstrip('_').replace('_', '-')} is for tables",
                     "a log of language models",
-                    "leave it out, or write a table first: calibrant answers LOG --out FILE",
+                    "leave it out, or write a table first: calibrant llm LOG --out FILE",
                 )
         if self.logits:
             raise InvalidOptionError("--scale logit is for tables", "a log of language models")
@@ -194,7 +194,7 @@ def answers_of(files: Files, roles: Roles, how: Reading) -> Answers | None:
         how.refuse_for_tables()
         return None
     how.refuse_for_logs()
-    from calibrant.answers import read
+    from calibrant.llm import read
 
     return read(
         files,
@@ -241,7 +241,7 @@ def _are_logs(files: Files, roles: Roles, *, asked: bool) -> bool:
     """Whether files are logs. The room that knows is not loaded for tables of other kinds."""
     if all(name.lower().endswith(TABLES) for name in files.names):
         return False
-    from calibrant.answers import are_logs
+    from calibrant.llm import are_logs
 
     return are_logs(files.names, roles.prediction, roles.outcome, asked=asked)
 

@@ -18,7 +18,6 @@ import typer.core
 from calibrant._base.exit_codes import ExitCode
 from calibrant._base.writing import discard_drafts
 from calibrant.cli.about import COMPLETE, complete, completion, show_versions
-from calibrant.cli.answers import answers
 from calibrant.cli.apply import apply
 from calibrant.cli.audit import audit
 from calibrant.cli.check import check
@@ -28,12 +27,13 @@ from calibrant.cli.config import COMMANDS, Config, find_config
 from calibrant.cli.demo import demo
 from calibrant.cli.examples import examples_of
 from calibrant.cli.explain import explain
+from calibrant.cli.llm import llm
 from calibrant.cli.measures import measures
-from calibrant.cli.play import play
+from calibrant.cli.monitor import monitor
+from calibrant.cli.online import online
 from calibrant.cli.process import flush, listening, open_streams
-from calibrant.cli.repair import repair
+from calibrant.cli.recalibrate import recalibrate
 from calibrant.cli.start import start_quickly
-from calibrant.cli.watch import watch
 from calibrant.cli.wording import on_the_command_line, with_options
 from calibrant.cli.write import complain, harmless
 from calibrant.errors import CalibrantError, CalibrantWarning, InvalidOptionError
@@ -95,10 +95,10 @@ app = typer.Typer(
 )
 # Commands that judge end with a code that says how.
 for command in (
-    demo, audit, check, compare, watch, explain, repair, apply, answers, measures, play,
+    demo, audit, check, compare, monitor, explain, recalibrate, apply, llm, measures, online,
     show_versions, completion,
 ):  # fmt: skip
-    judging = command in {check, compare, watch}
+    judging = command in {check, compare, monitor}
     epilogue = examples_of(command.__name__) + (f"\n\n{EXIT_CODES}" if judging else "")
     app.command(cls=ToldCommand, epilog=epilogue)(_recorded(command))
 

@@ -122,7 +122,9 @@ def in_percent(scale: PredictionScale) -> bool:
     """Whether predictions are in per cent, for commands that read no log-odds."""
     if scale is PredictionScale.LOGIT:
         raise InvalidOptionError(
-            "--scale logit is for audit, repair and apply", "logit", "write probabilities first"
+            "--scale logit is for audit, recalibrate and apply",
+            "logit",
+            "write probabilities first",
         )
     return scale is PredictionScale.PERCENT
 

@@ -28,7 +28,7 @@ SHARES = {
     "segments": 4.0,
     "baseline": 2.0,
     "what to do": 2.0,
-    "choosing a map": 8.0,
+    "choosing a calibrator": 8.0,
     "watching": 6.0,
 }
 

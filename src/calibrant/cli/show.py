@@ -13,7 +13,7 @@ import typer
 from calibrant.cli.write import is_terminal, say, say_written
 
 if TYPE_CHECKING:
-    from calibrant.report import Audit, Line, RepairCommand
+    from calibrant.report import Audit, Line, RecalibrateCommand
 
 # Colours of states, and what they mean on most terminals.
 COLOURS = {"calibrated": "green", "miscalibrated": "red", "undecided": "yellow"}
@@ -78,31 +78,31 @@ def _is_coloured() -> bool:
 
 
 def next_command(context: typer.Context, result: Audit) -> str:
-    """Write the command that comes next: a repair that helps, a page to look at, or the gate.
+    """Write the command that comes next: one that recalibrates, a page to look at, or the gate.
 
     It takes every option of this one that it knows, so that it reads the same rows.
     """
-    from calibrant.report import fixed_name, next_repair
+    from calibrant.report import fixed_name, recalibration_is_next
 
     if result.summary.loss is not None or result.summary.censored:
         more = ["--html", "report.html"] if context.params.get("html") is None else ["--full"]
         return _like(context, "audit", WRITTEN, more)
     summary = result.summary
-    if context.params.get("map_file") is not None and context.params.get("html") is not None:
-        words = ["calibrant", "apply", context.params["map_file"], *context.params["files"]]
+    if context.params.get("calibrator_file") is not None and context.params.get("html") is not None:
+        words = ["calibrant", "apply", context.params["calibrator_file"], *context.params["files"]]
         return shlex.join([*words, "--out", fixed_name(context.params["files"])])
-    done = context.params.get("map_file") is not None
-    if done or not next_repair(summary):
+    done = context.params.get("calibrator_file") is not None
+    if done or not recalibration_is_next(summary):
         if context.params.get("html") is None:
             return _like(context, "audit", WRITTEN, ["--html", "report.html"])
         return _like(context, "check", set(WRITTEN), [])
     failing = summary.groups is not None and bool(summary.groups.failing)
-    return repair_command(context, by_group=failing).whole
+    return recalibrate_command(context, by_group=failing).whole
 
 
-def repair_command(context: typer.Context, *, by_group: bool = False) -> RepairCommand:
-    """Write the repair of the files that are audited, read in the same way."""
-    from calibrant.report import RepairCommand
+def recalibrate_command(context: typer.Context, *, by_group: bool = False) -> RecalibrateCommand:
+    """Write the command that recalibrates the files that are audited, read in the same way."""
+    from calibrant.report import RecalibrateCommand
 
     left_out = set(WRITTEN)
     of_classes = context.params.get("classes") is not None
@@ -110,8 +110,8 @@ def repair_command(context: typer.Context, *, by_group: bool = False) -> RepairC
         left_out |= OF_GROUPS
     if of_classes:
         left_out |= OF_TWO_OUTCOMES
-    return RepairCommand(
-        tuple(context.params["files"]), tuple(_shared(context, "repair", left_out))
+    return RecalibrateCommand(
+        tuple(context.params["files"]), tuple(_shared(context, "recalibrate", left_out))
     )
 
 

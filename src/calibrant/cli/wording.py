@@ -23,7 +23,7 @@ NAMES = {
     "oe_tolerance": "--oe-tolerance",
     "prediction_sum": "--prediction-sum",
     "base_rate": "--base-rate",
-    "map_file": "--map",
+    "calibrator_file": "--calibrator",
 }
 # Names that are words as well: they are arguments where a sentence begins with them, or before =.
 WORDS = {
@@ -44,7 +44,7 @@ WORDS = {
     "prediction": "--prediction",
     "kind": "--kind",
     "level": "--level",
-    "maps": "--maps",
+    "methods": "--methods",
     "origin": "--origin",
     "positives": "--positives",
     "range": "--range",

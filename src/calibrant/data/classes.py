@@ -28,7 +28,7 @@ from calibrant.errors import InvalidForecastsError, InvalidOptionError
 
 # How far from one a row may sum, by the bytes of a number: what rounding does to a softmax.
 SUM_TOLERANCE = {2: 1e-2, 4: 1e-4, 8: 1e-6}
-# The same where probabilities were rounded to be written: in files, and in what reads a map.
+# The same where probabilities were rounded to be written: in files, and in what reads a calibrator.
 ROUNDED_SUM_TOLERANCE = 1e-3
 MOST_SHOWN = 5
 

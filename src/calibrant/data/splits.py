@@ -70,7 +70,7 @@ def deal_folds(
     -------
     array of shape (n,)
         Number of the fold of each row. What decides about it besides chance is `near` alone: folds
-        that share out outcomes evenly would let a map that learns chance pass.
+        that share out outcomes evenly would let a calibrator that learns chance pass.
     """
     order = _shuffled(rng, content, near)
     fold = np.empty(order.size, dtype=np.intp)

@@ -13,7 +13,7 @@ from calibrant._base.arrays import Floats
 from calibrant._base.notebook import brief
 from calibrant._base.options import check_within, refuse_unknown
 from calibrant.data.input import read_numbers
-from calibrant.decisions.recalibration import AnyPooling, recalibrate, warn_of_levels
+from calibrant.decisions.recalibrated_joint import AnyPooling, recalibrated_joint, warn_of_levels
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.measures.measurement import as_joint
@@ -147,7 +147,7 @@ def decision_loss_curve(
     """
     joint = as_joint(y_true, y_proba, sample_weight, pos_label)
     warn_of_levels(joint, pooling)
-    pools = recalibrate(joint, pooling)
+    pools = recalibrated_joint(joint, pooling)
     threshold, left, right = kernels.loss_curve(
         joint.prediction, joint.weight, joint.positives, *pools.pools
     )

@@ -10,10 +10,10 @@ from calibrant._base.notebook import card
 from calibrant._base.words import number_text, percent_text
 from calibrant.data import canonical_order
 from calibrant.data.rows import Rows
-from calibrant.decisions.recalibration import (
+from calibrant.decisions.recalibrated_joint import (
     AnyPooling,
     keep_constant,
-    recalibrate,
+    recalibrated_joint,
     warn_of_levels,
 )
 from calibrant.decisions.scores import (
@@ -121,7 +121,7 @@ def score_decomposition(
     proper = as_score(score)
     if isinstance(source, Joint):
         refuse_lost_outcomes(source, proper)
-    pools = recalibrate(joint, pooling)
+    pools = recalibrated_joint(joint, pooling)
     total = mean_loss(joint, proper)
     recalibrated = pools.mean_loss(proper)
     uncertainty = keep_constant(joint).mean_loss(proper)

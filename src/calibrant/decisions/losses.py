@@ -12,11 +12,11 @@ import calibrant._kernels as kernels
 from calibrant._base.arrays import Floats
 from calibrant._base.options import refuse_unknown
 from calibrant._base.words import probability_text
-from calibrant.decisions.recalibration import (
+from calibrant.decisions.recalibrated_joint import (
     AnyPooling,
-    Recalibration,
+    RecalibratedJoint,
     keep_constant,
-    recalibrate,
+    recalibrated_joint,
     warn_of_levels,
 )
 from calibrant.decisions.regret import as_task, check_ties, payoff_text, promises, regret_of
@@ -57,9 +57,9 @@ class DecisionWitness(StepWitness):
         return regret_of(joint, self.task, self.ties, pools_for(joint, self.pooling, self.regret))
 
 
-def pools_for(joint: Joint, pooling: AnyPooling, regret: str) -> Recalibration:
+def pools_for(joint: Joint, pooling: AnyPooling, regret: str) -> RecalibratedJoint:
     """Find what the forecasts are compared with: recalibrated ones, or the base rate."""
-    return recalibrate(joint, pooling) if regret == "swap" else keep_constant(joint)
+    return recalibrated_joint(joint, pooling) if regret == "swap" else keep_constant(joint)
 
 
 def decision_witness(
@@ -246,14 +246,12 @@ def calibration_decision_loss(
         In [0, 1], for v-shaped payoffs in [0, 2]. `witness.task` is the worst task, with its
         payoffs; at most three actions are needed.
 
-    Notes
-    -----
-    The least concave majorant of the decision loss curve at 1/2 (with 0 at both ends), by linear
-    programming duality: payoffs in [0, 1] allow a convex function whose second derivative mu has
-    :math:`\int t \, d\mu \le 1` and :math:`\int (1 - t) \, d\mu \le 1`. Between the square of the
-    expected calibration error of order 2 and twice that of order 1.
-    Known flaw: not continuous, and estimated on the rows it is judged on: exact levels that hold
-    few rows overstate it, and isotonic regression does not see what a monotone map cannot mend.
+    Notes ----- The least concave majorant of the decision loss curve at 1/2 (with 0 at both ends),
+    by linear programming duality: payoffs in [0, 1] allow a convex function whose second derivative
+    mu has :math:`\int t \, d\mu \le 1` and :math:`\int (1 - t) \, d\mu \le 1`. Between the square
+    of the expected calibration error of order 2 and twice that of order 1. Known flaw: not
+    continuous, and estimated on the rows it is judged on: exact levels that hold few rows overstate
+    it, and isotonic regression does not see what an increasing calibrator cannot correct.
 
     References
     ----------
@@ -362,13 +360,13 @@ def _worst_ends(
     return low, 2 * high if payoffs == "v-shaped" else high
 
 
-def worst_value(joint: Joint, pools: Recalibration) -> float:
+def worst_value(joint: Joint, pools: RecalibratedJoint) -> float:
     """Most that any decision maker with payoffs in [0, 1] loses, for pools made before."""
     return _worst_kinks(joint, "unit", pools)[0]
 
 
 def _worst_kinks(
-    joint: Joint, payoffs: str, pools: Recalibration
+    joint: Joint, payoffs: str, pools: RecalibratedJoint
 ) -> tuple[float, list[tuple[float, float, float]]]:
     """Largest loss, and the thresholds of the task that has it with their weights and losses."""
     single, single_loss, first, first_loss, second, second_loss = kernels.worst_thresholds(

@@ -9,12 +9,12 @@ import numpy as np
 
 import calibrant._kernels as kernels
 from calibrant._base.arrays import Floats
+from calibrant.binning import MonotonePools
 from calibrant.decisions.losses import worst_value
-from calibrant.decisions.recalibration import Recalibration
+from calibrant.decisions.recalibrated_joint import RecalibratedJoint
 from calibrant.decisions.regret import regret_of
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.joint import Joint
-from calibrant.pooling import MonotonePools
 
 # What forecasts on a threshold do, as in `fixed_decision_loss`.
 TIES = "worst"
@@ -72,13 +72,13 @@ class RedrawnLosses:
         )
 
 
-def _isotonic(joint: Joint) -> Recalibration:
+def _isotonic(joint: Joint) -> RecalibratedJoint:
     """Pool as `recalibrate` does, without the Joint of the pools, which takes longer."""
     pools = MonotonePools.of(joint)
-    return Recalibration("isotonic", pools.weight, pools.positives, pools.at_levels)
+    return RecalibratedJoint("isotonic", pools.weight, pools.positives, pools.at_levels)
 
 
-def _losses_at(joint: Joint, pools: Recalibration, threshold: Floats) -> Floats:
+def _losses_at(joint: Joint, pools: RecalibratedJoint, threshold: Floats) -> Floats:
     sides = kernels.losses_at(
         joint.prediction, joint.weight, joint.positives, *pools.pools, threshold
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 import calibrant._kernels as kernels
 from calibrant._base.options import refuse_unknown
-from calibrant.decisions.recalibration import Recalibration, recalibrate
+from calibrant.decisions.recalibrated_joint import RecalibratedJoint, recalibrated_joint
 from calibrant.decisions.scores import AnyScore, Score, as_score, mean_loss, warn_of_infinity
 from calibrant.decisions.tasks import DecisionTask
 from calibrant.joint import Joint
@@ -27,7 +27,9 @@ def check_ties(ties: str) -> None:
     refuse_unknown("ties", ties, TIES)
 
 
-def regret_of(joint: Joint, task: DecisionTask | Score, ties: str, pools: Recalibration) -> float:
+def regret_of(
+    joint: Joint, task: DecisionTask | Score, ties: str, pools: RecalibratedJoint
+) -> float:
     """Mean payoff of the best response to recalibrated forecasts less that to the forecasts."""
     if isinstance(task, Score):
         return _score_regret(joint, task, pools)
@@ -54,7 +56,7 @@ def regret_of(joint: Joint, task: DecisionTask | Score, ties: str, pools: Recali
     return float(lost.sum()) / joint.total
 
 
-def _score_regret(joint: Joint, score: Score, pools: Recalibration) -> float:
+def _score_regret(joint: Joint, score: Score, pools: RecalibratedJoint) -> float:
     if pools.name == "levels":
         excess = score.excess(pools.outcome, joint.prediction)
         warn_of_infinity(joint, score, excess)
@@ -140,7 +142,7 @@ def promises(joint: Joint, task: DecisionTask | Score, ties: str) -> PromisedRec
     if isinstance(task, Score):
         promised = -float(joint.mass @ task.expected(joint.prediction, joint.prediction))
         return PromisedReceived(promised, -mean_loss(joint, task))
-    levels = recalibrate(joint, "levels")
+    levels = recalibrated_joint(joint, "levels")
     possible = float(joint.mass @ task.phi(levels.outcome))
     promised = float(joint.mass @ task.phi(joint.prediction))
     return PromisedReceived(promised, possible - regret_of(joint, task, ties, levels))

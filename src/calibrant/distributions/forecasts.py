@@ -17,6 +17,7 @@ from calibrant._base.options import (
     whole,
 )
 from calibrant._base.words import count_text
+from calibrant.binning import MonotonePools
 from calibrant.data.input import read_numbers, refuse_other_labels
 from calibrant.data.rows import Rows, check_weights, finite_numbers
 from calibrant.data.splits import canonical_order
@@ -31,7 +32,6 @@ from calibrant.distributions.pit import PitHistogram, PitTest, band_of_bins, kui
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.inference import Evidence, Groups, Settings, Statistic, judge_evidences
 from calibrant.joint import Joint
-from calibrant.pooling import MonotonePools
 
 # Thresholds that are looked at one by one; slices of the range of outcomes where there are more,
 # and numbers that are ordered for them.

@@ -7,6 +7,7 @@ from calibrant.groups.audit import (
     groups_of as groups_of,
     judge_groups,
 )
+from calibrant.groups.by_group import recalibrate_by_group
 from calibrant.groups.complexity import (
     DenseModel,
     HardcoreMeasure,
@@ -14,7 +15,7 @@ from calibrant.groups.complexity import (
     hardcore_measure,
 )
 from calibrant.groups.fits import Fit
-from calibrant.groups.group_repair import GroupRepair
+from calibrant.groups.group_recalibration import GroupRecalibration
 from calibrant.groups.indistinguishability import Advantage, distinguisher_advantage
 from calibrant.groups.learned import LearnedAdvantage, learned_advantage
 from calibrant.groups.multi import (
@@ -40,7 +41,6 @@ from calibrant.groups.outcome_learner import (
     OutcomeUpdate,
     TestAdvantage,
 )
-from calibrant.groups.repair import repair_by_group
 from calibrant.groups.segments import (
     PARTS_OF_FORECASTS as PARTS_OF_FORECASTS,
     Conjunction as Conjunction,
@@ -58,7 +58,7 @@ __all__ = [
     "DenseModel",
     "Fit",
     "Group",
-    "GroupRepair",
+    "GroupRecalibration",
     "GroupWitness",
     "Groups",
     "HardcoreMeasure",
@@ -87,7 +87,7 @@ __all__ = [
     "omnipredict",
     "omniprediction_certificate",
     "quantile_loss",
-    "repair_by_group",
+    "recalibrate_by_group",
     "squared_loss",
     "target_mean",
     "transfer_bias",

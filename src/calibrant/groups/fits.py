@@ -13,7 +13,7 @@ from calibrant.decisions import as_score
 from calibrant.errors import InvalidForecastsError
 from calibrant.groups.rounds import GroupedRows, Step
 from calibrant.groups.training import Found
-from calibrant.repair import (
+from calibrant.recalibration import (
     CLEARLY_PATCHED,
     Gain,
     Units,

@@ -14,9 +14,9 @@ from calibrant.data import canonical_order, hold_out
 from calibrant.data.groupings import columns_of
 from calibrant.data.input import as_floats, read_column, refuse_other_labels
 from calibrant.errors import InferenceRefusedError
-from calibrant.families import LearnedFamily
 from calibrant.inference import MOST_COINS_DRAWN
 from calibrant.joint import Rows
+from calibrant.weight_functions import LearnedFamily
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,9 @@ class GroupTests:
         """Let rows through the gate and divide them."""
         check_flag("pairs", pairs)
         if functions is not None and not isinstance(functions, Mapping):
-            raise InvalidOptionError("functions must map names to functions", shown(functions))
+            raise InvalidOptionError(
+                "functions must calibrator names to functions", shown(functions)
+            )
         refuse_other_labels(
             y_true=y_true, y_proba=y_proba, by=by, functions=functions, sample_weight=sample_weight
         )

@@ -27,11 +27,10 @@ from calibrant.groups.fits import NOT_CLEAR, Fit, Judged, Jury, Search, judged_f
 from calibrant.groups.rounds import GroupedRows, groupings_of
 from calibrant.groups.training import Cells, patch_powers
 from calibrant.joint import Rows
-from calibrant.regression import MOST_SLOPE, fit_logistic, log_odds
-from calibrant.repair import (
+from calibrant.recalibration import (
     TWO_OUTCOMES,
     Estimator,
-    GroupMap,
+    GroupCalibrator,
     Patches,
     codes_of,
     reading_arguments,
@@ -39,6 +38,7 @@ from calibrant.repair import (
     unmoved,
     unseen,
 )
+from calibrant.regression import MOST_SLOPE, fit_logistic, log_odds
 
 # Trees see no prediction nearer to 0 or 1 than this.
 NEAREST = 1e-6
@@ -419,9 +419,9 @@ class Multicalibrator(Estimator):
         self._check()
         if y is None or by is None:
             raise InvalidForecastsError(
-                f"{self.name} requires y to be passed, but the target y is None"
+                f"{self._class_name} requires y to be passed, but the target y is None"
                 if y is None
-                else f"{self.name} needs the columns that group the rows",
+                else f"{self._class_name} needs the columns that group the rows",
                 "" if y is None else "none",
                 self.to_fit,
             )
@@ -495,7 +495,7 @@ class Multicalibrator(Estimator):
         """Corrected chances of outcome 1."""
         if by is None:
             raise InvalidForecastsError(
-                f"{self.name} needs the columns that it was fitted to", "none", "pass by"
+                f"{self._class_name} needs the columns that it was fitted to", "none", "pass by"
             )
         with reading_arguments():
             prediction = predictions_alone(y_proba, pos_label=self.pos_label_)
@@ -509,18 +509,18 @@ class Multicalibrator(Estimator):
         """Read what is given as probabilities; a subclass may take other numbers."""
         return X
 
-    def to_map(self) -> GroupMap:
-        """Return the fitted patches as a map of `calibrant.repair`: stored, exported, applied."""
+    def to_map(self) -> GroupCalibrator:
+        """Return the fitted patches as a calibrator that can be stored, exported and applied."""
         self._require_fitted()
         self._refuse_trees()
-        return GroupMap(unmoved(), self.patches_)
+        return GroupCalibrator(unmoved(), self.patches_)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fitted patches as plain data; `calibrant.repair.load` takes it back."""
+        """Return the fitted patches as plain data; `calibrant.recalibration.load` takes it back."""
         return self.to_map().to_dict()
 
     def to_json(self) -> str:
-        """Return the fitted patches as JSON; `calibrant.repair.load` takes it back."""
+        """Return the fitted patches as JSON; `calibrant.recalibration.load` takes it back."""
         return self.to_map().to_json()
 
     def to_python(self, name: str = "recalibrate") -> str:
@@ -536,7 +536,7 @@ class Multicalibrator(Estimator):
         name: str = "recalibrated",
         dialect: str = "duckdb",
     ) -> str:
-        """Return SQL that corrects predictions, as `RecalibrationMap.to_sql` does.
+        """Return SQL that corrects predictions, as `Calibrator.to_sql` does.
 
         Parameters
         ----------

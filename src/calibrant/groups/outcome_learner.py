@@ -19,7 +19,7 @@ from calibrant.data.rows import predictions_alone
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
 from calibrant.groups.indistinguishability import shares
 from calibrant.joint import Rows
-from calibrant.repair import Estimator
+from calibrant.recalibration import Estimator
 
 Columns = dict[str, Any]
 Oracle = Callable[[Any], Floats]

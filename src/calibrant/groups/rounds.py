@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant._base.arrays import Flags, Floats
 from calibrant.data.groupings import Codes, Grouping, Partition, label_of
 from calibrant.groups.audit import crossed
-from calibrant.repair import Patch
+from calibrant.recalibration import Patch
 
 
 @dataclass(frozen=True, slots=True)

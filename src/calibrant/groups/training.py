@@ -19,7 +19,7 @@ from calibrant.groups.rounds import (
     Step,
     clear_of_noise,
 )
-from calibrant.repair import Patch
+from calibrant.recalibration import Patch
 
 UNCLEAR = "no bias that is left is clear of noise"
 NOTHING_LEFT = "no violation is left"

@@ -12,11 +12,11 @@ from calibrant._base.arrays import Floats, in_parts
 from calibrant._base.notebook import brief
 from calibrant._base.options import as_generator, check_flag, check_share, enough_draws
 from calibrant._base.parallel import in_threads
+from calibrant.binning import MonotonePools, quantile_bins
 from calibrant.errors import InferenceRefusedError, InvalidOptionError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import upper_quantile
 from calibrant.joint import Joint
-from calibrant.pooling import MonotonePools, quantile_bins
 
 # All runs of so many pools are looked at for a confidence band.
 MOST_POOLS = 100

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._base.arrays import Floats, blocks
 from calibrant._base.notebook import brief
+from calibrant.binning import quantile_bins
 from calibrant.errors import ConvergenceError, InferenceRefusedError
 from calibrant.inference.calibration_index import (
     CalibrationIndex,
@@ -23,7 +24,6 @@ from calibrant.inference.polynomial_fit import PolynomialFit
 from calibrant.inference.ratio import Ratio, find_ratio
 from calibrant.inference.settings import Settings
 from calibrant.joint import Joint
-from calibrant.pooling import quantile_bins
 from calibrant.regression import (
     Model,
     Solver,

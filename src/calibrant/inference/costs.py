@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._base.arrays import Floats
 from calibrant._base.notebook import brief
+from calibrant.binning import isotonic, quantile_bins
 from calibrant.decisions import (
     Curve,
     DecisionTask,
@@ -30,7 +31,6 @@ from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
 from calibrant.joint.sums import level_of
 from calibrant.measures.measurement import Measurement
-from calibrant.pooling import isotonic, quantile_bins
 
 # Exact levels of raw scores would know the outcomes; isotonic regression pools them.
 POOLING = "isotonic"

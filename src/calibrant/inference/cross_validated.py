@@ -7,6 +7,7 @@ import numpy as np
 from calibrant._base.arrays import Floats, Indices
 from calibrant._base.options import check_flag, check_within, refuse_unknown, whole
 from calibrant._base.words import count_text
+from calibrant.binning import MonotonePools
 from calibrant.data.input import refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.data.splits import deal_clusters, deal_folds
@@ -25,7 +26,6 @@ from calibrant.measures.kernel_smoothed import (
     smoothed_curve,
 )
 from calibrant.measures.measurement import read_source
-from calibrant.pooling import MonotonePools
 
 RECALIBRATIONS = ("isotonic", "kernel")
 MOST_FOLDS = 100
@@ -194,7 +194,7 @@ def _gains(
 ) -> tuple[Floats, Floats]:
     """Return what each row adds to the bound, for outcome 0 and for outcome 1.
 
-    Others teach the map: all other folds, or those before alone.
+    Others teach the calibrator: all other folds, or those before alone.
     """
     learned = np.empty(rows.prediction.size)
     for held in np.unique(fold):

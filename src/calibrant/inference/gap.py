@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from calibrant._base.arrays import Floats
 from calibrant._base.options import MOST_BINS, whole
+from calibrant.binning import Pooling, quantile_bins
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.interval import ConfidenceInterval, cautions_of
 from calibrant.inference.rows_to_settle import LEAST, SquaredGaps
@@ -17,7 +18,6 @@ from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import charges_of
 from calibrant.joint import Joint
 from calibrant.measures.regions import Region
-from calibrant.pooling import Pooling, quantile_bins
 
 NAME = "typical_gap"
 # Ranges of forecasts: at most so many, of at least so many rows (in effect) on average.

@@ -27,7 +27,7 @@ class GradeTest:
     """One-sided p-value of the binomial test: chance of so many events or more."""
     jeffreys: float
     """One-sided p-value of the Jeffreys test: posterior chance that the rate is at most the
-    forecast, from the prior Beta(1/2, 1/2)."""
+    forecast, from the prior BetaCalibration(1/2, 1/2)."""
 
     @property
     def base_rate(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant._base.arrays import Floats
+from calibrant.binning import Pooling, bins_between
 from calibrant.errors import InferenceRefusedError
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import Ranges, gap_interval
@@ -14,7 +15,6 @@ from calibrant.inference.statistic import Statistic, charges_of
 from calibrant.joint import Joint
 from calibrant.measures.binned import binned_calibration_error, pools_of
 from calibrant.measures.expected import expected_calibration_error
-from calibrant.pooling import Pooling, bins_between
 
 # Levels of fewer rows than this are few, and may hold this share of the weight at most.
 FEW_ROWS, MOST_OF_THEM = 10, 0.05

@@ -12,6 +12,7 @@ from calibrant._base.notebook import brief
 from calibrant._base.options import as_generator, check_draws, shown
 from calibrant._base.parallel import in_threads
 from calibrant._base.words import pvalue_text
+from calibrant.binning import gathered
 from calibrant.catalogue import CATALOGUE
 from calibrant.errors import InvalidOptionError
 from calibrant.inference.evidence import Evidence
@@ -19,7 +20,6 @@ from calibrant.inference.statistic import AnyMeasure, Statistic, charges_of
 from calibrant.joint import Joint
 from calibrant.joint.draws import draw_positives
 from calibrant.measures.smooth import smooth_calibration_error
-from calibrant.pooling import gathered
 
 # The name of the test that looks at the smooth error, slope and intercept, and shape.
 COMBINED = "combined"

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._base.arrays import Floats, Indices
+from calibrant.binning import quantile_bins
 from calibrant.data.input import read_labels
 from calibrant.data.rows import Rows
 from calibrant.inference.bands import clopper_pearson
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.means import mean_reach, mean_variance
 from calibrant.measures.regions import Region, region_of_part
-from calibrant.pooling import quantile_bins
 
 # Ranges of about equal weight, with at least so many rows each.
 RANGES, ROWS_IN_A_RANGE = 12, 20

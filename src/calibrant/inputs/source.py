@@ -149,7 +149,7 @@ class Source:
         return self.joint.clipped if self.classes is None else self.classes.clipped
 
     def moved(self, mapping: Callable[[Floats], Floats], note: str) -> Source:
-        """Return the same rows with other predictions; of classes the map takes their table."""
+        """Return the same rows with other predictions; of classes, their whole table changes."""
         notes = (*self.notes, note)
         if self.classes is not None:
             forecasts = replace(self.classes, probability=mapping(self.classes.probability))

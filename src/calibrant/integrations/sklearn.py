@@ -12,7 +12,7 @@ from calibrant.data.input import as_array, one_column
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.multiclass import top_label
-from calibrant.repair import Routed
+from calibrant.recalibration import Routed
 
 # The one option without which some measures mean nothing.
 TASK = "task"
@@ -43,7 +43,7 @@ class Scorer(Routed):
             raise InvalidOptionError(
                 "a model must have predict_proba to be scored by its calibration",
                 type(estimator).__name__,
-                "wrap it in a CalibratedModel",
+                "wrap it in a CalibratedClassifier",
             )
         chance = np.asarray(estimator.predict_proba(X))
         labels = one_column(as_array(y, "y"), "y")

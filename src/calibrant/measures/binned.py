@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from calibrant._base.arrays import Floats
 from calibrant._base.options import check_flag, check_within, refuse_unknown
+from calibrant.binning import Pooling, bins_between, quantile_bins, uniform_bins
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows
 from calibrant.measures.expected import expected_batch, mean_distance, norm_witness
 from calibrant.measures.measurement import Measurement, cell_bounds, read_source, rounding_settings
 from calibrant.measures.witness import StepWitness
-from calibrant.pooling import Pooling, bins_between, quantile_bins, uniform_bins
 
 
 def binned_calibration_error(

@@ -13,6 +13,7 @@ import calibrant._kernels as kernels
 from calibrant._base.arrays import Floats, Indices
 from calibrant._base.options import check_tolerance
 from calibrant._base.words import count_text
+from calibrant.binning import Pooling, bins_between
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows
 from calibrant.measures.binned import across_edges
@@ -26,7 +27,6 @@ from calibrant.measures.measurement import (
 from calibrant.measures.regions import region_sentence
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.measures.witness import PartitionWitness
-from calibrant.pooling import Pooling, bins_between
 
 # Up to this many levels the search goes on until the minimum is exact.
 FEW = 256

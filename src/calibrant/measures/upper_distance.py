@@ -35,7 +35,7 @@ def upper_distance_to_calibration(
 ) -> Measurement:
     r"""Mean distance from the predictions to the nearest calibrated function of them.
 
-    Smaller is better; 0 if and only if calibrated. The least that a recalibration map can move
+    Smaller is better; 0 if and only if calibrated. The least that a calibrator can move
     forecasts and leave them perfectly calibrated on this sample. For forecasts with few distinct
     values: with one row per prediction it mostly measures noise.
 

@@ -74,7 +74,7 @@ def weighted_calibration_error(
     pos_label : object, optional
         The label that counts as outcome 1.
     family : Family, default=Lipschitz(1.0)
-        An object with `best_test(joint) -> (value, witness)`; see `calibrant.families`.
+        An object with `best_test(joint) -> (value, witness)`; see `calibrant.weight_functions`.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def weighted_calibration_error(
 
     Examples
     --------
-    >>> from calibrant.families import Dictionary
+    >>> from calibrant.weight_functions import Dictionary
     >>> weighted_calibration_error(
     ...     [0, 1, 1, 1], [0.2, 0.4, 0.6, 0.8], family=Dictionary([lambda p: p > 0.5])
     ... )
@@ -131,5 +131,5 @@ def _family(family: Any) -> Family:
     """Return a family of tests, the Lipschitz ones if none is named."""
     tests = Lipschitz() if family is None else family
     if not callable(getattr(tests, "best_test", None)):
-        raise InvalidOptionError("family must be one of calibrant.families", shown(family))
+        raise InvalidOptionError("family must be one of calibrant.weight_functions", shown(family))
     return tests

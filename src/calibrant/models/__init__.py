@@ -1,7 +1,7 @@
 """Models with predictions that can be trusted: calibrated, and turned into decisions."""
 
-from calibrant.models.calibrated_model import CalibratedModel
-from calibrant.models.decision_model import DecisionModel
+from calibrant.models.calibrated_classifier import CalibratedClassifier
+from calibrant.models.cost_sensitive import CostSensitiveClassifier
 from calibrant.models.report import ModelReport
 
-__all__ = ["CalibratedModel", "DecisionModel", "ModelReport"]
+__all__ = ["CalibratedClassifier", "CostSensitiveClassifier", "ModelReport"]

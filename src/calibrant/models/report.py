@@ -1,4 +1,4 @@
-"""What a calibrated model has to say about its map."""
+"""What a calibrated model has to say about its calibrator."""
 
 from __future__ import annotations
 
@@ -7,42 +7,49 @@ from typing import Any
 
 from calibrant._base.notebook import brief, card
 from calibrant._base.words import count_text, percent_text
-from calibrant.groups import GroupRepair
-from calibrant.repair import Choice, Gain, plain_table
+from calibrant.groups import GroupRecalibration
+from calibrant.recalibration import Gain, Recalibration, plain_table
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelReport:
     """What was chosen for a model, and what it gains on rows that had no part in it."""
 
-    map: str
-    """Name of the map; "Identity" means: the model is left alone."""
-    leave_alone: bool
+    calibrator: str
+    """Name of the calibrator; "identity" means: the model is left alone."""
+    unchanged: bool
     """Whether the model is left as it is."""
     gain: Gain
-    """Score that the map saves for a row, with its interval. Rows that neither taught the model
-    nor the map nor had a say in the choice judge it; with patches for groups, what these save.
-    The interval is about new rows like these and models that learned from the share `taught`:
-    with `ensemble=True` these are the models that are kept. One model of all rows is another
-    model, and gains less where more rows cure what the map corrects: of it nothing is promised."""
+    """Score that the calibrator saves for a row, with its interval. Rows that neither taught the
+    model nor the calibrator nor had a say in the choice judge it; with patches for groups, what
+    these save. The interval is about new rows like these and models that learned from the share
+    `taught`: with `ensemble=True` these are the models that are kept. One model of all rows is
+    another model, and gains less where more rows cure what the calibrator corrects: of it nothing
+    is promised."""
     score: str
     """Name of the score."""
     confidence: float
     """Confidence of the interval."""
     rows: int
-    """Rows whose forecasts the map was judged on."""
+    """Rows whose forecasts the calibrator was judged on."""
     folds: int
     """Models that forecast them, none of which had seen them; 0 if the model came fitted."""
     taught: float
     """Share of the rows that each of these models learned from, on average; 0 if there is none."""
     table: dict[str, list[Any]]
-    """All maps that were tried, as in a `Choice`."""
+    """All calibrators that were tried, as in a `Recalibration`."""
     sentence: str
     """The same in words."""
 
     @classmethod
     def of(
-        cls, choice: Choice | GroupRepair, rows: int, folds: int, taught: float, *, kept: bool
+        cls,
+        choice: Recalibration | GroupRecalibration,
+        rows: int,
+        folds: int,
+        taught: float,
+        *,
+        kept: bool,
     ) -> ModelReport:
         """Tell a choice of forecasts that some models made of rows, and whether these are kept."""
         counted = count_text(rows, "row")
@@ -51,12 +58,12 @@ class ModelReport:
                 f"Judged on {counted}, each forecast by a model that had not seen it and had "
                 f"learned from {percent_text(taught)} of the rows"
             )
-            by += "." if kept or choice.leave_alone else "; the model of all rows may gain less."
+            by += "." if kept or choice.unchanged else "; the model of all rows may gain less."
         else:
             by = f"Judged on the {counted} given, which must be new to the model."
         return cls(
-            map=choice.map.name,
-            leave_alone=choice.leave_alone,
+            calibrator=choice.calibrator.label,
+            unchanged=choice.unchanged,
             gain=choice.gain,
             score=choice.score,
             confidence=choice.confidence,
@@ -79,8 +86,8 @@ class ModelReport:
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
         return {
-            "map": self.map,
-            "leave_alone": self.leave_alone,
+            "calibrator": self.calibrator,
+            "unchanged": self.unchanged,
             "gain": self.gain.as_dict(),
             "score": self.score,
             "confidence": self.confidence,

@@ -14,7 +14,7 @@ from calibrant._base.arrays import Floats, Indices
 from calibrant.data.input import as_array, one_column, refuse_missing, refuse_other_labels
 from calibrant.errors import CalibrantWarning, InvalidForecastsError
 from calibrant.models.rows import take, takes_rows
-from calibrant.repair import Estimator
+from calibrant.recalibration import Estimator
 
 MOST_LABELS_SHOWN = 5
 
@@ -82,7 +82,9 @@ class ModelWrapper(Estimator):
 
     def _asked(self, name: str) -> Any:
         if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"{self.name} has no attribute {name!r} before it is fitted")
+            raise AttributeError(
+                f"{self._class_name} has no attribute {name!r} before it is fitted"
+            )
         return getattr(self._models()[0], name)
 
     def __sklearn_tags__(self) -> Any:
@@ -132,8 +134,8 @@ class ModelWrapper(Estimator):
             else:
                 warnings.warn(
                     f"fit of {type(self.estimator).__name__} takes no sample_weight: weights are "
-                    "used for the map alone. Of a pipeline, turn on metadata routing and let the "
-                    "last step ask for them.",
+                    "used for the calibrator alone. In a pipeline, use metadata routing and let "
+                    "the last step ask for them.",
                     CalibrantWarning,
                     stacklevel=3,
                 )

@@ -8,17 +8,21 @@ from calibrant.monitoring.log_lines import (
     log_text as log_text,
     window_table as window_table,
 )
-from calibrant.monitoring.logs import carry_on as carry_on, watch, watch_at_large as watch_at_large
+from calibrant.monitoring.logs import (
+    carry_on as carry_on,
+    run_at_large as run_at_large,
+    run_monitor,
+)
 from calibrant.monitoring.monitor import CalibrationMonitor
-from calibrant.monitoring.watched import Watch, Watched
+from calibrant.monitoring.runs import MonitoredGroup, MonitorRun
 from calibrant.monitoring.windows import Window, windows_of as windows_of
 
 __all__ = [
     "BettingTest",
     "CalibrationMonitor",
-    "Watch",
-    "Watched",
+    "MonitorRun",
+    "MonitoredGroup",
     "Window",
     "betting_test",
-    "watch",
+    "run_monitor",
 ]

@@ -25,11 +25,11 @@ import calibrant._kernels as kernels
 from calibrant._base.arrays import Floats
 from calibrant._base.options import ShareOfRarer, Tolerance
 from calibrant._base.stored import Stored
+from calibrant.binning import isotonic
 from calibrant.errors import InvalidStateError
 from calibrant.joint import Joint
 from calibrant.joint.sums import LevelSums
 from calibrant.kinds import LARGEST_TOLERANCE, TOLERATED_SHARE
-from calibrant.pooling import isotonic
 
 CELLS = 64
 # Cells have equal width in log-odds, and the outermost reach to 0 and to 1, so that forecasts of

@@ -1,4 +1,4 @@
-"""A log that goes on: what one run of `calibrant watch` hands to the next."""
+"""A log that goes on: what one run of `calibrant monitor` hands to the next."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from calibrant.data.times import Times, time_text
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
 from calibrant.joint import Joint
 from calibrant.monitoring.monitor import CalibrationMonitor
+from calibrant.monitoring.runs import MonitoredGroup
 from calibrant.monitoring.seen import Seen
-from calibrant.monitoring.watched import Watched
 from calibrant.monitoring.windows import MOST_WINDOWS, Window, Windows
 
 SCHEMA = 1
@@ -44,7 +44,7 @@ class Carried:
     """All rows so far."""
     batch: Seen = field(default_factory=Seen)
     """Rows of the last run."""
-    groups: tuple[Watched, ...] = ()
+    groups: tuple[MonitoredGroup, ...] = ()
     zoned: bool = False
     """Whether times came with a time zone."""
 
@@ -183,7 +183,7 @@ def _seen(state: Stored, name: str) -> Seen:
     return Seen(entries[0], (entries[1], entries[2]))
 
 
-def _group(part: Stored) -> Watched:
+def _group(part: Stored) -> MonitoredGroup:
     def text_or_none(name: str) -> str | None:
         return None if part.get(name) is None else part.text(name)
 
@@ -198,7 +198,7 @@ def _group(part: Stored) -> Watched:
         raise InvalidStateError(f"windows of {STORED} must hold its rows", f"{held} of {rows}")
     if stretch.last.row_count != windows[-1].rows:
         raise InvalidStateError(f"the last window of {STORED} must hold its rows")
-    return Watched(
+    return MonitoredGroup(
         text_or_none("group"),
         rows,
         monitor,

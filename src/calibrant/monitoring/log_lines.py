@@ -16,7 +16,7 @@ from calibrant._base.words import (
     visible,
 )
 from calibrant.monitoring.events import WITH
-from calibrant.monitoring.watched import Watch, Watched
+from calibrant.monitoring.runs import MonitoredGroup, MonitorRun
 from calibrant.monitoring.windows import Window
 
 # Windows of a group, groups whose windows are shown, and letters of the name of a group.
@@ -26,28 +26,28 @@ MOST_GROUPS = 30
 NOTHING = "-"
 
 
-def log_text(watch: Watch, *, full: bool = False) -> str:
+def log_text(run: MonitorRun, *, full: bool = False) -> str:
     """Write a log; of many groups the windows of those that alarm, or of all if asked."""
-    groups: Sequence[Watched] = watch.groups
+    groups: Sequence[MonitoredGroup] = run.groups
     blocks = []
     if len(groups) > 1:
         most = None if full else MOST_GROUPS
-        blocks.append(page([watch.sentence, "", *group_lines(watch, most)]))
+        blocks.append(page([run.sentence, "", *group_lines(run, most)]))
         if not full:
-            groups = watch.alarming[:GROUPS_IN_TEXT]
+            groups = run.alarming[:GROUPS_IN_TEXT]
     blocks += [page(_lines(group)) for group in groups]
-    hidden = len(watch.groups) - len(groups)
+    hidden = len(run.groups) - len(groups)
     if hidden:
         blocks.append(f"(windows of {count_text(hidden, 'group')} not shown; --full shows all)")
     return "\n\n".join(blocks)
 
 
-def group_table(watch: Watch) -> list[tuple[str, ...]]:
+def group_table(run: MonitorRun) -> list[tuple[str, ...]]:
     """Write heads and a line for each group: those that alarm first."""
     heads = ("group", "rows", "mean forecast", "observed rate", "O/E", "evidence", "alarm")
-    alarming = watch.alarming
+    alarming = run.alarming
     quiet = sorted(
-        (group for group in watch.groups if not group.monitor.alarm),
+        (group for group in run.groups if not group.monitor.alarm),
         key=lambda group: (-group.monitor.evidence, str(group.group)),
     )
     lines: list[tuple[str, ...]] = [heads]
@@ -67,12 +67,12 @@ def group_table(watch: Watch) -> list[tuple[str, ...]]:
     return lines
 
 
-def group_lines(watch: Watch, most: int | None = None) -> list[str]:
+def group_lines(run: MonitorRun, most: int | None = None) -> list[str]:
     """Align the table of groups: names and alarms on the left, numbers on the right."""
-    table = group_table(watch)
+    table = group_table(run)
     hidden = 0 if most is None else max(0, len(table) - 1 - most)
     table = table[: len(table) - hidden]
-    needed = f"{1 / watch.groups[0].monitor.alpha:.3g}"
+    needed = f"{1 / run.groups[0].monitor.alpha:.3g}"
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     last = len(widths) - 1
     lines = [
@@ -102,7 +102,7 @@ def _cells(window: Window) -> tuple[str, ...]:
     return (window.start, thousands_text(window.rows), *rates, error, floor)
 
 
-def _lines(watched: Watched) -> Iterator[str]:
+def _lines(watched: MonitoredGroup) -> Iterator[str]:
     """Write a group: what the monitor says, and the last windows."""
     monitor, noun = watched.monitor, watched.noun
     group = "" if watched.group is None else f"{watched.group}: "

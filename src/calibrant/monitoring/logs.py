@@ -17,15 +17,15 @@ from calibrant.errors import InvalidOptionError
 from calibrant.monitoring.carried import Carried
 from calibrant.monitoring.events import CLUSTER_FORECASTS, ClusterForecast, one_per_cluster
 from calibrant.monitoring.monitor import CalibrationMonitor, read_coins
+from calibrant.monitoring.runs import MonitoredGroup, MonitorRun
 from calibrant.monitoring.seen import Seen
-from calibrant.monitoring.watched import Watch, Watched
 from calibrant.monitoring.windows import Windows, window_length, windows_of
 
 # Whoever does not say how long windows are gets about so many.
 WINDOWS = 24
 
 
-def watch(
+def run_monitor(
     y_true: object,
     y_proba: object,
     time: Times,
@@ -37,7 +37,7 @@ def watch(
     alpha: float = 0.05,
     clusters: object = None,
     cluster_forecast: ClusterForecast = "last",
-) -> Watch:
+) -> MonitorRun:
     """Run a monitor over a log in the order of time, and describe its windows.
 
     Rows of the same time enter in a random order, drawn with a fixed seed from the sorted rows: it
@@ -70,12 +70,12 @@ def watch(
 
     Returns
     -------
-    Watch
+    MonitorRun
 
     Examples
     --------
     >>> days = np.arange("2024-01-01", "2024-01-15", dtype="datetime64[D]")
-    >>> seen = watch([0, 1] * 7, [0.4, 0.6] * 7, days)
+    >>> seen = run_monitor([0, 1] * 7, [0.4, 0.6] * 7, days)
     >>> [(window.start, window.rows) for window in seen.groups[0].windows]
     [('2024-01-01', 7), ('2024-01-08', 7)]
     >>> seen.alarm
@@ -103,7 +103,7 @@ def carry_on(
     clusters: object = None,
     cluster_forecast: ClusterForecast = "last",
     zoned: bool | None = None,
-) -> tuple[Watch, Carried]:
+) -> tuple[MonitorRun, Carried]:
     """Watch rows that come after those of a log; the same as watching all of them at once.
 
     Parameters
@@ -111,13 +111,13 @@ def carry_on(
     log : Carried
         What an earlier run returned, or `Carried` with a description for the first run.
     y_true, y_proba, time, pos_label, by, window, tolerance, alpha, clusters, cluster_forecast
-        As for `watch`. Clusters cannot be carried on: the rows of one might be in several runs.
+        As for `run_monitor`. Clusters cannot be carried on: one might have rows in several runs.
     zoned : bool, optional
         Whether the times came with a time zone, where they no longer show it; all runs must agree.
 
     Returns
     -------
-    tuple of Watch and Carried
+    tuple of MonitorRun and Carried
         All of the log so far, and what the next run needs.
     """
     refuse_other_labels(y_true=y_true, y_proba=y_proba, time=time, by=by, clusters=clusters)
@@ -165,7 +165,7 @@ def carry_on(
         earlier = None if old is None else old.stretch
         stretch = windows_of(moments[rows], prediction[rows], outcome[rows], length, earlier)
         groups.append(_watched(name, int(count), monitor, moments[rows], stretch, old))
-    seen = Watch(
+    seen = MonitorRun(
         tuple(groups), groups[0].monitor.tolerance, alpha, window, how, new_rows=batch.rows
     )
     if not batch.rows:
@@ -199,9 +199,9 @@ def _known_groups(
     return known, places[labels]
 
 
-def watch_at_large(
+def run_at_large(
     rows: Rows, time: Times, tolerance: Tolerance | None, clusters: object = None
-) -> Watched:
+) -> MonitoredGroup:
     """Watch all rows together, or one drawn from each cluster, in windows of about equal length."""
     length = (time.max() - time.min()) / WINDOWS
     window: str | None = None
@@ -212,7 +212,7 @@ def watch_at_large(
         # Two digits, rounded up, keep the last time out of a window of its own.
         step = 10.0 ** (np.floor(np.log10(length)) - 1)
         window = f"{np.ceil(length / step) * step:.12g}"
-    seen = watch(
+    seen = run_monitor(
         rows.outcome,
         rows.prediction,
         time,
@@ -230,8 +230,8 @@ def _watched(
     monitor: CalibrationMonitor,
     time: Times,
     stretch: Windows,
-    before: Watched | None,
-) -> Watched:
+    before: MonitoredGroup | None,
+) -> MonitoredGroup:
     """Describe a group; times of rows that were watched before are known."""
 
     def time_of(row: int | None, known: str | None) -> str | None:
@@ -240,7 +240,7 @@ def _watched(
         return time_text(time[row - 1 - (monitor.rows - time.size)])
 
     alarmed, changed = (None, None) if before is None else (before.alarm_time, before.change_time)
-    return Watched(
+    return MonitoredGroup(
         group=name,
         rows=rows if before is None else rows + before.rows,
         monitor=monitor,

@@ -12,6 +12,7 @@ import numpy as np
 from calibrant._base.arrays import Floats, Indices
 from calibrant._base.options import refuse_unknown
 from calibrant._base.words import count_text, forecast_and_rate
+from calibrant.binning import isotonic
 from calibrant.decisions import PromisedReceived, check_ties
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint, Rows
@@ -19,7 +20,6 @@ from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measures.measurement import Measurement
 from calibrant.multiclass.canonical import charges_of
 from calibrant.multiclass.tasks import MulticlassDecisionTask, first_best, tied_best
-from calibrant.pooling import isotonic
 
 RECALIBRATIONS = ("class_wise", "top_label", "canonical")
 
@@ -161,8 +161,8 @@ def fixed_decision_loss(
 
     Notes
     -----
-    Known flaw: the recalibration is estimated on the rows it is judged on; `choose` judges maps
-    out of sample.
+    Known flaw: the recalibration is estimated on the rows it is judged on; `recalibrate` judges
+    maps out of sample.
 
     References
     ----------

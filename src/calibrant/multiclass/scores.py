@@ -80,10 +80,10 @@ def score_decomposition(
     refuse_unknown("recalibration", recalibration, RECALIBRATIONS)
     shares = np.broadcast_to(forecasts.prevalence, forecasts.probability.shape)
     total = _mean(forecasts, forecasts.probability, score, warn=True)
-    repaired = _mean(forecasts, RECALIBRATE[recalibration](forecasts), score)
+    recalibrated = _mean(forecasts, RECALIBRATE[recalibration](forecasts), score)
     uncertainty = _mean(forecasts, shares, score)
     return ScoreDecomposition(
-        total, total - repaired, uncertainty - repaired, uncertainty, score, recalibration
+        total, total - recalibrated, uncertainty - recalibrated, uncertainty, score, recalibration
     )
 
 

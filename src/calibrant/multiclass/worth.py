@@ -11,7 +11,7 @@ from calibrant.joint import Joint
 from calibrant.joint.classes import ClassForecasts
 from calibrant.measures.smooth import smooth_calibration_error
 from calibrant.multiclass.reductions import ClassWise, class_wise
-from calibrant.repair import losses, units_of
+from calibrant.recalibration import losses, units_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from calibrant.online.defensive import DefensiveForecaster
 from calibrant.online.distribution import Distribution
 from calibrant.online.forecaster import Forecaster, Guarantee
 from calibrant.online.foster import FosterForecaster
-from calibrant.online.game import ErrorsOverTime, Game, play
+from calibrant.online.game import ErrorsOverTime, Game, simulate
 from calibrant.online.kakade_foster import KakadeFosterForecaster
 from calibrant.online.least import least_error
 from calibrant.online.natures import (
@@ -80,6 +80,6 @@ __all__ = [
     "TreeForecaster",
     "UCalibratedForecaster",
     "least_error",
-    "play",
     "rates",
+    "simulate",
 ]

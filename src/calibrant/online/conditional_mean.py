@@ -57,9 +57,9 @@ class ConditionalMeanForecaster:
 
     Examples
     --------
-    >>> from calibrant.online import Bernoulli, play
+    >>> from calibrant.online import Bernoulli, simulate
     >>> forecaster = ConditionalMeanForecaster(lambda outcomes: 0.3, horizon=1024)
-    >>> game = play(forecaster, Bernoulli(0.3), 1024, rng=0)
+    >>> game = simulate(forecaster, Bernoulli(0.3), 1024, rng=0)
     >>> game.errors(["expected_calibration_error"])["expected_calibration_error"] < 1024 ** (2 / 3)
     True
     """

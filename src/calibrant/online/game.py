@@ -46,8 +46,8 @@ class GameDisplay(Display):
 
     Examples
     --------
-    >>> from calibrant.online import Bernoulli, DefensiveForecaster, play
-    >>> game = play(DefensiveForecaster(), Bernoulli(0.3), 500, rng=0)
+    >>> from calibrant.online import Bernoulli, DefensiveForecaster, simulate
+    >>> game = simulate(DefensiveForecaster(), Bernoulli(0.3), 500, rng=0)
     >>> display = GameDisplay.of(game, points=3)
     >>> display.frame()["rounds"]
     array([ 10,  71, 500])
@@ -132,7 +132,7 @@ class ErrorsOverTime:
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """What was predicted and what happened; made by `play`."""
+    """What was predicted and what happened; made by `simulate`."""
 
     forecaster: Forecaster
     """The forecaster, as the game left it."""
@@ -176,7 +176,7 @@ class Game:
         Examples
         --------
         >>> from calibrant.online import Bernoulli, ConstantForecaster
-        >>> game = play(ConstantForecaster(0.5), Bernoulli(0.75), 1000, rng=0)
+        >>> game = simulate(ConstantForecaster(0.5), Bernoulli(0.75), 1000, rng=0)
         >>> game.errors(["expected_calibration_error", "smooth_calibration_error"])
         {'expected_calibration_error': 270.0, 'smooth_calibration_error': 270.0}
         """
@@ -224,7 +224,7 @@ class Game:
         Examples
         --------
         >>> from calibrant.online import AlmostOneStepAhead, Markov
-        >>> game = play(AlmostOneStepAhead(2500), Markov(0.8), 2500, rng=0)
+        >>> game = simulate(AlmostOneStepAhead(2500), Markov(0.8), 2500, rng=0)
         >>> [round(end, 2) for end in game.distance(60)]
         [14.34, 14.34]
         >>> low, high = game.distance()
@@ -289,7 +289,7 @@ class Game:
         return count
 
 
-def play(
+def simulate(
     forecaster: Forecaster | OwnForecaster,
     nature: Nature | AnyNature,
     rounds: int,
@@ -322,10 +322,11 @@ def play(
     Examples
     --------
     >>> from calibrant.online import DefensiveForecaster, DeterministicBreaker
-    >>> game = play(DefensiveForecaster(), DeterministicBreaker(), 2000, rng=0)
+    >>> game = simulate(DefensiveForecaster(), DeterministicBreaker(), 2000, rng=0)
     >>> game.errors(["smooth_calibration_error"])["smooth_calibration_error"] < (2 * 2000) ** 0.5
     True
-    >>> game = play(DefensiveForecaster(), lambda history, forecast: len(history.outcomes) % 2, 9)
+    >>> in_turn = lambda history, forecast: len(history.outcomes) % 2
+    >>> game = simulate(DefensiveForecaster(), in_turn, 9)
     >>> game.outcomes.tolist()
     [0, 1, 0, 1, 0, 1, 0, 1, 0]
     """

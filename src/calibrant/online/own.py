@@ -36,8 +36,8 @@ class OwnForecaster(Protocol):
     ...     def learn(self, prediction, outcome):
     ...         self.ones += outcome
     ...         self.rounds += 1
-    >>> from calibrant.online import Bernoulli, play
-    >>> game = play(Laplace(), Bernoulli(0.3), 1000, rng=0)
+    >>> from calibrant.online import Bernoulli, simulate
+    >>> game = simulate(Laplace(), Bernoulli(0.3), 1000, rng=0)
     >>> print(game)
     Laplace() against Bernoulli(chance=0.3), 1 000 rounds
     >>> game.forecaster.own.rounds

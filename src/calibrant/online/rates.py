@@ -13,7 +13,7 @@ from calibrant.catalogue import JOINT_MEASURES, find_measure
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
 from calibrant.online.forecaster import Guarantee
-from calibrant.online.game import measured, play
+from calibrant.online.game import measured, simulate
 from calibrant.online.natures import as_nature
 from calibrant.online.own import as_forecaster
 from calibrant.online.players import (
@@ -185,7 +185,7 @@ def rates(
             errors = np.zeros((len(lengths), repeats))
             for place in np.ndindex(errors.shape):
                 rounds = lengths[place[0]]
-                game = play(make(rounds), make_nature(), rounds, generator)
+                game = simulate(make(rounds), make_nature(), rounds, generator)
                 errors[place] = rounds * measured(function, game.joint())
                 if progress is not None:
                     progress(1)

@@ -46,9 +46,9 @@ class SignNature(Nature):
 
     Examples
     --------
-    >>> from calibrant.online import ConstantForecaster, FosterForecaster, play
+    >>> from calibrant.online import ConstantForecaster, FosterForecaster, simulate
     >>> nature = SignNature()
-    >>> game = play(FosterForecaster(1000), nature, 1000, rng=0)
+    >>> game = simulate(FosterForecaster(1000), nature, 1000, rng=0)
     >>> len(nature.board)
     10
     """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from calibrant.binning import isotonic
 from calibrant.decisions import Curve, decision_loss_curve, murphy_curve
 from calibrant.inference import LossByChance
 from calibrant.measures.measurement import as_joint
@@ -15,7 +16,6 @@ from calibrant.plots.axes import legend
 from calibrant.plots.display import Columns, Display
 from calibrant.plots.style import ACCENT, BAND, SERIES, line_style
 from calibrant.plots.svg import thinned
-from calibrant.pooling import isotonic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

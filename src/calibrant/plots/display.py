@@ -214,7 +214,7 @@ def _predicted(estimator: Any, features: object, pos_label: object) -> tuple[Any
         raise InvalidOptionError(
             "a model must have predict_proba",
             type(estimator).__name__,
-            "wrap it in a CalibratedModel, or pass probabilities to from_predictions",
+            "wrap it in a CalibratedClassifier, or pass probabilities to from_predictions",
         )
     y_proba = np.asarray(estimator.predict_proba(features))
     classes = getattr(estimator, "classes_", None)

@@ -167,7 +167,7 @@ class GroupsDisplay(Display):
 class TimeDisplay(Display):
     """What forecasts said and what happened, by window of time.
 
-    Made from windows such as those of `calibrant watch`: objects with start, rows,
+    Made from windows such as those of `calibrant monitor`: objects with start, rows,
     mean_prediction, base_rate, smooth_error and noise, of which the last four may be None. The band
     holds the base rates of all windows at once in about 95 % of cases if the forecasts are right
     (normal approximation, divided by the number of windows).

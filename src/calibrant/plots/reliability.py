@@ -10,6 +10,7 @@ import numpy as np
 from calibrant._base.arrays import Floats
 from calibrant._base.options import as_generator, check_draws, check_share
 from calibrant._base.words import count_text, number_text, percent_text
+from calibrant.binning import isotonic, pooling_at, quantile_bins
 from calibrant.decisions import ScoreDecomposition, score_decomposition
 from calibrant.inference import (
     Band,
@@ -37,7 +38,6 @@ from calibrant.plots.axes import (
 from calibrant.plots.display import Columns, Display, chosen
 from calibrant.plots.style import BAND, INK, MUTED, PAPER, QUIET, WARNING, line_style
 from calibrant.plots.svg import kept_vertices, thinned
-from calibrant.pooling import isotonic, pooling_at, quantile_bins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,17 +6,17 @@ from calibrant.report.audit import (
     audit_source as audit_source,
     refuse_options_of_probabilities as refuse_options_of_probabilities,
 )
-from calibrant.report.repair_command import (
-    RepairCommand as RepairCommand,
+from calibrant.report.monitor_page import render_monitor as render_monitor
+from calibrant.report.recalibrate_command import (
+    RecalibrateCommand as RecalibrateCommand,
     fixed_name as fixed_name,
 )
 from calibrant.report.screen import (
     Line as Line,
-    next_repair as next_repair,
+    recalibration_is_next as recalibration_is_next,
     sentence_lines as sentence_lines,
 )
 from calibrant.report.sentences import verdict_sentence as verdict_sentence
 from calibrant.report.summary import Asked as Asked, Summary as Summary
-from calibrant.report.watch_page import render_watch as render_watch
 
 __all__ = ["Audit", "audit"]

@@ -1,4 +1,4 @@
-"""What to do next: the map that would help, and what it can be expected to gain."""
+"""What to do next: the calibrator that would help, and what it can be expected to gain."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from calibrant.inputs import Source
 from calibrant.joint import Rows
 from calibrant.joint.classes import ClassForecasts
 from calibrant.joint.draws import exact_levels
-from calibrant.repair import (
-    Choice,
-    ContinuousChoice,
+from calibrant.recalibration import (
+    ContinuousRecalibration,
+    Recalibration,
     choice_of_probabilities,
     choose_for_rows,
     units_of,
@@ -28,20 +28,21 @@ from calibrant.repair import (
 MOST_ROWS = 2**16
 # They are taken from clusters that hold so many times as many, if that leaves so many clusters.
 ROWS_PER_ROW, FEWEST_CLUSTERS = 16, 2**12
-# Maps of classes that an audit tries: quick ones; of many classes, vectors take too long to fit.
-TRIED_FOR_CLASSES, MANY_CLASSES = ("Temperature", "VectorScaling", "ClassWiseIsotonic"), 50
+# Calibrators of classes that an audit tries: quick ones; of many classes, vectors take too long to
+# fit.
+TRIED_FOR_CLASSES, MANY_CLASSES = ("temperature", "vector", "one_vs_rest_isotonic"), 50
 # Of forecasts of classes so many probabilities are taken, but not fewer rows than this.
 MOST_PROBABILITIES, FEWEST_ROWS, FOLDS = 2**16, 2**11, 5
 
 
 def advise(
     source: Source, evidence: Evidence, settings: Settings
-) -> Choice | ContinuousChoice | None:
-    """Choose a map on rows it has not seen; None where the rows do not allow a choice.
+) -> Recalibration | ContinuousRecalibration | None:
+    """Choose a calibrator on rows it has not seen; None where the rows do not allow a choice.
 
-    The choice is that of `choose`, and so of the command repair, from the same rows and seed. More
-    than 2^16 different predictions are taken as counts of 4096 cells, so that the time does not
-    grow with their number.
+    The choice is that of `recalibrate`, and so of its command, from the same rows and seed.
+    More than 2^16 different predictions are taken as counts of 4096 cells, so that the time does
+    not grow with their number.
     """
     confidence = settings.confidence
     # From the seed itself, so that what an audit drew before does not change the folds.
@@ -70,8 +71,8 @@ def advise(
     )
 
 
-def _advise_rows(source: Source, confidence: float) -> ContinuousChoice | None:
-    """Choose a map of forecasts of numbers; None for too many rows."""
+def _advise_rows(source: Source, confidence: float) -> ContinuousRecalibration | None:
+    """Choose a calibrator of forecasts of numbers; None for too many rows."""
     if source.rows is None or len(source.rows) > MOST_ROWS:
         return None
     clusters = source.clusters
@@ -110,8 +111,8 @@ def _fewer_clusters(
 
 def _advise_classes(
     forecasts: ClassForecasts, clusters: object, confidence: float, rng: np.random.Generator
-) -> Choice | None:
-    """Choose a map for classes on rows it has not seen; None where rows or clusters are few."""
+) -> Recalibration | None:
+    """Choose a multiclass calibrator on held-out rows; None where rows or clusters are few."""
     cluster = None
     if clusters is not None:
         labels = read_labels(clusters, "clusters", len(forecasts))
@@ -134,10 +135,10 @@ def _advise_classes(
     rows = units_of(
         forecasts.probability, forecasts.label, forecasts.weight, forecasts.classes, cluster
     )
-    left_out = {*untaught(rows), *(["VectorScaling"] if many else [])}
+    left_out = {*untaught(rows), *(["vector"] if many else [])}
     tried = [name for name in TRIED_FOR_CLASSES if name not in left_out]
     return choice_of_probabilities(
-        forecasts, maps=tried, clusters=cluster, folds=FOLDS, confidence=confidence, rng=rng
+        forecasts, methods=tried, clusters=cluster, folds=FOLDS, confidence=confidence, rng=rng
     )
 
 

@@ -276,7 +276,8 @@ def audit(
     Notes
     -----
     Forecasts of classes are judged as the confidence in the most likely class, and whether it was
-    right, in all sections but those about classes, sets of classes, whole rows, costs and repair.
+    right, in all sections but those about classes, sets of classes, whole rows, costs and
+    recalibration.
 
     Examples
     --------

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from calibrant._base.words import agreeing, capital, count_text, interval_texts
 from calibrant.data.groupings import AND
 from calibrant.inference import CALIBRATED, DETECTABLE, MISCALIBRATED, RARE, range_text
-from calibrant.repair import Choice, ContinuousChoice
-from calibrant.report.repair_command import RepairCommand
+from calibrant.recalibration import ContinuousRecalibration, Recalibration
+from calibrant.report.recalibrate_command import RecalibrateCommand
 from calibrant.report.sentences import row_sentence, set_sentence, verdict_sentence
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from calibrant.report.summary import Summary
 
 ISSUE, NOTE, PASSED = "issue", "note", "passed"
-# The finding that a map would help.
-REPAIR = "CAL070"
+# The finding that a calibrator would help.
+RECALIBRATE = "CAL070"
 # The finding that forecasts are beyond the tolerance, that it is undecided, that they are within.
 VERDICT, UNTOLD, TRUSTED = "CAL001", "CAL002", "CAL003"
 # What is seen where higher forecasts mean fewer outcomes, and what to do: of two, and of classes.
@@ -58,12 +58,13 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
     """List what was found, issues first."""
     found = [
         *_verdict(summary),
-        *repair_findings(
-            # A map would hide that the wrong label counts as outcome 1, or what else is wrong.
+        *recalibration_findings(
+            # A calibrator would hide that the wrong label counts as outcome 1, or what else is
+            # wrong.
             None if summary.turned_round or summary.spoiled else summary.choice,
             needed=summary.verdict.state != CALIBRATED,
             censored=summary.censored,
-            command=summary.repair_command,
+            command=summary.recalibrate_command,
         ),
         *_shape(summary),
         *_ratios(summary),
@@ -77,14 +78,14 @@ def findings(summary: Summary) -> tuple[Finding, ...]:
 
 
 def actions(summary: Summary) -> list[Finding]:
-    """Choose what to do: more rows where these are too few, a map, then what else is wrong."""
+    """Choose what to do: more rows where these are too few, recalibration, then the rest."""
     advised = [finding for finding in summary.findings if finding.advice]
     found = [finding for finding in advised if finding.code == UNTOLD]
     needed = summary.verdict.state != CALIBRATED
-    repair = [finding for finding in advised if finding.code == REPAIR and needed]
+    fix = [finding for finding in advised if finding.code == RECALIBRATE and needed]
     issues = [finding for finding in advised if finding.kind == ISSUE]
-    # A map says what the verdict says, and how.
-    found += repair + [finding for finding in issues if not (repair and finding.code == VERDICT)]
+    # A calibrator says what the verdict says, and how.
+    found += fix + [finding for finding in issues if not (fix and finding.code == VERDICT)]
     return found or [finding for finding in advised if finding.code == TRUSTED]
 
 
@@ -112,32 +113,32 @@ def _verdict(summary: Summary) -> Iterator[Finding]:
         yield Finding(UNTOLD, NOTE, verdict_sentence(summary), advice)
 
 
-def repair_findings(
-    choice: Choice | ContinuousChoice | None,
+def recalibration_findings(
+    choice: Recalibration | ContinuousRecalibration | None,
     *,
     needed: bool = True,
     censored: bool = False,
-    command: RepairCommand | None = None,
+    command: RecalibrateCommand | None = None,
 ) -> Iterator[Finding]:
-    """Say what a map would gain, or that none would; forecasts within a tolerance need none.
+    """Say what a calibrator would gain, or that none would; forecasts within a tolerance need none.
 
-    Censored outcomes are not those of the file, so that no command can repair them.
+    Censored outcomes are not those of the file, so that no command can recalibrate them.
     """
     if choice is None:
         return
-    if choice.leave_alone:
+    if choice.unchanged:
         yield Finding("CAL071", PASSED, choice.sentence)
         return
-    classes = getattr(choice.map, "classes_", None)
+    classes = getattr(choice.calibrator, "classes_", None)
     named = () if classes is None else ("--classes", ",".join(map(str, classes)))
-    how = (command or RepairCommand(options=named)).whole
-    if not isinstance(choice, Choice):
-        how = "the map is fitted in Python (repair.choose)"
+    how = (command or RecalibrateCommand(options=named)).whole
+    if not isinstance(choice, Recalibration):
+        how = "the calibrator is fitted in Python (cal.recalibrate)"
     elif censored:
-        how = "learn the map in Python from the weighted rows (repair.choose)"
+        how = "learn the calibrator in Python from the weighted rows (cal.recalibrate)"
     sure = "" if not choice.gain.low <= 0 else ", and audit new observations before you rely on it"
     yield Finding(
-        REPAIR,
+        RECALIBRATE,
         NOTE,
         choice.sentence,
         f"recalibrate{sure}: {how}" if needed else f"not needed; to gain it all the same: {how}",
@@ -168,7 +169,7 @@ def _shape(summary: Summary) -> Iterator[Finding]:
         shown = "too extreme" if over else "too timid"
         cure = "shrinks" if over else "spreads"
         advice = f"forecasts are {shown}"
-        if summary.choice is None:  # else the map that suits them is named
+        if summary.choice is None:  # else the calibrator that suits them is named
             advice += f": temperature or Platt scaling {cure} them"
         if summary.verdict.state == CALIBRATED:
             kind, advice = f"{kind}, by less than is tolerated", ""
@@ -245,8 +246,8 @@ def _by_group(summary: Summary) -> str:
     these = agreeing(len(columns), "the column", "these columns")
     if summary.censored or summary.loss is not None:
         return f"give the model {these}"
-    how = (summary.repair_command or RepairCommand()).text("--by", ",".join(columns))
-    return f"try a map by group ({how}), or give the model {these}"
+    how = (summary.recalibrate_command or RecalibrateCommand()).text("--by", ",".join(columns))
+    return f"recalibrate by group ({how}), or give the model {these}"
 
 
 def columns_of(groups: Groups) -> list[str]:

@@ -75,7 +75,7 @@ def as_dict(summary: Summary) -> dict[str, Any]:
         if summary.segments is None
         else [_segment(segment) for segment in summary.segments],
         "time": None if summary.watched is None else summary.watched.as_dict(),
-        "repair": _repair(summary),
+        "recalibrate": _recalibration(summary),
         "certified": _certified(summary.certified),
         "costs": None if summary.costs is None else _costs(summary.costs),
         "distance": None if summary.costs is None else _distance(summary),
@@ -280,14 +280,14 @@ def finding_dict(finding: Finding) -> dict[str, str]:
     return {**asdict(finding), "page": finding.page}
 
 
-def _repair(summary: Summary) -> dict[str, Any] | None:
+def _recalibration(summary: Summary) -> dict[str, Any] | None:
     choice = summary.choice
     if choice is None:
         return None
     gains = getattr(choice, "gains", None) or {choice.score: choice.gain}
     return {
-        "map": choice.map.name,
-        "leave_alone": choice.leave_alone,
+        "calibrator": choice.calibrator.label,
+        "unchanged": choice.unchanged,
         "score": choice.score,
         "gain": choice.gain.value,
         "gain_low": choice.gain.low,

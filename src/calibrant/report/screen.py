@@ -17,10 +17,10 @@ from calibrant._base.words import (
     typeset,
     visible,
 )
+from calibrant.binning import quantile_bins
 from calibrant.joint import Joint
-from calibrant.pooling import quantile_bins
 from calibrant.report.conclusion import certainty, conclusion
-from calibrant.report.findings import REPAIR
+from calibrant.report.findings import RECALIBRATE
 from calibrant.report.sentences import (
     SEGMENTS,
     cost_sentence,
@@ -324,7 +324,7 @@ def _round_top(most: float) -> float:
     return float(f"{np.ceil(most / unit) * unit:.3g}")
 
 
-def next_repair(summary: Summary) -> bool:
-    """Whether the next step is a repair: a map helps forecasts that need it."""
-    advised = [finding for finding in summary.findings if finding.code == REPAIR]
+def recalibration_is_next(summary: Summary) -> bool:
+    """Whether the next step is to recalibrate: a calibrator helps forecasts that need it."""
+    advised = [finding for finding in summary.findings if finding.code == RECALIBRATE]
     return any(finding.advice.startswith("recalibrate") for finding in advised)

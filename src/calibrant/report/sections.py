@@ -34,7 +34,7 @@ GATHERED = re.compile(re.escape(gathered_name(0)).replace("0", r"(\d+)"))
 
 if TYPE_CHECKING:
     from calibrant.groups import Division, Groups, Segment
-    from calibrant.monitoring import Watched
+    from calibrant.monitoring import MonitoredGroup
     from calibrant.multiclass import ClassJudgement, SetsAndRows
 
 
@@ -144,13 +144,13 @@ def look_for_segments(
     return search_segments(divided.rows, divided.parts, level, settings.rng, divided.clusters)
 
 
-def watch_source(source: Source, tolerance: Tolerance | None) -> Watched | None:
+def monitor_source(source: Source, tolerance: Tolerance | None) -> MonitoredGroup | None:
     """Describe windows of time, and what a monitor says; None without times."""
     if source.times is None or source.rows is None:
         return None
-    from calibrant.monitoring import watch_at_large
+    from calibrant.monitoring import run_at_large
 
-    return watch_at_large(source.rows, source.times, tolerance, source.clusters)
+    return run_at_large(source.rows, source.times, tolerance, source.clusters)
 
 
 def loss_and_ranges(

@@ -42,7 +42,7 @@ from calibrant.measures.regions import Region, opposite_region, region_of, stron
 from calibrant.report.advice import advise
 from calibrant.report.distances import find_distances
 from calibrant.report.findings import Finding, findings
-from calibrant.report.repair_command import RepairCommand
+from calibrant.report.recalibrate_command import RecalibrateCommand
 from calibrant.report.sections import (
     RELATIVE,
     ClassSection,
@@ -55,16 +55,16 @@ from calibrant.report.sections import (
     judge_each_class,
     look_for_segments,
     loss_and_ranges,
-    watch_source,
+    monitor_source,
 )
 from calibrant.report.traps import Trap, find_traps
 
 if TYPE_CHECKING:
     from calibrant.groups import Groups, Segment
-    from calibrant.monitoring import Watched
+    from calibrant.monitoring import MonitoredGroup
     from calibrant.multiclass import MulticlassDecisionTask
     from calibrant.plots import ReliabilityDisplay
-    from calibrant.repair import Choice, ContinuousChoice
+    from calibrant.recalibration import ContinuousRecalibration, Recalibration
 
 # The measure of the verdict.
 HEADLINE = "smooth_calibration_error"
@@ -85,8 +85,8 @@ class Asked:
     """Whether to look for the worst combinations of the columns of the groups."""
     distances: bool = False
     """Whether to find the distance to calibration at once, rather than when it is asked for."""
-    repair_command: RepairCommand | None = None
-    """What repairs the forecasts, where the command that audits them knows."""
+    recalibrate_command: RecalibrateCommand | None = None
+    """What recalibrates the forecasts, where the command that audits them knows."""
 
 
 @dataclass(frozen=True)
@@ -114,10 +114,11 @@ class Summary:
     """Observed over expected events against a tolerance, if one was given."""
     segments: tuple[Segment, ...] | None
     """Combinations of columns that are worst, judged by rows that did not choose them."""
-    watched: Watched | None
+    watched: MonitoredGroup | None
     """Windows of time and what a monitor says, if times were given."""
-    choice: Choice | ContinuousChoice | None
-    """The map that would help most on rows it has not seen; None where rows allow no choice."""
+    choice: Recalibration | ContinuousRecalibration | None
+    """The calibrator that would help most on rows it has not seen; None where rows allow no
+    choice."""
     certified: CertifiedThreshold | None
     """From which forecast on outcomes 0 are as few as asked for, if that was asked."""
     costs: Costs | None
@@ -132,8 +133,8 @@ class Summary:
     """The classic binned error as other programs define it."""
     settings: dict[str, object]
     """What the numbers depend on beside the data."""
-    repair_command: RepairCommand | None = None
-    """What repairs the forecasts, where that is known."""
+    recalibrate_command: RecalibrateCommand | None = None
+    """What recalibrates the forecasts, where that is known."""
     dependence: Dependence | None = None
     """What suggests that rows depend on each other, where nobody said that they do."""
 
@@ -172,7 +173,7 @@ class Summary:
 
     @property
     def spoiled(self) -> bool:
-        """Whether no map can be learned from these rows."""
+        """Whether no calibrator can be learned from these rows."""
         return any(trap.spoils_maps for trap in self.traps)
 
     @property
@@ -211,9 +212,9 @@ class Summary:
 
     @cached_property
     def diagram_after(self) -> ReliabilityDisplay | None:
-        """The same after the proposed map, on one fold it was not fitted to; None without one."""
+        """The same after the proposed calibrator, on one held-out fold; None without one."""
         held_out = getattr(self.choice, "held_out", None)
-        if self.choice is None or self.choice.leave_alone or held_out is None:
+        if self.choice is None or self.choice.unchanged or held_out is None:
             return None
         return self.diagram.redrawn(held_out)
 
@@ -326,7 +327,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         segments = look_for_segments(divided, start.for_section())
     if source.times is not None:
         tell("windows of time")
-    watched = watch_source(source, settings.tolerance)
+    watched = monitor_source(source, settings.tolerance)
     ratios = None
     if asked.oe_tolerance is not None and classical is not None:
         ratios = RatioJudgement.of(classical.ratio, groups, asked.oe_tolerance)
@@ -351,7 +352,7 @@ def summarise(source: Source, settings: Settings, asked: Asked, tell: Tell = sil
         ranges=ranges,
         conventions=conventions(evidence.given) if of_events else (),
         settings=_settings(source, settings, asked, verdict, classes),
-        repair_command=asked.repair_command,
+        recalibrate_command=asked.recalibrate_command,
         dependence=dependence_of(source),
     )
     if asked.distances and of_events:

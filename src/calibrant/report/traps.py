@@ -36,7 +36,7 @@ class Trap:
     useless: str = ""
     """Why calibrated forecasts of this kind are still of no use, as the end of a sentence."""
     spoils_maps: bool = False
-    """Whether no map can be learned from such rows."""
+    """Whether no calibrator can be learned from such rows."""
 
 
 def find_traps(summary: Summary) -> tuple[Trap, ...]:

@@ -9,10 +9,10 @@ import numpy as np
 from calibrant._base.arrays import Flags, Indices
 from calibrant._base.notebook import brief
 from calibrant._base.options import check_share, shown, whole
+from calibrant.binning import quantile_bins
 from calibrant.errors import InvalidTypeError
 from calibrant.inference import clopper_pearson
 from calibrant.joint import Joint
-from calibrant.pooling import quantile_bins
 from calibrant.survival.forecasts import RiskTable, SurvivalForecasts
 
 

@@ -75,7 +75,7 @@
     picture.closest("figure").append(tools);
   }
 
-  // What the proposed map would make of the forecasts.
+  // What the proposed calibrator would make of the forecasts.
   by("after")?.addEventListener("change", (event) => {
     for (const [part, shown] of [[".after", event.target.checked], [".before", !event.target.checked]]) {
       const drawn = document.querySelector(`#picture-reliability ${part}`);
