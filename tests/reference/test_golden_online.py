@@ -58,7 +58,7 @@ def test_defensive():
 
 def test_defensive_bound_is_almost_attained():
     """T = 400 against the deterministic breaker: close below the root of the squared residuals."""
-    game = on.play(on.DefensiveForecaster(), on.DeterministicBreaker(), 400)
+    game = on.simulate(on.DefensiveForecaster(), on.DeterministicBreaker(), 400)
     measured = game.errors(["kernel_calibration_error"])["kernel_calibration_error"]
     proven = float(((game.outcomes - game.predictions) ** 2).sum() ** 0.5)
     assert proven == pytest.approx(10.28, abs=0.3)

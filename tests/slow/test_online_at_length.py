@@ -37,7 +37,7 @@ each_length = pytest.mark.parametrize("rounds", RUNS)
 def test_sure_bounds(name, horizon, nature, rounds):
     for seed in range(RUNS[rounds]):
         forecaster = SURE[name](rounds if horizon == "known" else None)
-        game = on.play(forecaster, NATURES[nature](), rounds, rng=seed)
+        game = on.simulate(forecaster, NATURES[nature](), rounds, rng=seed)
         for length in (rounds // 10, rounds):
             error = length * measure_of(forecaster)(game.joint(length))
             assert error <= forecaster.bound(length) + 1e-6
@@ -50,7 +50,7 @@ def test_distance_to_calibration(midpoint, nature, rounds):
     """2 sqrt(T) + 1, and about sqrt(2 T) with midpoints, certified by the shadow on every run."""
     for seed in range(RUNS[rounds]):
         forecaster = on.AlmostOneStepAhead(rounds, midpoint=midpoint)
-        on.play(forecaster, NATURES[nature](), rounds, rng=seed)
+        on.simulate(forecaster, NATURES[nature](), rounds, rng=seed)
         promise = math.sqrt(2 * rounds) + 1 if midpoint else 2 * math.sqrt(rounds) + 1
         assert forecaster.certificate <= promise
 
@@ -63,7 +63,7 @@ def test_bounds_in_expectation(name, horizon, nature, rounds):
     errors = []
     for seed in range(RUNS[rounds]):
         forecaster = PROMISING[name](rounds if horizon == "known" else None)
-        game = on.play(forecaster, NATURES[nature](), rounds, rng=seed)
+        game = on.simulate(forecaster, NATURES[nature](), rounds, rng=seed)
         errors.append(rounds * measure_of(forecaster)(game.joint()))
     standard_error = np.std(errors, ddof=1) / math.sqrt(len(errors))
     assert np.mean(errors) <= forecaster.bound(rounds) + 4 * standard_error
@@ -74,7 +74,7 @@ def test_bounds_in_expectation(name, horizon, nature, rounds):
 def test_biases_of_the_decision_forecaster(nature, rounds):
     """A failure chance of 1e-9: asserted on every run."""
     for seed in range(RUNS[rounds]):
-        game = on.play(on.DecisionForecaster(rounds), NATURES[nature](), rounds, rng=seed)
+        game = on.simulate(on.DecisionForecaster(rounds), NATURES[nature](), rounds, rng=seed)
         joint = game.joint()
         bias = np.abs(joint.positives - joint.weight * joint.prediction)
         for visits, size in zip(joint.weight, bias, strict=True):
@@ -90,7 +90,7 @@ def test_regret_of_single_tasks_of_the_perturbed_leader(nature, horizon, rounds)
     regrets = []
     for seed in range(RUNS[rounds]):
         forecaster = on.UCalibratedForecaster(rounds if horizon == "known" else None)
-        game = on.play(forecaster, NATURES[nature](), rounds, rng=seed)
+        game = on.simulate(forecaster, NATURES[nature](), rounds, rng=seed)
         gains = game.outcomes[:, np.newaxis] - thresholds
         acting = game.predictions[:, np.newaxis] >= thresholds
         regrets.append(np.maximum(gains.sum(axis=0), 0) - (gains * acting).sum(axis=0))
@@ -106,7 +106,7 @@ def test_regret_of_the_perturbed_leader_with_many_classes(classes):
         regrets = []
         for seed in range(5):
             forecaster = on.UCalibratedForecaster(rounds, classes=classes)
-            game = on.play(forecaster, nature, rounds, rng=seed)
+            game = on.simulate(forecaster, nature, rounds, rng=seed)
             guessed = (game.predictions.argmax(axis=1) == game.outcomes).sum()
             regrets.append(np.bincount(game.outcomes).max() - guessed)
         standard_error = np.std(regrets, ddof=1) / math.sqrt(len(regrets))
@@ -117,7 +117,7 @@ def test_regret_of_the_perturbed_leader_with_many_classes(classes):
 def test_the_breaker_breaks_every_deterministic_forecaster(name):
     """ECE of at least T/2 at every length: exponent one."""
     lengths, errors = [1000, 10_000, 100_000], []
-    game = on.play(DETERMINISTIC[name](lengths[-1]), on.DeterministicBreaker(), lengths[-1])
+    game = on.simulate(DETERMINISTIC[name](lengths[-1]), on.DeterministicBreaker(), lengths[-1])
     for rounds in lengths:
         error = game.errors([EXPECTED], rounds)[EXPECTED]
         assert error >= rounds / 2 - 1e-6
@@ -177,13 +177,13 @@ def test_the_tree_is_still_far_from_calibrated(branching, depth, independent, cy
     cycle = on.Replay(np.arange(rounds) % 10)
     for nature, expected in ((coins, independent), (cycle, cyclic)):
         forecaster = on.TreeForecaster(rounds, classes=10, branching=branching)
-        game = on.play(forecaster, nature, rounds, rng=0)
+        game = on.simulate(forecaster, nature, rounds, rng=0)
         assert game.canonical_error() / rounds == pytest.approx(expected, abs=0.05)
 
 
 def test_defensive_forecaster_keeps_its_accuracy_over_many_rounds():
     """Rounding in the tree stays far below the bound; memory grows with the predictions alone."""
-    game = on.play(on.DefensiveForecaster(), on.Drift(), 200_000, rng=0)
+    game = on.simulate(on.DefensiveForecaster(), on.Drift(), 200_000, rng=0)
     residuals = game.outcomes - game.predictions
     proven = float(np.sqrt((residuals**2).sum()))
     assert 200_000 * cal.kernel_calibration_error(game.joint()) <= proven * (1 + 1e-9)
@@ -195,7 +195,7 @@ def test_stream_recalibrator(nature, delay):
     """Both bounds on every run, with outcomes known at once or in batches."""
     rounds, cells = 20_000, 5
     rng = np.random.default_rng(delay)
-    y = on.play(on.DefensiveForecaster(), NATURES[nature](), rounds, rng).outcomes
+    y = on.simulate(on.DefensiveForecaster(), NATURES[nature](), rounds, rng).outcomes
     base = np.clip(0.6 * rng.random(rounds) + 0.4 * y - 0.1, 0, 1)
     recalibrator, said = on.StreamRecalibrator(cells=cells), np.empty(rounds)
     for start in range(0, rounds, delay):

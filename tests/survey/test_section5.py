@@ -28,7 +28,7 @@ SMOOTH, EXPECTED = "smooth_calibration_error", "expected_calibration_error"
 
 @pytest.mark.parametrize("name", JOINT_MEASURES)
 def test_section_5_error_of_a_sequence_is_t_times_the_measure_of_the_uniform_law(name):
-    game = on.play(on.FosterForecaster(64), on.Bernoulli(0.3), 64, rng=0)
+    game = on.simulate(on.FosterForecaster(64), on.Bernoulli(0.3), 64, rng=0)
     uniform = cal.Joint.from_samples(
         game.outcomes, game.predictions, sample_weight=np.full(64, 1 / 64)
     )
@@ -44,7 +44,7 @@ def test_section_5_predictions_and_outcomes_depend_on_the_history_alone():
         seen.append((history.predictions.copy(), history.outcomes.copy(), forecast))
         return int(forecast.mean < 0.5)
 
-    game = on.play(on.FosterForecaster(grid=3), nature, 50, rng=0)
+    game = on.simulate(on.FosterForecaster(grid=3), nature, 50, rng=0)
     for t, (predictions, outcomes, forecast) in enumerate(seen):
         assert np.array_equal(predictions, game.predictions[:t])
         assert np.array_equal(outcomes, game.outcomes[:t])
@@ -55,7 +55,7 @@ def test_section_5_predictions_and_outcomes_depend_on_the_history_alone():
 @pytest.mark.parametrize("name", DETERMINISTIC)
 def test_section_5_a_deterministic_forecaster_can_be_forced_to_an_ece_of_one_half(name):
     """Nature answers 1 iff p < 1/2: T x ECE >= T/2, at every time: exponent one."""
-    game = on.play(DETERMINISTIC[name](500), on.DeterministicBreaker(), 500)
+    game = on.simulate(DETERMINISTIC[name](500), on.DeterministicBreaker(), 500)
     assert np.array_equal(game.outcomes, game.predictions < 0.5)
     for t in (1, 10, 100, 500):
         assert game.errors([EXPECTED], t)[EXPECTED] >= t / 2 - 1e-9
@@ -65,7 +65,7 @@ def test_section_5_a_deterministic_forecaster_can_be_forced_to_an_ece_of_one_hal
 def test_section_5_a_deterministic_forecaster_can_be_forced_to_a_decision_loss_of_one(name):
     """Who guesses the bit that the forecast makes likelier is wrong every time; its opposite is
     right every time: calibration decision loss T, the largest there is."""
-    game = on.play(DETERMINISTIC[name](500), on.DeterministicBreaker(), 500)
+    game = on.simulate(DETERMINISTIC[name](500), on.DeterministicBreaker(), 500)
     guesses = game.predictions >= 0.5
     trusting = int((guesses == game.outcomes).sum())
     recalibrated = int((~guesses == game.outcomes).sum())
@@ -77,7 +77,7 @@ def test_section_5_a_deterministic_forecaster_can_be_forced_to_a_decision_loss_o
 def test_section_5_randomisation_defeats_the_breaker():
     """Foster's forecaster stays near its rate where every deterministic one has T/2."""
     errors = [
-        on.play(on.FosterForecaster(8000), on.DeterministicBreaker(), 8000, rng=seed).errors(
+        on.simulate(on.FosterForecaster(8000), on.DeterministicBreaker(), 8000, rng=seed).errors(
             [EXPECTED]
         )[EXPECTED]
         for seed in range(5)
@@ -89,9 +89,9 @@ def test_section_5_the_base_rate_is_calibrated_offline_and_breaks_online():
     """Why online is the interesting question: the constant E[y] needs to know the future."""
     rng = np.random.default_rng(0)
     y = (rng.random(4000) < 0.3).astype(int)
-    hindsight = on.play(on.ConstantForecaster(float(y.mean())), on.Replay(y), 4000)
+    hindsight = on.simulate(on.ConstantForecaster(float(y.mean())), on.Replay(y), 4000)
     assert hindsight.errors([SMOOTH])[SMOOTH] <= 1e-9
-    broken = on.play(on.RunningMeanForecaster(), on.DeterministicBreaker(), 4000)
+    broken = on.simulate(on.RunningMeanForecaster(), on.DeterministicBreaker(), 4000)
     assert broken.errors([EXPECTED])[EXPECTED] >= 2000
 
 
@@ -125,7 +125,7 @@ def test_table_1_upper_bounds(name, nature):
     errors = []
     for seed in range(runs):
         forecaster = PROMISING[name](rounds)
-        game = on.play(forecaster, NATURES[nature](), rounds, rng=seed)
+        game = on.simulate(forecaster, NATURES[nature](), rounds, rng=seed)
         error = rounds * measure_of(forecaster)(game.joint())
         if forecaster.guarantee.surely:
             assert error <= forecaster.bound(rounds) + 1e-9
@@ -153,7 +153,7 @@ def test_table_1_promises_are_about_measures_of_the_catalogue():
 def test_table_1_distance_and_smooth_error_are_within_a_factor_of_two():
     """Why both have the same rates."""
     for name, make in FORECASTERS.items():
-        game = on.play(make(50), on.Markov(0.8), 50, rng=1)
+        game = on.simulate(make(50), on.Markov(0.8), 50, rng=1)
         distance, _ = game.distance()
         smooth = game.errors([SMOOTH])[SMOOTH]
         assert smooth / 2 <= distance + 1e-9, name
@@ -166,13 +166,13 @@ def test_table_1_lower_bound_early_stopping_leaves_an_error_of_order_cube_root()
     for make in (on.FosterForecaster, on.AlmostOneStepAhead, lambda h: on.DefensiveForecaster()):
         errors = []
         for seed in range(4):
-            game = on.play(make(rounds), on.EarlyStopping(0.5), rounds, rng=seed)
+            game = on.simulate(make(rounds), on.EarlyStopping(0.5), rounds, rng=seed)
             errors.append(game.errors([SMOOTH])[SMOOTH])
         assert np.mean(errors) >= mark / 2
 
 
 def test_table_1_early_stopping_repeats_one_outcome_from_some_round_on():
-    game = on.play(on.AlmostOneStepAhead(2000), on.EarlyStopping(0.5), 2000, rng=0)
+    game = on.simulate(on.AlmostOneStepAhead(2000), on.EarlyStopping(0.5), 2000, rng=0)
     last_change = int(np.flatnonzero(np.diff(game.outcomes))[-1])
     assert last_change < 1900
     assert {len(set(part)) for part in (game.outcomes[: last_change + 1],)} == {2}
