@@ -115,7 +115,7 @@ def test_all_missing_columns_are_named_at_once(tmp_path):
     said = run("audit", str(path)).stderr
     assert "there must be columns 'outcome' and 'prediction'" in said
     # "region" is no misspelling of "prediction".
-    assert "Hint: say which columns hold them: --prediction NAME --outcome NAME." in said
+    assert "Hint: say which columns hold them, with --prediction and --outcome." in said
     assert "did you mean 'risk'" in run("audit", str(path), "--prediction", "rsk").stderr
 
 
@@ -123,12 +123,12 @@ def test_columns_with_usual_names_are_suggested(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("question_id,trial_index,confidence,is_correct\n1,1,0.2,1\n")
     said = run("audit", str(path)).stderr
-    assert "Hint: perhaps --prediction 'confidence' --outcome 'is_correct'." in said
+    assert "Hint: perhaps --prediction 'confidence', --outcome 'is_correct'." in said
     said = run("audit", str(path), "--outcome", "is_correct").stderr
     assert "Hint: perhaps --prediction 'confidence'." in said
-    with pytest.raises(InvalidForecastsError, match="perhaps prediction='confidence', outcome='is"):
+    with pytest.raises(InvalidForecastsError, match="perhaps prediction 'confidence', outcome 'is"):
         cal.audit(str(path))
-    with pytest.raises(InvalidForecastsError, match="perhaps prediction='Prob', outcome='Y_true'"):
+    with pytest.raises(InvalidForecastsError, match="perhaps prediction 'Prob', outcome 'Y_true'"):
         cal.audit(pd.DataFrame({"Prob": P, "Y_true": Y}))
 
 

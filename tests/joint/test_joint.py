@@ -204,7 +204,7 @@ def test_simulated_weights_add_no_evidence():
 def test_mean_outcomes_cannot_be_redrawn():
     joint = cal.Joint.from_samples([0.2, 0.5], [0.3, 0.4])
     assert not joint.binary
-    with pytest.raises(InferenceRefusedError, match="from_counts"):
+    with pytest.raises(InferenceRefusedError, match="count and positives"):
         joint.simulated(0)
     with pytest.raises(InferenceRefusedError, match="mean outcomes"):
         cal.calibration_test(joint)

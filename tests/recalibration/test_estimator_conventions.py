@@ -256,7 +256,6 @@ def test_errors_of_a_fit_name_its_arguments(estimator, bad):
         clone(one).fit(*BAD_FITS[bad], **beside)
     assert named_in(caught.value)
     assert named_in(caught.value) <= {"X", "y"}
-    assert caught.value.args == (caught.value.what, caught.value.got, caught.value.hint)
 
 
 @pytest.mark.parametrize("bad", ["beyond one", "missing predictions", "three columns", "sparse"])
@@ -289,5 +288,5 @@ def test_a_number_and_patches_for_groups_are_named_too():
 
 def test_names_that_the_caller_gave_stay_as_they_are():
     with pytest.raises(InvalidForecastsError) as caught, arguments_named(y_true="y"):
-        raise InvalidForecastsError("y_true must be a number", "'y_true' of y_true_2")
+        raise InvalidForecastsError("@y_true must be a number", "'y_true' of y_true_2")
     assert str(caught.value) == "y must be a number, got 'y_true' of y_true_2."

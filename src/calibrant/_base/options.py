@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidOptionError, mention
 
 MOST_ACTIONS = 10**4
 MOST_BINS = 2**20
@@ -31,6 +31,8 @@ MOST_SEGMENTS = 10**4
 MOST_THREADS = 1024
 # A product this close below a whole number, relatively, is that number.
 ROUNDING = 1e-12
+# What only callers in Python can pass.
+OR_GENERATOR = "or a Generator of numpy"
 LONGEST = 80
 """Letters of a value that an error message repeats."""
 
@@ -50,7 +52,7 @@ def real(name: str, value: object) -> float:
     """Return an option that must be a number; one beyond all doubles is infinite."""
     numbers = int | float | np.integer | np.floating
     if not isinstance(value, numbers) or isinstance(value, bool | np.timedelta64):
-        raise InvalidOptionError(f"{name} must be a number", shown(value))
+        raise InvalidOptionError(f"{mention(name)} must be a number", shown(value))
     try:
         return float(value)
     except OverflowError:
@@ -64,7 +66,7 @@ def measured(value: Any) -> float:
             return float(value)
     except (TypeError, ValueError):
         pass
-    raise InvalidOptionError("measure must return a number", shown(value))
+    raise InvalidOptionError("@measure must return a number", shown(value))
 
 
 def whole(name: str, value: object, least: int = 1, most: int = MOST_ROUNDS) -> int:
@@ -73,14 +75,15 @@ def whole(name: str, value: object, least: int = 1, most: int = MOST_ROUNDS) -> 
     if least <= number <= most and number % 1 == 0:
         return int(number)
     raise InvalidOptionError(
-        f"{name} must be a whole number of at least {least} and at most {most}", shown(value)
+        f"{mention(name)} must be a whole number of at least {least} and at most {most}",
+        shown(value),
     )
 
 
 def check_share(name: str, value: float) -> None:
     """Refuse a confidence, level or tolerance outside (0, 1)."""
     if not 0 < real(name, value) < 1:
-        raise InvalidOptionError(f"{name} must lie between 0 and 1", shown(value))
+        raise InvalidOptionError(f"{mention(name)} must lie between 0 and 1", shown(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +113,13 @@ def tolerance_from(name: str, given: object) -> Tolerance:
     if percent:
         if not 0 < number <= 1:
             raise InvalidOptionError(
-                f"{name} must be above 0 % and at most 100 % of the rarer outcome",
+                f"{mention(name)} must be above 0 % and at most 100 % of the rarer outcome",
                 shown(given),
             )
         return ShareOfRarer(number)
     if not 0 < number < 1:
         hint = f"write {number:g}% for per cent of the rarer outcome" if number >= 1 else ""
-        raise InvalidOptionError(f"{name} must lie between 0 and 1", shown(given), hint)
+        raise InvalidOptionError(f"{mention(name)} must lie between 0 and 1", shown(given), hint)
     return number
 
 
@@ -145,28 +148,30 @@ def number_or_percent(name: str, given: object) -> tuple[float, bool]:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise InvalidOptionError(f"{name} must be a number, or per cent such as 5%", shown(given))
+        raise InvalidOptionError(
+            f"{mention(name)} must be a number, or per cent such as 5%", shown(given)
+        )
     return (number / 100 if percent else number), percent
 
 
 def check_flag(name: str, value: object) -> bool:
     """Return an option that must be true or false."""
     if not isinstance(value, bool | np.bool_):
-        raise InvalidOptionError(f"{name} must be True or False", shown(value))
+        raise InvalidOptionError(f"{mention(name)} must be True or False", shown(value))
     return bool(value)
 
 
 def check_within(name: str, value: float, low: float = 0.0, high: float = 1.0) -> float:
     """Return an option that must be a number between two others, or one of them."""
     if not low <= (number := real(name, value)) <= high:
-        raise InvalidOptionError(f"{name} must be in [{low:g}, {high:g}]", shown(value))
+        raise InvalidOptionError(f"{mention(name)} must be in [{low:g}, {high:g}]", shown(value))
     return number
 
 
 def check_positive(name: str, value: float) -> None:
     """Refuse a number that is not positive and finite."""
     if not 0 < real(name, value) < math.inf:
-        raise InvalidOptionError(f"{name} must be positive and finite", shown(value))
+        raise InvalidOptionError(f"{mention(name)} must be positive and finite", shown(value))
 
 
 def check_tolerance(tolerance: float) -> None:
@@ -188,7 +193,7 @@ def enough_draws(draws: int, confidence: float) -> int:
     needed = math.ceil((1 - ROUNDING) * 2 / (1 - confidence)) - 1
     if needed > MOST_DRAWS:
         raise InvalidOptionError(
-            f"confidence must be at most {1 - 2 / MOST_DRAWS:.6f}: beyond, draws are too many",
+            f"@confidence must be at most {1 - 2 / MOST_DRAWS:.6f}: beyond, draws are too many",
             shown(confidence),
         )
     return max(check_draws(draws), needed)
@@ -212,7 +217,7 @@ def power_of_two(resolution: int) -> int:
 def refuse_unknown(name: str, value: object, known: Collection[str]) -> None:
     """Refuse an option that is not one of the known ones."""
     if not isinstance(value, str) or value not in known:
-        raise InvalidOptionError(f"{name} must be one of {', '.join(known)}", shown(value))
+        raise InvalidOptionError(f"{mention(name)} must be one of {', '.join(known)}", shown(value))
 
 
 def as_generator(rng: Any) -> np.random.Generator:
@@ -222,5 +227,5 @@ def as_generator(rng: Any) -> np.random.Generator:
     if rng is None or isinstance(rng, known) or (seed and rng >= 0):
         return np.random.default_rng(rng)
     raise InvalidOptionError(
-        "rng must be a seed, a whole number of at least 0, or a Generator of numpy", shown(rng)
+        "@rng must be a seed, a whole number of at least 0", shown(rng), OR_GENERATOR
     )

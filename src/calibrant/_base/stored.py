@@ -19,7 +19,13 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import CalibrantError, InvalidStateError, ReadingError, reading_failed
+from calibrant.errors import (
+    CalibrantError,
+    InvalidStateError,
+    ReadingError,
+    mention,
+    reading_failed,
+)
 
 # Nothing that is written here is larger.
 MOST_CHARACTERS = 2**28
@@ -46,7 +52,7 @@ class Stored:
 
     def __init__(self, data: object, what: str) -> None:
         if not isinstance(data, Mapping):
-            raise InvalidStateError(f"{what} must be a dictionary", _shown(data))
+            raise InvalidStateError(f"{mention(what)} must be a dictionary", _shown(data))
         self.data, self.what = data, what
 
     def has(self, name: str) -> bool:
@@ -147,13 +153,15 @@ class Resumable:
 def parse(text: object, what: str, *, infinite: bool = False) -> Stored:
     """Read JSON, not too large, not too deep, without NaN, and without infinities unless asked."""
     if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
-        raise InvalidStateError(f"{what} must be JSON of at most 2**28 characters", _shown(text))
+        raise InvalidStateError(
+            f"{mention(what)} must be JSON of at most 2**28 characters", _shown(text)
+        )
     try:
         data = json.loads(text, parse_constant=_infinity if infinite else _refuse_constant)
     except RecursionError as error:
-        raise InvalidStateError(f"{what} must not be nested so deeply") from error
+        raise InvalidStateError(f"{mention(what)} must not be nested so deeply") from error
     except ValueError as error:
-        raise InvalidStateError(f"{what} must be JSON", str(error)) from error
+        raise InvalidStateError(f"{mention(what)} must be JSON", str(error)) from error
     return Stored(data, what)
 
 
@@ -171,20 +179,24 @@ def load_text(source: str | Path, what: str) -> str:
     try:
         path = Path(source)
         if path.stat().st_size > MOST_CHARACTERS:
-            raise InvalidStateError(f"{what} must be JSON of at most 2**28 characters", str(source))
+            raise InvalidStateError(
+                f"{mention(what)} must be JSON of at most 2**28 characters", str(source)
+            )
         return path.read_text(encoding="utf-8")
     except (OSError, TypeError) as error:
         if isinstance(error, OSError) and reading_failed(error):
-            raise ReadingError(f"{what} must be readable", str(error)) from error
+            raise ReadingError(f"{mention(what)} must be readable", str(error)) from error
         if isinstance(error, FileNotFoundError):
             raise InvalidStateError(f"{source}: no such file") from error
-        raise InvalidStateError(f"{what} must be readable", str(error)) from error
+        raise InvalidStateError(f"{mention(what)} must be readable", str(error)) from error
     except UnicodeDecodeError as error:
-        raise InvalidStateError(f"{what} must be JSON", "a file that is no text") from error
+        raise InvalidStateError(
+            f"{mention(what)} must be JSON", "a file that is no text"
+        ) from error
     except CalibrantError:
         raise
     except ValueError as error:  # a path with a NUL
-        raise InvalidStateError(f"{what} must be readable", str(error)) from error
+        raise InvalidStateError(f"{mention(what)} must be readable", str(error)) from error
 
 
 @contextmanager
@@ -197,7 +209,7 @@ def restoring(what: str) -> Iterator[None]:
     except (
         CalibrantError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError
     ) as error:  # fmt: skip
-        raise InvalidStateError(f"{what} must be what was written", str(error)) from error
+        raise InvalidStateError(f"{mention(what)} must be what was written", str(error)) from error
 
 
 def number(value: object, what: str, low: float = -math.inf, high: float = math.inf) -> float:
@@ -209,14 +221,16 @@ def number(value: object, what: str, low: float = -math.inf, high: float = math.
             found = math.nan
         if math.isfinite(found) and low <= found <= high:
             return found
-    raise InvalidStateError(f"{what} must be a number{_between(low, high)}", _shown(value))
+    raise InvalidStateError(f"{mention(what)} must be a number{_between(low, high)}", _shown(value))
 
 
 def whole(value: object, what: str, low: int = 0, high: int = MOST_COUNTED) -> int:
     """Return a whole number between two ends."""
     if type(value) is int and low <= value <= high:
         return value
-    raise InvalidStateError(f"{what} must be a whole number{_between(low, high)}", _shown(value))
+    raise InvalidStateError(
+        f"{mention(what)} must be a whole number{_between(low, high)}", _shown(value)
+    )
 
 
 def numbers(
@@ -240,7 +254,9 @@ def numbers(
         found = found.astype(np.float64)
         sound = bool((np.isfinite(found) & (found >= low) & (found <= high)).all())
     if not sound:
-        raise InvalidStateError(f"{what} must hold numbers{_between(low, high)}", _shown(value))
+        raise InvalidStateError(
+            f"{mention(what)} must hold numbers{_between(low, high)}", _shown(value)
+        )
     return found
 
 
@@ -271,8 +287,10 @@ def value_from(data: object, what: str) -> Any:
             try:
                 return TAGGED[name][2](entry.text(name))
             except (ValueError, InvalidOperation) as error:
-                raise InvalidStateError(f"{what} must be a {name}", _shown(data)) from error
-    raise InvalidStateError(f"{what} must be a value of a column", _shown(data))
+                raise InvalidStateError(
+                    f"{mention(what)} must be a {name}", _shown(data)
+                ) from error
+    raise InvalidStateError(f"{mention(what)} must be a value of a column", _shown(data))
 
 
 def _between(low: float, high: float) -> str:

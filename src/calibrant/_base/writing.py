@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from calibrant.errors import InvalidOptionError, ReadingError
+from calibrant.errors import InvalidOptionError, ReadingError, mention
 
 # Drafts lie in hidden folders of this name beside the file that they will become.
 DRAFT = ".calibrant-draft-"
@@ -99,7 +99,7 @@ def locked(path: str | Path, name: str = "path") -> Iterator[None]:
     """
     check_writable(path, name)
     if _is_special(path):
-        raise InvalidOptionError(f"{name} must name a file", f"the device {str(path)!r}")
+        raise InvalidOptionError(f"{mention(name)} must name a file", f"the device {str(path)!r}")
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.lock")
     handle = _lock(beside)
@@ -214,7 +214,9 @@ def check_outputs(outputs: Mapping[str, str | Path], inputs: Iterable[str | Path
         _try_out(path, name)
         one = _identity(path)
         if one in read:
-            raise InvalidOptionError(f"{name} must not name a file that is read", repr(str(path)))
+            raise InvalidOptionError(
+                f"{mention(name)} must not name a file that is read", repr(str(path))
+            )
         if one in written:
             raise InvalidOptionError(
                 f"{written[one]} and {name} must name different files", repr(str(path))

@@ -44,7 +44,7 @@ def find_measure(name: str) -> Measure:
         )
         alias = f" ({name.upper()})" if known else ""
         raise InvalidOptionError(
-            "measure must be in the catalogue",
+            "@measure must be in the catalogue",
             repr(name),
             f"did you mean {close[0]}{alias}" if close else f"one of {', '.join(JOINT_MEASURES)}",
         )

@@ -150,7 +150,8 @@ def app_for(arguments: list[str]) -> typer.Typer:
 def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
     """Print our warnings like our errors; those of others as Python does."""
     if issubclass(category, CalibrantWarning):
-        complain(f"warning: {with_options(str(message))}")
+        text = message.args[0] if isinstance(message, Warning) else message
+        complain(f"warning: {with_options(text)}")
     else:
         DEFAULT_WARNING(message, category, *where, **more)
 

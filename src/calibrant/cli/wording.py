@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from calibrant.errors import CalibrantError
+from calibrant._base.options import OR_GENERATOR
+from calibrant.data.input import DROP, PERCENT, ROUNDED_OR_SCORES, SWAPPED
+from calibrant.decisions import OR_TASK
+from calibrant.errors import CalibrantError, with_names
 
-# Names that no sentence uses for anything else.
-NAMES = {
+# Options by the argument that they stand for.
+OPTIONS = {
     "y_pred": "--prediction",
     "y_proba": "--prediction",
     "y_true": "--outcome",
@@ -24,9 +28,7 @@ NAMES = {
     "prediction_sum": "--prediction-sum",
     "base_rate": "--base-rate",
     "calibrator_file": "--calibrator",
-}
-# Names that are words as well: they are arguments where a sentence begins with them, or before =.
-WORDS = {
+    "outcome": "--outcome",
     "alpha": "--alpha",
     "between": "--between",
     "by": "--by",
@@ -60,49 +62,31 @@ WORDS = {
     "until": "--until",
     "window": "--window",
 }
-PHRASES = {
-    "drop those rows, or fill in their values": "--na drop leaves them out",
-    "are the two arguments swapped? The truth comes first": "--prediction and --outcome look "
-    "swapped",
-    "are the two arguments swapped": "--prediction and --outcome look swapped",
-    "are the two columns swapped": "--prediction and --outcome look swapped",
-    ", or a Generator of numpy": "",
-    "these look like percentages: divide by 100": "for percentages use --scale percent",
-    "prediction=..., outcome=...": "--prediction NAME --outcome NAME",
-    "Joint.from_counts(prediction, count, positives)": "--count and --positives",
-    "audit(..., kind='mean', range=(0, 1))": "calibrant audit --kind mean --range 0,1",
-    "for rounded probabilities pass a larger sum_tolerance; for scores before a softmax pass "
-    "logits=True": "--classes must name every class; write rounded probabilities with more digits, "
-    "and take the softmax of scores first",
-    ", a DecisionTask, or (phi, subgradient)": "",
+# What to do at the command line, where it differs from what to do in Python.
+HINTS = {
+    DROP: "--na drop leaves them out",
+    SWAPPED: "--prediction and --outcome look swapped",
+    PERCENT: "for percentages use --scale percent",
+    ROUNDED_OR_SCORES: "--classes must name every class; write rounded probabilities with more "
+    "digits, and take the softmax of scores first",
+    OR_GENERATOR: "",
+    OR_TASK: "",
 }
 
-# Fields are a mapping, which options write as meaning=name.
-_FIELD = re.compile(r"fields=\{'(\w+)': '?([^'}]*)'?\}")
-_COLUMN = re.compile(r"(, )?\b(prediction|outcome)=(?=')")
-_FIRST = re.compile(
-    rf"^({'|'.join(WORDS)})(?= (must|needs?|has no effect|is for|are for|cannot)\b)"
-)
-_GIVEN = re.compile(rf"(?<!['\"\w])({'|'.join(NAMES | WORDS)})=(\.\.\.)?")
-# Words of others stand in quotation marks.
-_NAMED = re.compile(rf"(?<!['\"\w-])({'|'.join(NAMES)})(?!['\"\w])")
+
+# Of arguments with a value: "@scale='percent'" and, of mappings, "@fields={'correct': 'grade'}".
+_VALUE = re.compile(r"(@\w+)=")
+_ENTRY = re.compile(r"(@\w+)=\{'(\w+)': '?([^'}]*)'?\}")
 
 
 def on_the_command_line(error: CalibrantError) -> str:
     """Write an error of the library with the options that its arguments stand for."""
-    return str(CalibrantError(with_options(error.what), error.got, with_options(error.hint)))
+    what, got, hint = error.texts
+    hint = "; ".join(filter(None, (HINTS.get(part, part) for part in hint.split("; "))))
+    return str(CalibrantError(*(with_options(text, error.names) for text in (what, got, hint))))
 
 
-def with_options(text: str) -> str:
-    """Write a sentence of the library with the options that its arguments stand for."""
-    field = _FIELD.search(text)
-    if field is not None:
-        before, after = with_options(text[: field.start()]), with_options(text[field.end() :])
-        return f"{before}--field {field[1]}={field[2]}{after}"
-    options = NAMES | WORDS
-    for phrase, other in PHRASES.items():
-        text = text.replace(phrase, other)
-    text = _COLUMN.sub(lambda found: f"{' ' if found[1] else ''}--{found[2]} ", text)
-    text = _FIRST.sub(lambda found: options[found[1]], text)
-    text = _GIVEN.sub(lambda found: options[found[1]] + ("" if found[2] else " "), text)
-    return _NAMED.sub(lambda found: options[found[1]], text)
+def with_options(text: str, names: Mapping[str, str] | None = None) -> str:
+    """Write a text of the library with the options, or names, that its arguments stand for."""
+    text = _VALUE.sub(r"\1 ", _ENTRY.sub(r"\1 \2=\3", text))
+    return with_names(text, {**OPTIONS, **(names or {})})

@@ -12,6 +12,9 @@ from calibrant._base.arrays import Floats, Indices
 from calibrant._base.options import check_flag, check_within, shown
 from calibrant.data.input import (
     DROP,
+    PERCENT,
+    ROUNDED_OR_SCORES,
+    SWAPPED,
     are_numbered,
     as_array,
     as_floats,
@@ -41,7 +44,7 @@ def read_probabilities(
     table = read_numbers(given, "y_proba")
     if given.shape[1] < 2:
         raise InvalidForecastsError(
-            "y_proba must have one column per class, at least two", f"shape {given.shape}"
+            "@y_proba must have one column per class, at least two", f"shape {given.shape}"
         )
     if given.shape[0] == 0:
         raise InvalidForecastsError("there must be at least one row", "none")
@@ -65,15 +68,15 @@ def read_classes(y_proba: object, classes: Sequence[Any] | None, count: int) -> 
     if classes is None:
         return tuple(range(count)) if columns is None else columns
     if not _are_names(classes):
-        raise InvalidOptionError("classes must be a list of names", shown(classes))
+        raise InvalidOptionError("@classes must be a list of names", shown(classes))
     names = tuple(name.item() if isinstance(name, np.generic) else name for name in classes)
     if len(names) != count:
         raise InvalidForecastsError(
-            "classes must name every column of y_proba, in their order",
+            "@classes must name every column of @y_proba, in their order",
             f"{len(names)} names for {count} columns",
         )
     if len(set(names)) < count:
-        raise InvalidForecastsError("classes must differ from each other", _shown(names))
+        raise InvalidForecastsError("@classes must differ from each other", _shown(names))
     return names
 
 
@@ -88,7 +91,7 @@ def column_order(values: object, classes: tuple[Any, ...]) -> Indices | None:
         if not alike or list(place) == list(map(class_text, classes)):
             return None
         raise InvalidForecastsError(  # names, or just numbers of the columns
-            "classes must stand in the order of the columns of y_proba",
+            "@classes must stand in the order of the columns of @y_proba",
             f"{_shown(classes)} for the columns {_shown(columns)}",
             "leave classes out, or reorder the columns",
         )
@@ -142,7 +145,7 @@ def read_positions(y_true: object, classes: tuple[Any, ...], *, reordered: bool 
     if -1 in found and whole and not _any_number(classes):
         if reordered:
             raise InvalidForecastsError(
-                "y_true must hold names where classes and columns stand in another order",
+                "@y_true must hold names where classes and columns stand in another order",
                 f"labels {_shown(distinct)} for the classes {_shown(classes)}",
             )
         found = [label if 0 <= label < count else -1 for label in distinct]
@@ -158,7 +161,7 @@ def read_row_weights(sample_weight: object, rows: int) -> Floats | None:
     weight = as_floats(read_full_column(sample_weight, "sample_weight"), "sample_weight")
     if weight.size != rows:
         raise InvalidForecastsError(
-            "sample_weight must have one entry per row", f"{weight.size} for {rows} rows"
+            "@sample_weight must have one entry per row", f"{weight.size} for {rows} rows"
         )
     if not ((weight >= 0) & (weight < np.inf)).all() or not weight.any():
         raise InvalidForecastsError(
@@ -174,7 +177,7 @@ def _refuse_missing_rows(table: Floats) -> None:
         rows = np.flatnonzero(np.isnan(table).any(axis=1))
         if rows.size:
             raise InvalidForecastsError(
-                "y_proba must not hold missing values (NaN)",
+                "@y_proba must not hold missing values (NaN)",
                 f"{rows.size} of {table.shape[0]} rows, first rows {_first(rows)}",
                 DROP,
             )
@@ -187,13 +190,13 @@ def _refuse_range(table: Floats, clip: float) -> None:
     rows = np.flatnonzero(((table < -clip) | (table > 1 + clip)).any(axis=1))
     sums = table.sum(axis=1)
     if low >= 0 and np.allclose(sums, 100, rtol=0.02):
-        hint = "these look like percentages: divide by 100"
+        hint = PERCENT
     elif low >= 0 and np.array_equal(table, np.round(table)):
         hint = "these look like counts: divide each row by its sum"
     else:
         hint = "if these are scores before a softmax, pass logits=True"
     raise InvalidForecastsError(
-        "y_proba must be probabilities in [0, 1]",
+        "@y_proba must be probabilities in [0, 1]",
         f"{rows.size} rows outside, from {low:g} to {high:g}, first rows {_first(rows)}",
         hint,
     )
@@ -207,10 +210,9 @@ def _checked_sums(table: Floats, tolerance: float) -> float:
         rows = np.flatnonzero(gap > tolerance)
         row = int(rows[0])
         raise InvalidForecastsError(
-            f"each row of y_proba must sum to one within {tolerance:g}",
+            f"each row of @y_proba must sum to one within {tolerance:g}",
             f"{rows.size} rows that do not, first row {row + 1} with sum {table[row].sum():.6g}",
-            "scores of independent labels are not classes; for rounded probabilities pass a larger "
-            "sum_tolerance; for scores before a softmax pass logits=True",
+            f"scores of independent labels are not classes; {ROUNDED_OR_SCORES}",
         )
     return worst
 
@@ -252,13 +254,13 @@ def _any_number(classes: tuple[Any, ...]) -> bool:
 def _refuse_labels(unknown: list[Any], classes: tuple[Any, ...]) -> None:
     hint = ""
     if any(isinstance(label, str) for label in unknown) and classes == tuple(range(len(classes))):
-        hint = "name the classes in the order of the columns: classes=[...]"
+        hint = "name the classes in the order of the columns: @classes=[...]"
     elif unknown == [len(classes)]:
-        hint = "labels start at 0; for labels 1, 2, ... pass classes=[1, 2, ...]"
+        hint = "labels start at 0; for labels 1, 2, ... pass @classes=[1, 2, ...]"
     elif any(isinstance(label, float) for label in unknown):
-        hint = "are the two arguments swapped? The truth comes first"
+        hint = SWAPPED
     raise InvalidForecastsError(
-        f"y_true must hold labels among the classes {_shown(classes)}",
+        f"@y_true must hold labels among the classes {_shown(classes)}",
         f"labels {_shown(unknown)}",
         hint,
     )

@@ -66,7 +66,7 @@ class Columns:
         if not of_rows and not of_cells:
             raise InvalidOptionError(
                 "columns must be those of rows (prediction, outcome, perhaps weight) or those of "
-                "aggregates (prediction or prediction_sum, count, positives)",
+                "aggregates (prediction or @prediction_sum, count, positives)",
                 ", ".join(sorted(given)) or "none",
             )
         if not 0 <= self.width <= 1:
@@ -151,7 +151,7 @@ def _refuse_type(frame: Frame, name: str, dtype: nw.dtypes.DType, part: str) -> 
         first = frame.filter(odd).select(value=text).sort("value").head(1)
         example = next(iter(fetched(first, labels=["value"])["value"]), None)
         got = "text" if example is None else f"text such as {example!r}"
-        hint = "name the label of the positive outcome, pos_label=..."
+        hint = "name the label of the positive outcome with @pos_label"
         if part != "outcome" and example is not None:
             hint = number_hint(str(example))
     raise InvalidForecastsError(f"column {name!r} must hold numbers", got, hint)

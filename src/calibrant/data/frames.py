@@ -98,10 +98,10 @@ def plainly_named(frame: Frame) -> Iterator[tuple[Frame, Mapping[str, str]]]:
     try:
         yield frame, plain
     except CalibrantError as error:
-        told = list(error.args)
+        what, got, hint = error.texts
         for name, new in plain.items():
-            told = [text.replace(repr(new), repr(name)) for text in told]
-        error.args = error.what, error.got, error.hint = tuple(told)
+            what, got, hint = (text.replace(repr(new), repr(name)) for text in (what, got, hint))
+        error.texts = what, got, hint
         raise
 
 

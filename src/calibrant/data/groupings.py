@@ -17,7 +17,7 @@ from calibrant._base.options import MOST_BINS, check_flag, whole
 from calibrant._base.words import visible
 from calibrant.data.input import as_array, is_missing, is_tensor, read_column
 from calibrant.data.times import moments_of
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import InvalidForecastsError, mention
 
 Codes = npt.NDArray[np.int64]
 
@@ -137,7 +137,7 @@ def partitions(
 ) -> list[Partition]:
     """Divide rows by each column, and on request by each pair of columns."""
     if not by:
-        raise InvalidForecastsError("by must name at least one column", "none")
+        raise InvalidForecastsError("@by must name at least one column", "none")
     singles = [
         grouped(values, column, size, parts=parts, most_levels=most_levels, weight=weight)
         for column, values in by.items()
@@ -207,7 +207,8 @@ def columns_of(by: object, name: str = "by") -> dict[str, object]:
     if isinstance(by, np.ndarray) and by.ndim != 1:
         if by.ndim != 2:
             raise InvalidForecastsError(
-                f"{name} must have one column for each feature", f"an array of shape {by.shape}"
+                f"{mention(name)} must have one column for each feature",
+                f"an array of shape {by.shape}",
             )
         return {f"x{i}": column for i, column in enumerate(by.T)}
     from calibrant.data.frames import table_columns
@@ -219,7 +220,7 @@ def columns_of(by: object, name: str = "by") -> dict[str, object]:
         own = getattr(by, "name", None)  # of a series
         return {"group" if own is None or own == "" else str(own): by}
     raise InvalidForecastsError(
-        f"{name} must be a mapping, a frame, a column or an array",
+        f"{mention(name)} must be a mapping, a frame, a column or an array",
         type(by).__name__,
         f"{name}={{'name': labels}}",
     )
@@ -329,7 +330,7 @@ def _numbers(column: npt.NDArray[Any], name: str) -> npt.NDArray[Any] | None:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidForecastsError(
-            f"{name} must hold numbers or labels, not both", str(error)
+            f"{mention(name)} must hold numbers or labels, not both", str(error)
         ) from error
 
 

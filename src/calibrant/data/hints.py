@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from calibrant._base.words import agreeing
 from calibrant.data.labels import MISSING_WORDS
-from calibrant.errors import InvalidForecastsError
+from calibrant.errors import InvalidForecastsError, mention
 
 MOST_SHOWN = 20
 # How alike two names must be, of 1, for one to be a misspelling of the other.
@@ -23,7 +23,7 @@ USUAL = {
         *("y", "class"),
     ),
 }
-WHICH = "say which columns hold them: prediction=..., outcome=..."
+WHICH = "say which columns hold them, with @prediction and @outcome"
 
 
 def require_columns(present: Sequence[str], wanted: Sequence[str]) -> None:
@@ -46,7 +46,7 @@ def require_names(**roles: object) -> None:
     for role, name in roles.items():
         if hasattr(name, "__len__") and not isinstance(name, str):
             raise InvalidForecastsError(
-                f"{role} must name a column of the table",
+                f"{mention(role)} must name a column of the table",
                 f"a value of type {type(name).__name__}",
                 "add it to the table as a column, and pass the name of that",
             )
@@ -64,7 +64,7 @@ def _which(present: Sequence[str], missing: Sequence[str]) -> str:
     }
     if len(usual) < len(missing):
         return WHICH if {*missing} & {*USUAL} else ""
-    return f"perhaps {', '.join(f'{role}={name!r}' for role, name in usual.items())}"
+    return f"perhaps {', '.join(f'@{role} {name!r}' for role, name in usual.items())}"
 
 
 def _close(name: str, present: Sequence[str]) -> list[str]:

@@ -12,10 +12,16 @@ import numpy.typing as npt
 
 from calibrant._base.arrays import Floats
 from calibrant._base.options import shown
-from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidTypeError
+from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidTypeError, mention
 
 # What to do with rows that lack a value; the command line has an option for it.
+# Hints that callers who read files replace by options.
 DROP = "drop those rows, or fill in their values"
+SWAPPED = "are the two arguments swapped? The truth comes first"
+PERCENT = "these look like percentages: divide by 100"
+ROUNDED_OR_SCORES = (
+    "for rounded probabilities pass a larger sum_tolerance, for scores before a softmax logits=True"
+)
 
 
 def as_array(values: object, name: str) -> npt.NDArray[Any]:
@@ -32,11 +38,11 @@ def as_array(values: object, name: str) -> npt.NDArray[Any]:
         return _widened(np.asarray(values))  # a matrix stays a matrix whatever is taken of it
     if isinstance(values, str | bytes | dict | set) or values is None:
         raise InvalidForecastsError(
-            f"{name} must be an array, a list, a series or a tensor", type(values).__name__
+            f"{mention(name)} must be an array, a list, a series or a tensor", type(values).__name__
         )
     if isinstance(values, Iterator):
         raise InvalidForecastsError(
-            f"{name} must be an array, a list, a series or a tensor",
+            f"{mention(name)} must be an array, a list, a series or a tensor",
             type(values).__name__,
             f"pass list({name})",
         )
@@ -44,7 +50,7 @@ def as_array(values: object, name: str) -> npt.NDArray[Any]:
         return _from_tensor(values, name)
     if type(values).__module__.partition(".")[0] == "ibis":
         raise InvalidForecastsError(
-            f"{name} must hold rows in a known order",
+            f"{mention(name)} must hold rows in a known order",
             "an expression of Ibis, and two queries need not agree on one",
             "pass the table and the names of its columns, or table.to_pandas()",
         )
@@ -62,10 +68,10 @@ def _from_other(values: Any, name: str) -> npt.NDArray[Any]:
     try:
         return _widened(np.asarray(values))
     except ValueError as error:
-        raise InvalidForecastsError(f"{name} must be rectangular", str(error)) from error
+        raise InvalidForecastsError(f"{mention(name)} must be rectangular", str(error)) from error
     except TypeError as error:  # arrays on a graphics card refuse to be copied in passing
         if not hasattr(values, "__dlpack__"):
-            raise InvalidForecastsError(f"{name} must be an array", str(error)) from error
+            raise InvalidForecastsError(f"{mention(name)} must be an array", str(error)) from error
         return _from_dlpack(values, name)
 
 
@@ -85,7 +91,7 @@ def _from_dlpack(values: Any, name: str) -> npt.NDArray[Any]:
         return np.from_dlpack(values, **host)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise InvalidForecastsError(
-            f"{name} must be an array that the host can read",
+            f"{mention(name)} must be an array that the host can read",
             f"{type(values).__name__}: {error}",
             "copy it to the host first",
         ) from error
@@ -105,7 +111,7 @@ def _from_tensor(tensor: Any, name: str) -> npt.NDArray[Any]:
         return np.asarray(on_host.numpy())
     except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:
         raise InvalidForecastsError(
-            f"{name} must be a dense tensor of numbers",
+            f"{mention(name)} must be a dense tensor of numbers",
             str(error).partition("\n")[0].rstrip("."),
             "pass tensor.to_dense() or tensor.dequantize()",
         ) from error
@@ -163,7 +169,7 @@ def refuse_several(**row: object) -> None:
         shape = as_array([value], name).shape[1:]
         if shape not in {(), (1,)}:
             raise InvalidForecastsError(
-                f"{name} must be one value, as update takes one row",
+                f"{mention(name)} must be one value, as update takes one row",
                 f"shape {shape}",
                 "pass several rows to update_many",
             )
@@ -230,7 +236,7 @@ def refuse_unhashable(labels: npt.NDArray[Any], name: str) -> None:
             hash(label), str(label)
         except (TypeError, ValueError) as error:
             raise InvalidForecastsError(
-                f"{name} must hold labels, such as words or numbers",
+                f"{mention(name)} must hold labels, such as words or numbers",
                 f"{shown(label)} in row {row + 1}",
             ) from error
 
@@ -249,7 +255,7 @@ def read_table(values: object, name: str) -> npt.NDArray[Any]:
     """Read a table of any container as an array of two dimensions."""
     table = as_array(values, name)
     if table.ndim != 2:
-        raise InvalidForecastsError(f"{name} must be a table", f"shape {table.shape}")
+        raise InvalidForecastsError(f"{mention(name)} must be a table", f"shape {table.shape}")
     return table
 
 
@@ -265,7 +271,7 @@ def read_column(values: object, name: str, size: int | None = None) -> npt.NDArr
     column = one_column(as_array(values, name), name)
     if size is not None and column.size != size:
         raise InvalidForecastsError(
-            f"{name} must have one entry per row", f"{column.size} for {size} rows"
+            f"{mention(name)} must have one entry per row", f"{column.size} for {size} rows"
         )
     return column
 
@@ -280,7 +286,7 @@ def one_column(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     if values.ndim == 2 and values.shape[1] == 1:
         return values[:, 0]
     if values.ndim != 1:
-        raise InvalidForecastsError(f"{what} must be one column", f"shape {values.shape}")
+        raise InvalidForecastsError(f"{mention(what)} must be one column", f"shape {values.shape}")
     return values
 
 
@@ -289,17 +295,17 @@ def as_floats(values: npt.NDArray[Any], name: str) -> Floats:
     # numpy would drop the imaginary part, or count the days
     if values.dtype.kind == "c" or _holds_complex(values):
         raise InvalidForecastsError(
-            f"{name} must be numbers",
+            f"{mention(name)} must be numbers",
             f"type {values.dtype}",
             "Complex data not supported",
         )
     if values.dtype.kind in "mMV":
-        raise InvalidForecastsError(f"{name} must be numbers", f"type {values.dtype}")
+        raise InvalidForecastsError(f"{mention(name)} must be numbers", f"type {values.dtype}")
     try:
         return np.ascontiguousarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError) as error:
         kind = InvalidTypeError if isinstance(error, TypeError) else InvalidForecastsError
-        raise kind(f"{name} must be numbers", examples(values), str(error)) from error
+        raise kind(f"{mention(name)} must be numbers", examples(values), str(error)) from error
 
 
 def _holds_complex(values: npt.NDArray[Any]) -> bool:
@@ -332,7 +338,7 @@ def refuse_missing(
         missing = np.zeros(values.shape, dtype=bool)
     if missing.any():
         raise InvalidForecastsError(
-            f"{name} must not hold missing values (NaN)",
+            f"{mention(name)} must not hold missing values (NaN)",
             f"{missing.sum()} of {missing.size}, first rows {first_rows(missing)}",
             hint or missing_hint(name == "y_true"),
         )

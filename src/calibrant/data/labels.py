@@ -34,7 +34,9 @@ class Labels:
         """Take one label or several for the negatives and for those that mean missing."""
         labels = cls(pos_label, _several(neg_label), _several(na_label))
         if labels.negative and pos_label is None:
-            raise InvalidOptionError("neg_label needs pos_label", f"{shown(labels.negative)} alone")
+            raise InvalidOptionError(
+                "@neg_label needs @pos_label", f"{shown(labels.negative)} alone"
+            )
         return labels
 
     def told(self, counts: Mapping[Any, int], column: str, *, strict: bool) -> Told:
@@ -64,7 +66,7 @@ class Labels:
         rest = [label for label in found if label not in [*ones, *zeros, *missing]]
         if not ones and len(found) > len(missing) + 1:
             raise InvalidForecastsError(
-                f"pos_label {plain(self.positive)!r} must be one of the labels in {column}",
+                f"@pos_label {plain(self.positive)!r} must be one of the labels in {column}",
                 f"labels {shown(found)}",
             )
         _refuse_words(rest, counts, column)
@@ -74,8 +76,8 @@ class Labels:
                 f"each label in {column} must mean 1, 0 or missing",
                 f"{shown(rest)} beside {plain(self.positive)!r} for 1"
                 + (f" and {shown(self.negative)} for 0" if named else ""),
-                "name the labels that mean 0 with neg_label, and those that mean missing with "
-                "na_label",
+                "name the labels that mean 0 with @neg_label, and those that mean missing with "
+                "@na_label",
             )
         return Told(
             *({label: counts[label] for label in part} for part in (ones, zeros + rest, missing))
@@ -86,7 +88,7 @@ class Labels:
         twice = [label for label in given if given.count(label) > 1]
         if twice:
             raise InvalidOptionError(
-                "a label must mean one of 1 (pos_label), 0 (neg_label) and missing (na_label)",
+                "a label must mean one of 1 (@pos_label), 0 (@neg_label) and missing (@na_label)",
                 shown(twice[:1]) + " twice",
             )
 
@@ -144,7 +146,7 @@ def _refuse_words(rest: Sequence[Any], counts: Mapping[Any, int], column: str) -
             f"{column} must not hold words for missing outcomes",
             f"{shown(words)} in {_rows(sum(counts[word] for word in words))}",
             "an unresolved outcome is not a 0: leave those rows out, or declare such words missing "
-            "with na_label",
+            "with @na_label",
         )
 
 

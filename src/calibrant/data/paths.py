@@ -149,8 +149,8 @@ def _copy_of(stream: BinaryIO, name: str) -> Iterator[str]:
         try:
             yield copy.name
         except CalibrantError as error:
-            error.got = copied.sub(lambda _: name, error.got)
-            error.args = error.what, error.got, error.hint
+            what, got, hint = error.texts
+            error.texts = what, copied.sub(lambda _: name, got), hint
             raise
 
 

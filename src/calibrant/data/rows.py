@@ -20,6 +20,8 @@ from calibrant._base.arrays import Floats
 from calibrant._base.options import shown
 from calibrant._base.words import count_text
 from calibrant.data.input import (
+    PERCENT,
+    SWAPPED,
     are_grids,
     are_numbered,
     as_array,
@@ -34,7 +36,7 @@ from calibrant.data.input import (
     refuse_missing,
     refuse_other_labels,
 )
-from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
+from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError, mention
 from calibrant.kinds import BINARY, INTERVAL, UNIT, Kind, Scale, read_kind
 
 Outcomes = npt.NDArray[Any]
@@ -94,7 +96,7 @@ class Given:
             _refuse_where(
                 ~((self.weight >= 0) & (self.weight < np.inf)),
                 self.weight,
-                "sample_weight must be finite and not negative",
+                "@sample_weight must be finite and not negative",
             )
         _refuse_labels(self.outcome, self.prediction)
         outside = (self.prediction < -self.clip) | (self.prediction > 1 + self.clip)
@@ -261,9 +263,9 @@ class Rows:
             what = "interval ends" if kept.upper is not None else "quantiles"
             raise InvalidForecastsError(
                 f"forecasts of {what} must be of outcomes that rarely equal them",
-                f"{ties} of {count_text(len(kept), 'row')} where y_true equals the forecast",
+                f"{ties} of {count_text(len(kept), 'row')} where @y_true equals the forecast",
                 "outcomes with ties, such as counts, cannot be judged by shares: audit their mean "
-                "(kind='mean'), or the chance to exceed a threshold",
+                "(@kind='mean'), or the chance to exceed a threshold",
             )
 
 
@@ -273,7 +275,7 @@ def _kind_of_ends(kind: object, upper: Floats | None, level: float | None) -> Ki
     if upper is None:
         if kind == INTERVAL or ended:
             raise InvalidOptionError(
-                "intervals need both ends", "one column", "pass y_pred=low, upper=high"
+                "intervals need both ends", "one column", "pass @y_pred=low, upper=high"
             )
         return read_kind(kind, level)
     if ended:
@@ -289,7 +291,7 @@ def quantity(values: object, name: str, size: int | None = None) -> Floats:
     largest = max(float(numbers.max()), -float(numbers.min()))
     if largest > MOST_SIZE or 0 < largest < LEAST_SIZE:
         raise InvalidForecastsError(
-            f"{name} must have squares that are numbers",
+            f"{mention(name)} must have squares that are numbers",
             f"{largest:.3g} as the largest in size",
             f"use {'larger' if largest > 1 else 'smaller'} units",
         )
@@ -300,13 +302,15 @@ def finite_numbers(values: object, name: str, size: int | None = None) -> Floats
     """Read a column of numbers, none of them missing or infinite."""
     column = one_column(as_array(values, name), name)
     if column.dtype.kind in "UTS":
-        raise InvalidForecastsError(f"{name} must hold numbers", f"text such as {str(column[0])!r}")
+        raise InvalidForecastsError(
+            f"{mention(name)} must hold numbers", f"text such as {str(column[0])!r}"
+        )
     numbers = as_floats(column, name)
     if numbers.size == 0:
         raise InvalidForecastsError("there must be at least one row", "none")
     if size is not None and numbers.size != size:
         raise InvalidForecastsError(
-            f"{name} must have one entry per row", f"{numbers.size} for {size} rows"
+            f"{mention(name)} must have one entry per row", f"{numbers.size} for {size} rows"
         )
     # The sum of finite numbers tells in one pass that none is missing.
     with np.errstate(over="ignore"):
@@ -316,7 +320,7 @@ def finite_numbers(values: object, name: str, size: int | None = None) -> Floats
         infinite = ~np.isfinite(numbers)
         if infinite.any():
             raise InvalidForecastsError(
-                f"{name} must be finite",
+                f"{mention(name)} must be finite",
                 f"{infinite.sum()} infinite, first rows {first_rows(infinite)}",
             )
     return numbers
@@ -326,7 +330,7 @@ def check_weights(weight: Floats) -> None:
     """Refuse weights that are negative, all zero, or too large or small to be squared."""
     if (weight < 0).any() or not weight.any():
         raise InvalidForecastsError(
-            "sample_weight must not be negative, nor all zero", f"a least one of {weight.min():g}"
+            "@sample_weight must not be negative, nor all zero", f"a least one of {weight.min():g}"
         )
     refuse_extreme_weights(weight)
 
@@ -376,7 +380,7 @@ def refuse_sums_of_weights(
 def predictions_alone(y_proba: object, unit: float = 1.0, pos_label: object = None) -> Floats:
     """Predictions without outcomes, divided by a unit, in [0, 1]."""
     if not np.ndim(as_array(y_proba, "y_proba")):
-        raise InvalidForecastsError("y_proba must have one entry per row", "a single number")
+        raise InvalidForecastsError("@y_proba must have one entry per row", "a single number")
     prediction, clip, _ = _as_predictions(y_proba, pos_label)
     given = Given(
         prediction / unit if unit != 1 else prediction, np.zeros(prediction.size), None, clip
@@ -416,7 +420,7 @@ def positive_column(values: object, pos_label: object = None) -> int:
         return names.index(positive)
     if are_numbered(columns):
         return 1
-    outcomes = "the outcomes 0 and 1" if pos_label is None else f"pos_label={shown(pos_label)}"
+    outcomes = "the outcomes 0 and 1" if pos_label is None else f"@pos_label={shown(pos_label)}"
     raise InvalidForecastsError(
         "two columns with names must be named like the outcomes",
         f"{shown(columns[0])} and {shown(columns[1])} for {outcomes}",
@@ -441,9 +445,9 @@ def _as_predictions(y_proba: object, pos_label: object) -> tuple[Floats, float, 
         scores = _column_of_two(scores, positive_column(y_proba, pos_label))
     elif scores.ndim == 2 and scores.shape[1] > 2:
         raise InvalidForecastsError(
-            "y_proba must hold one probability per row, or two that sum to one",
+            "@y_proba must hold one probability per row, or two that sum to one",
             f"shape {scores.shape}",
-            "choose one class: y_proba[:, k] with pos_label set to its label",
+            "choose one class: @y_proba[:, k] with @pos_label set to its label",
         )
     return as_floats(one_column(scores, "y_proba"), "y_proba"), clip, whole
 
@@ -457,7 +461,7 @@ def _column_of_two(scores: npt.NDArray[Any], place: int) -> npt.NDArray[Any]:
     if off.any():
         row = int(np.flatnonzero(off)[0])
         raise InvalidForecastsError(
-            "two columns of y_proba must be the chances of 0 and of 1 and sum to one",
+            "two columns of @y_proba must be the chances of 0 and of 1 and sum to one",
             f"{off.sum()} rows that do not, first row {row + 1}: {scores[row].tolist()}",
             "pass the column of the positive outcome alone",
         )
@@ -486,9 +490,9 @@ def _as_outcomes(y_true: object, pos_label: object, prediction: Floats) -> Outco
         if all(isinstance(v, real) for v in labels.tolist()):
             return as_floats(labels, "y_true")
     raise InvalidForecastsError(
-        "y_true must be 0 and 1, or come with pos_label",
+        "@y_true must be 0 and 1, or come with @pos_label",
         f"labels {examples(labels)}",
-        _swap_hint(prediction) or "name the label of the positive outcome, pos_label=...",
+        _swap_hint(prediction) or "name the label of the positive outcome with @pos_label",
     )
 
 
@@ -498,7 +502,7 @@ def _matches(labels: npt.NDArray[Any], pos_label: object) -> npt.NDArray[np.uint
     from calibrant.data.labels import plain, refuse_missing_words
 
     if isinstance(pos_label, list | tuple | set | dict) or getattr(pos_label, "ndim", None):
-        raise InvalidOptionError("pos_label must be one label", shown(pos_label))
+        raise InvalidOptionError("@pos_label must be one label", shown(pos_label))
     refuse_missing(labels, "y_true")
     positive = np.asarray(labels == pos_label)
     if positive.shape != labels.shape:
@@ -507,7 +511,7 @@ def _matches(labels: npt.NDArray[Any], pos_label: object) -> npt.NDArray[np.uint
         refuse_missing_words(Counter(labels.tolist()), "y_true", pos_label)
     if not positive.any() and len(set(labels.tolist())) > 1:
         raise InvalidForecastsError(
-            f"pos_label {plain(pos_label)!r} must be one of the labels",
+            f"@pos_label {plain(pos_label)!r} must be one of the labels",
             f"labels {examples(labels)}",
         )
     return np.ascontiguousarray(positive).view(np.uint8)
@@ -518,11 +522,12 @@ def _check_lengths(prediction: Floats, outcome: Outcomes, weight: Floats | None)
         raise InvalidForecastsError("there must be at least one row", "none")
     if prediction.size != outcome.size:
         raise InvalidForecastsError(
-            "y_true and y_proba must have the same length", f"{outcome.size} and {prediction.size}"
+            "@y_true and @y_proba must have the same length",
+            f"{outcome.size} and {prediction.size}",
         )
     if weight is not None and weight.size != prediction.size:
         raise InvalidForecastsError(
-            "sample_weight must have one entry per row",
+            "@sample_weight must have one entry per row",
             f"{weight.size} for {prediction.size} rows",
         )
 
@@ -544,16 +549,16 @@ def _refuse_labels(outcome: Outcomes, prediction: Floats) -> None:
     hint = _swap_hint(prediction)
     others = labels[(labels != 0) & (labels != 1)]
     if not hint and labels.size == 2:
-        hint = f"name the label of the positive outcome, for instance pos_label={labels[1]:g}"
+        hint = f"name the label of the positive outcome, for instance @pos_label={labels[1]:g}"
     if not hint and labels.size == 3 and others.size == 1:
         hint = (
             f"if {others[0]:g} stands for a missing outcome leave those rows out, "
-            "in frames and files with na_label"
+            "in frames and files with @na_label"
         )
     raise InvalidForecastsError(
-        "y_true must hold 0 and 1, or mean outcomes between them",
+        "@y_true must hold 0 and 1, or mean outcomes between them",
         f"labels {examples(_whole_if_they_are(labels))}",
-        hint or "name the label of the positive outcome, pos_label=...",
+        hint or "name the label of the positive outcome with @pos_label",
     )
 
 
@@ -567,11 +572,11 @@ def _refuse_range(prediction: Floats, outside: npt.NDArray[np.bool_], outcome: O
     low, high = float(prediction.min()), float(prediction.max())
     between = outcome[(outcome > 0) & (outcome < 1)]
     if between.size and np.array_equal(prediction, np.round(prediction)):
-        hint = "are the two arguments swapped? The truth comes first"
+        hint = SWAPPED
     else:
         hint = _sentinel_hint(prediction, outside) or range_hint(low, high)
     raise InvalidForecastsError(
-        "y_proba must be probabilities in [0, 1]",
+        "@y_proba must be probabilities in [0, 1]",
         f"{outside.sum()} of {outside.size} outside, from {low:g} to {high:g}, "
         f"first rows {first_rows(outside)}",
         hint,
@@ -593,7 +598,7 @@ def range_hint(low: float, high: float) -> str:
     if low >= 1 and high <= 10:
         return "these look like ratings: turn them into probabilities first"
     if low >= 0 and 2 < high <= 100:
-        return "these look like percentages: divide by 100"
+        return PERCENT
     if low < 0:
         return "these look like scores or log-odds: turn them into probabilities first"
     return "probabilities end at 1"
@@ -608,11 +613,11 @@ def refuse_swap(rows: Given | Rows) -> None:
     if several and np.isin(rows.prediction, (0.0, 1.0)).all():
         if rows.whole:
             raise InvalidForecastsError(
-                "y_true must be outcomes and y_proba probabilities",
-                "probabilities in y_true and only 0 and 1 in y_proba",
-                "are the two arguments swapped? The truth comes first",
+                "@y_true must be outcomes and @y_proba probabilities",
+                "probabilities in @y_true and only 0 and 1 in @y_proba",
+                SWAPPED,
             )
-        warn_of_swap("y_true", "y_proba", "arguments")
+        warn_of_swap("@y_true", "@y_proba", "arguments")
 
 
 def warn_of_swap(outcome: str, prediction: str, what: str) -> None:
@@ -627,5 +632,5 @@ def warn_of_swap(outcome: str, prediction: str, what: str) -> None:
 
 def _swap_hint(prediction: Floats) -> str:
     if np.isin(prediction, (0.0, 1.0)).all():
-        return "are the two arguments swapped? The truth comes first"
+        return SWAPPED
     return ""

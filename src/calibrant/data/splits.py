@@ -82,7 +82,7 @@ def deal_clusters(cluster: Indices, count: int, rng: np.random.Generator) -> Ind
     """Deal whole clusters, known by number, into folds, the largest first."""
     sizes = np.bincount(cluster)
     if sizes.size < 2:
-        raise InvalidForecastsError("clusters must be at least two", "one cluster")
+        raise InvalidForecastsError("@clusters must be at least two", "one cluster")
     order = np.lexsort((rng.random(sizes.size), -sizes))
     fold = np.empty(sizes.size, dtype=np.intp)
     fold[order] = np.arange(sizes.size) % count
@@ -96,7 +96,7 @@ def deal_in_time(time: npt.NDArray[Any], count: int) -> Indices:
     """
     moments, code = np.unique(time, return_inverse=True)
     if moments.size < 2:
-        raise InvalidForecastsError("time must hold at least two times", "one")
+        raise InvalidForecastsError("@time must hold at least two times", "one")
     rows = np.bincount(code)
     middle = (np.cumsum(rows) - rows / 2) / time.size
     block = np.minimum((middle * (count + 1)).astype(np.intp), count)

@@ -335,9 +335,9 @@ class Table:
             counts.pop(None, None)
             refuse_missing_words(counts, f"column {name!r}", None)
             raise InvalidForecastsError(
-                f"column {name!r} must hold 0 and 1, or come with pos_label",
+                f"column {name!r} must hold 0 and 1, or come with @pos_label",
                 f"labels {shown(list(counts))}",
-                "name the label of the positive outcome, pos_label=...",
+                "name the label of the positive outcome with @pos_label",
             )
 
 

@@ -27,7 +27,7 @@ def checked_times(time: object, count: int) -> Times:
     plain = read_dates(read_column(time, "time", count))
     if plain.dtype.kind not in "iufM":
         raise InvalidForecastsError(
-            "time must hold one number, date or timestamp per row",
+            "@time must hold one number, date or timestamp per row",
             f"values like {plain.ravel()[:1].tolist()[0]!r}" if plain.size else "none",
             "write dates as 2026-01-31, times as 2026-01-31T08:00",
         )
@@ -35,13 +35,13 @@ def checked_times(time: object, count: int) -> Times:
     missing = ~np.isfinite(moments)
     if plain.dtype.kind != "M" and (np.abs(moments[~missing]) > LARGEST).any():
         raise InvalidForecastsError(
-            f"time must hold numbers of at most {LARGEST:g}",
+            f"@time must hold numbers of at most {LARGEST:g}",
             f"{np.abs(moments[~missing]).max():g}",
             "write dates as 2026-01-31, times as 2026-01-31T08:00",
         )
     if missing.any():
         raise InvalidForecastsError(
-            "time must not hold missing values", f"{missing.sum()} of {missing.size}", DROP
+            "@time must not hold missing values", f"{missing.sum()} of {missing.size}", DROP
         )
     return moments
 

@@ -37,6 +37,7 @@ from calibrant.decisions.regret import (
 )
 from calibrant.decisions.responses import RandomisedResponse, randomised_response
 from calibrant.decisions.scores import (
+    OR_TASK as OR_TASK,
     SCORES as SCORES,
     AnyScore as AnyScore,
     Score,

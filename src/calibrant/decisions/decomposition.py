@@ -252,7 +252,7 @@ def loss_decomposition(
         raise InvalidOptionError(
             "coverage has no loss of its own to decompose",
             "intervals",
-            "decompose each end as a quantile, such as kind='quantile=0.05'",
+            "decompose each end as a quantile, such as @kind='quantile=0.05'",
         )
     # Sums in another order would differ in the last digit.
     order = canonical_order(forecasts.prediction, forecasts.outcome, forecasts.weight)

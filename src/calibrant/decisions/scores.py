@@ -13,7 +13,7 @@ from calibrant._base.arrays import Floats
 from calibrant._base.options import shown
 from calibrant._base.words import count_text
 from calibrant.decisions.tasks import DecisionTask
-from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
+from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError, mention
 from calibrant.joint import Joint
 from calibrant.joint.sums import AnyRows, cells, seem_few
 from calibrant.measures.measurement import read_source
@@ -22,6 +22,9 @@ Losses = tuple[Floats, Floats]
 
 # Rows whose losses are found at a time: what is found on the way stays in the processor's cache.
 BLOCK = 2**14
+
+# What only callers in Python can pass.
+OR_TASK = "or a DecisionTask, or (phi, subgradient)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +158,9 @@ def as_score(score: object) -> Score:
     if isinstance(score, tuple) and len(score) == 2 and all(map(callable, score)):
         return Score(getattr(score[0], "__name__", "phi"), partial(_convex, *score))
     raise InvalidOptionError(
-        f"score must be one of {', '.join(SCORES)}, a DecisionTask, or (phi, subgradient)",
+        f"@score must be one of {', '.join(SCORES)}",
         shown(score),
+        OR_TASK,
     )
 
 
@@ -188,7 +192,7 @@ def row_losses(score: AnyScore, outcome: object, prediction: object) -> Floats:
     forecast = np.asarray(prediction, dtype=np.float64)
     for name, column in (("outcome", happened), ("prediction", forecast)):
         if not ((column >= 0) & (column <= 1)).all():
-            raise InvalidOptionError(f"{name} must be in [0, 1]", f"{column.min():g} to "
+            raise InvalidOptionError(f"{mention(name)} must be in [0, 1]", f"{column.min():g} to "
                                      f"{column.max():g}")  # fmt: skip
     return as_score(score).of_outcomes(happened, forecast) + 0.0
 

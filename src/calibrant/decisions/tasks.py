@@ -13,7 +13,7 @@ from calibrant._base.arrays import Floats
 from calibrant._base.options import MOST_ACTIONS, check_within, refuse_unknown, whole
 from calibrant.decisions.envelope import Envelope, envelope_of
 from calibrant.decisions.payoffs import as_number, read_payoffs, read_task_file
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidOptionError, mention
 
 # How close to a threshold, relative to it, a prediction counts as being on it: what rounding can
 # do to a threshold that somebody computed, and far less than two forecasts ever differ by.
@@ -97,7 +97,7 @@ class DecisionTask:
         for name, cost in (("false_positive", false_positive), ("false_negative", false_negative)):
             if not 0 < as_number(cost) < np.inf:
                 raise InvalidOptionError(
-                    f"{name} must be a positive, finite cost",
+                    f"{mention(name)} must be a positive, finite cost",
                     repr(cost),
                     "costs are given as positive numbers; payoffs are their negatives",
                 )

@@ -14,7 +14,7 @@ from calibrant._base.arrays import Floats
 from calibrant._base.options import shown
 from calibrant._base.words import count_text, number_text
 from calibrant.data.input import as_floats, first_rows, read_numbers, read_table, refuse_missing
-from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError
+from calibrant.errors import CalibrantWarning, InvalidForecastsError, InvalidOptionError, mention
 
 # Integrals of a function are refined until they change by less than this share of themselves.
 CHANGE = 1e-6
@@ -229,9 +229,11 @@ class DistributionFunction:
 def _table(values: object, name: str) -> Floats:
     table = as_floats(read_table(values, name), name)
     if 0 in table.shape:
-        raise InvalidForecastsError(f"{name} must have rows and columns", f"shape {table.shape}")
+        raise InvalidForecastsError(
+            f"{mention(name)} must have rows and columns", f"shape {table.shape}"
+        )
     refuse_missing(table.ravel(), name)
     if not np.isfinite(table).all():
         bad = np.asarray((~np.isfinite(table)).any(axis=1))
-        raise InvalidForecastsError(f"{name} must be finite", f"rows {first_rows(bad)}")
+        raise InvalidForecastsError(f"{mention(name)} must be finite", f"rows {first_rows(bad)}")
     return table

@@ -18,6 +18,7 @@ from calibrant.errors import (
     InferenceRefusedError,
     InvalidForecastsError,
     InvalidOptionError,
+    mention,
 )
 from calibrant.groups.learned import feature_table
 from calibrant.inference import Cases, Estimate, mean_and_reach
@@ -314,7 +315,7 @@ def _weights(values: object, name: str, size: int) -> Floats:
     weight = np.asarray(read_column(values, name, size), dtype=np.float64)
     if not ((weight >= 0) & np.isfinite(weight)).all() or not weight.any():
         raise InvalidForecastsError(
-            f"{name} must be finite, at least 0, and not all 0", "others among them"
+            f"{mention(name)} must be finite, at least 0, and not all 0", "others among them"
         )
     return np.asarray(weight / weight.mean())
 

@@ -516,7 +516,7 @@ def audit_groups(
     source = read(y_true, y_proba, roles, labels=Labels.of(pos_label))
     divided = groups_of(source)
     if divided is None:
-        raise InvalidForecastsError("by must name at least one column", "none")
+        raise InvalidForecastsError("@by must name at least one column", "none")
     return judge_groups(divided, statistic, settings.settled(source.joint))
 
 

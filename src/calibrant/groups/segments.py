@@ -52,7 +52,7 @@ class Conjunction:
 def no_columns() -> InvalidOptionError:
     """Return the refusal of a search without columns to combine."""
     return InvalidOptionError(
-        "find_segments looks at combinations of columns", "no columns", "name them with by=..."
+        "@find_segments looks at combinations of columns", "no columns", "name them with @by"
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._base.arrays import Floats
 from calibrant._base.options import check_share, check_within, real
 from calibrant.data.input import read_numbers, refuse_other_labels
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, mention
 from calibrant.hallucination.facts import MonofactRate
 
 # Masses may miss one by rounding.
@@ -100,7 +100,7 @@ def _masses(values: object, name: str) -> Floats:
     masses = read_numbers(values, name)
     if not (masses >= 0).all() or abs(masses.sum() - 1) > ROUNDING:
         raise InvalidForecastsError(
-            f"{name} must be at least 0 and add up to one", f"a sum of {masses.sum():g}"
+            f"{mention(name)} must be at least 0 and add up to one", f"a sum of {masses.sum():g}"
         )
     return masses
 

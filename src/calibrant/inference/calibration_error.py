@@ -118,7 +118,7 @@ def calibration_error(
     'forecasts of 2.50 are too low (50 % of outcomes at or below, 90 % promised, 4 rows)'
     """
     if measure not in MEASURES:
-        raise InvalidOptionError(f"measure must be one of {', '.join(MEASURES)}", repr(measure))
+        raise InvalidOptionError(f"@measure must be one of {', '.join(MEASURES)}", repr(measure))
     forecasts = Rows.of_kind(
         y_true,
         y_pred,

@@ -114,7 +114,7 @@ def cluster_codes(labels: npt.NDArray[Any]) -> Indices:
 def one_cluster() -> InferenceRefusedError:
     """Return the refusal of rows that are all one cluster, which says nothing about chance."""
     return InferenceRefusedError(
-        "clusters must be at least two", "one cluster", "leave clusters out"
+        "@clusters must be at least two", "one cluster", "leave clusters out"
     )
 
 

@@ -14,7 +14,12 @@ from calibrant._base.words import count_text, page, percent_text, rounded_up, vi
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Rows
 from calibrant.data.splits import one_of_each
-from calibrant.errors import InferenceRefusedError, InvalidForecastsError, InvalidOptionError
+from calibrant.errors import (
+    InferenceRefusedError,
+    InvalidForecastsError,
+    InvalidOptionError,
+    mention,
+)
 from calibrant.joint import Joint
 from calibrant.joint.draws import refuse_mean_outcomes
 from calibrant.measures.measurement import read_source
@@ -203,7 +208,7 @@ def certified_threshold(
         for name, given in (("groups", groups), ("clusters", clusters)):
             if given is not None:
                 raise InvalidForecastsError(
-                    f"{name} need rows", "a Joint", "pass y_true and y_proba"
+                    f"{mention(name)} need rows", "a Joint", "pass @y_true and @y_proba"
                 )
         return _certified(source, risk, confidence, 1)
     joint, rows = Joint.checked(source)
@@ -260,7 +265,7 @@ def _check(risk: float, confidence: float) -> None:
     check_share("risk", risk)
     check_share("confidence", confidence)
     if confidence < 0.5:
-        raise InvalidOptionError("confidence must be at least 0.5", shown(confidence))
+        raise InvalidOptionError("@confidence must be at least 0.5", shown(confidence))
 
 
 def _by_group(labels: object) -> dict[str, Indices]:
@@ -300,7 +305,7 @@ def _zeros(joint: Joint) -> Floats:
         raise InferenceRefusedError(
             "binomial limits need rows that count alike",
             "different weights",
-            "leave sample_weight out: the statement is then about rows like these",
+            "leave @sample_weight out: the statement is then about rows like these",
         )
     return np.asarray(joint.rows - joint.positives)
 

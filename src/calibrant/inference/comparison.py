@@ -17,7 +17,7 @@ from calibrant.data import canonical_order
 from calibrant.data.input import read_labels, refuse_other_labels
 from calibrant.data.rows import Given
 from calibrant.decisions import DecisionTask, Score, score_name, score_title
-from calibrant.errors import InferenceRefusedError, InvalidOptionError, arguments_named
+from calibrant.errors import InferenceRefusedError, InvalidOptionError, arguments_named, mention
 from calibrant.inference.calibration_error import measure_rows
 from calibrant.inference.cases import Cases, cluster_codes, widening
 from calibrant.inference.evidence import RESOLUTION
@@ -700,7 +700,7 @@ def _refuse_beside_losses(measure: object, pos_label: object) -> None:
     for name, value in {"measure": measure, "pos_label": pos_label}.items():
         if value is not None:
             raise InvalidOptionError(
-                f"{name} is for predicted probabilities", shown(value), "leave it out"
+                f"{mention(name)} is for predicted probabilities", shown(value), "leave it out"
             )
 
 

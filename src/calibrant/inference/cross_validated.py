@@ -125,7 +125,7 @@ def cross_validated_error(
     source = read_source(y_true, y_proba, sample_weight, pos_label)
     if isinstance(source, Joint):
         raise InvalidForecastsError(
-            "holding out needs rows", "a Joint", "pass y_true and y_proba, or use levels"
+            "holding out needs rows", "a Joint", "pass @y_true and @y_proba, or use levels"
         )
     joint, rows = Joint.checked(source)
     evidence = Evidence.of_rows(rows, clusters, joint)

@@ -70,7 +70,7 @@ class Evidence:
             )
             if pos_label is not None:
                 raise InvalidOptionError(
-                    "pos_label is for predicted probabilities", f"kind={kind.name!r}"
+                    "@pos_label is for predicted probabilities", f"kind={kind.name!r}"
                 )
             return cls.of_rows(rows_of_kind(y_true, y_proba, kind, sample_weight), clusters)
         refuse_other_labels(
@@ -80,7 +80,9 @@ class Evidence:
         if isinstance(source, Joint):
             if clusters is not None:
                 raise InvalidForecastsError(
-                    "clusters need rows", "a Joint together with clusters", "pass y_true, y_proba"
+                    "@clusters need rows",
+                    "a Joint together with clusters",
+                    "pass @y_true, @y_proba",
                 )
             return cls.of_joint(source)
         return cls.of_rows(source, clusters)

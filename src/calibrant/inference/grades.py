@@ -92,7 +92,7 @@ def grade_tests(
     refuse_other_labels(y_true=y_true, y_proba=y_proba, grades=grades)
     source = read_source(y_true, y_proba, None, pos_label)
     if isinstance(source, Joint):
-        raise InvalidForecastsError("grades need rows", "a Joint", "pass y_true and y_proba")
+        raise InvalidForecastsError("grades need rows", "a Joint", "pass @y_true and @y_proba")
     joint, rows = Joint.checked(source)
     refuse_mean_outcomes(joint)
     labels = read_labels(grades, "grades", rows.prediction.size)

@@ -168,7 +168,7 @@ def calibration_test(
     if isinstance(measure, str) or callable(measure):
         return run_test(evidence, Statistic.of(measure), draws, generator)
     if not isinstance(measure, Sequence):
-        raise InvalidOptionError("measure must be a measure, or several", shown(measure))
+        raise InvalidOptionError("@measure must be a measure, or several", shown(measure))
     return run_test(evidence, [Statistic.of(one) for one in measure], draws, generator)
 
 

@@ -111,7 +111,7 @@ def rows_needed(
     rng, tolerance = as_generator(rng), plan.tolerance
     if tolerance < LEAST_TOLERANCE:
         raise InvalidOptionError(
-            f"tolerance must be at least {LEAST_TOLERANCE:g}: no number of rows certifies less",
+            f"@tolerance must be at least {LEAST_TOLERANCE:g}: no number of rows certifies less",
             repr(tolerance),
         )
     if abs(plan.error - tolerance) < TOO_CLOSE * tolerance:

@@ -39,7 +39,7 @@ class Statistic:
             return cls(entry.name, entry.function, {}, entry)
         if not callable(measure):
             raise InvalidOptionError(
-                "measure must be a name of the catalogue, or a function of a Joint", shown(measure)
+                "@measure must be a name of the catalogue, or a function of a Joint", shown(measure)
             )
         function, options = measure, {}
         if isinstance(measure, partial) and not measure.args:
@@ -101,7 +101,7 @@ class Statistic:
         """Raise where a measure is not a function of the charges alone."""
         if self.batch() is None:
             raise InferenceRefusedError(
-                "clusters need a measure of the catalogue that can judge charges",
+                "@clusters need a measure of the catalogue that can judge charges",
                 self.name.replace("_", " "),
                 "use the smooth error",
             )

@@ -75,7 +75,7 @@ def join_pairs(
         keys = np.ma.asarray(table.columns[key])
         if np.ma.is_masked(keys) or len(set(keys.tolist())) != len(keys):
             raise InvalidForecastsError(
-                f"key must name each row of {name} once",
+                f"@key must name each row of {name} once",
                 f"missing or repeated values in {key!r}",
             )
     first, second = _common(*(np.ma.getdata(t.columns[key]) for t in tables))
@@ -113,16 +113,16 @@ def pair_files(
         raise InvalidForecastsError(
             "rows that are paired by their order must all be there",
             f"{before.forecasts.dropped} and {after.forecasts.dropped} left out",
-            "join them by key=...",
+            "join them by @key",
         )
     if counts[0] != counts[1]:
         raise InvalidForecastsError(
             "files that are paired by their order must have the same rows",
             f"{counts[0]} and {counts[1]}",
-            "join them by key=...",
+            "join them by @key",
         )
     outcomes = before.forecasts.outcome, after.forecasts.outcome
-    _refuse_other_outcomes(*outcomes, "rows that are paired by their order", "join them by key=...")
+    _refuse_other_outcomes(*outcomes, "rows that are paired by their order", "join them by @key")
     every = np.arange(counts[0])
     return _paired(before, after, every, every, roles, how="order")
 
@@ -184,7 +184,7 @@ def _both(
         if name is not None
     }
     if key is not None and key in {roles.outcome, roles.prediction, earlier}:
-        raise InvalidOptionError("key must be a column of its own", repr(key))
+        raise InvalidOptionError("@key must be a column of its own", repr(key))
     sides = []
     for paths, predicted, more in ((old, earlier, {}), (new, roles.prediction, further)):
         wanted = parts | more | {predicted: Part.NUMBER, roles.outcome: Part.OUTCOME}

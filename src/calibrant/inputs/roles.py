@@ -14,7 +14,7 @@ from calibrant.data.hints import require_names
 from calibrant.data.input import as_floats, read_column
 from calibrant.data.labels import Labels
 from calibrant.data.tables import Part
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, mention
 from calibrant.kinds import BINARY, INTERVAL
 
 PREDICTION = "prediction"
@@ -30,7 +30,7 @@ class AskedKind:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
-            raise InvalidOptionError("kind must be a name such as 'mean'", shown(self.name))
+            raise InvalidOptionError("@kind must be a name such as 'mean'", shown(self.name))
 
     @classmethod
     def of(cls, kind: str | None, range_: object, level: float | None) -> AskedKind | None:
@@ -39,9 +39,9 @@ class AskedKind:
             return cls(kind, range_, level)
         if range_ is not None or level is not None:
             raise InvalidOptionError(
-                f"{'level' if range_ is None else 'range'} is for continuous outcomes",
+                f"@{'level' if range_ is None else 'range'} is for continuous outcomes",
                 "no kind of them",
-                "name their kind, such as kind='mean'",
+                "name their kind, such as @kind='mean'",
             )
         return None
 
@@ -180,19 +180,19 @@ class Roles:
         """Refuse sums of predictions of which nobody knows how many they are."""
         if self.prediction_sum is not None and self.count is None:
             raise InvalidOptionError(
-                "prediction_sum needs count=... and positives=...",
+                "@prediction_sum needs @count and @positives",
                 repr(self.prediction_sum),
                 "name the columns that hold them",
             )
 
     def _class_parts(self, classes: Sequence[Any], present: Collection[str]) -> dict[str, Part]:
         if isinstance(classes, str) or not classes:
-            raise InvalidOptionError("classes must name more than two classes", shown(classes))
+            raise InvalidOptionError("@classes must name more than two classes", shown(classes))
         names = list(map(str, classes))
         lists = self.prediction in present and not any(name in present for name in names)
         if self.prediction != "prediction" and not lists and all(name in present for name in names):
             raise InvalidOptionError(
-                "prediction has no effect beside columns of classes",
+                "@prediction has no effect beside columns of classes",
                 repr(self.prediction),
                 "leave it out",
             )
@@ -242,7 +242,7 @@ class Roles:
         if isinstance(self.by, str | int):
             return [str(self.by)]
         if not isinstance(self.by, Sequence):
-            raise InvalidForecastsError("by must name columns", type(self.by).__name__)
+            raise InvalidForecastsError("@by must name columns", type(self.by).__name__)
         return [str(name) for name in self.by]
 
     def labels_by(self) -> Mapping[str, object]:
@@ -251,7 +251,7 @@ class Roles:
             return {}
         if isinstance(self.by, str):
             raise InvalidForecastsError(
-                "with arrays, by must hold the labels", repr(self.by), "pass by={'name': labels}"
+                "with arrays, by must hold the labels", repr(self.by), "pass @by={'name': labels}"
             )
         return columns_of(self.by)
 
@@ -270,7 +270,9 @@ class Roles:
         beside = [name for name, value in given.items() if value is not None]
         if beside:
             raise InvalidForecastsError(
-                f"{', '.join(beside)} cannot be used with a Joint", "a Joint", "pass the rows"
+                f"{', '.join(map(mention, beside))} cannot be used with a Joint",
+                "a Joint",
+                "pass the rows",
             )
 
     def refuse_with_logits(self) -> None:
@@ -283,7 +285,7 @@ class Roles:
             )
         if self.prediction_sum is not None:
             raise InvalidOptionError(
-                "prediction_sum must be a sum of probabilities",
+                "@prediction_sum must be a sum of probabilities",
                 "log-odds",
                 "sum after the logistic",
             )
@@ -300,5 +302,5 @@ class Roles:
         beside = [name for name, value in given.items() if value is not None]
         if beside:
             raise InvalidOptionError(
-                f"{beside[0]} is for forecasts of two outcomes", "more than two classes"
+                f"@{beside[0]} is for forecasts of two outcomes", "more than two classes"
             )

@@ -281,7 +281,7 @@ def _read_arrays(data: object, y_proba: object, roles: Roles, labels: Labels, ti
         roles.refuse_with_classes(labels)
     if labels.negative or labels.missing:
         raise InvalidOptionError(
-            "neg_label and na_label are for frames and files",
+            "@neg_label and @na_label are for frames and files",
             "arrays",
             "leave out the rows that are neither",
         )
@@ -489,7 +489,7 @@ def _until(columns: Columns, time: str, until: str) -> Columns:
         last: Any = float(until) if moments.dtype.kind != "M" else read_dates(np.array([until]))[0]
         due = ~(moments > last)  # what is not known to be later
     except (TypeError, ValueError) as error:
-        raise InvalidOptionError("until must be a time like those of the column", until) from error
+        raise InvalidOptionError("@until must be a time like those of the column", until) from error
     if not due.any():
         raise InvalidForecastsError("there must be at least one row", f"none due until {until}")
     return {name: values[due] for name, values in columns.items()}

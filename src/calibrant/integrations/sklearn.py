@@ -111,7 +111,7 @@ def scorers(*, task: DecisionTask | None = None) -> dict[str, Scorer]:
     -0.25
     """
     if task is not None and not isinstance(task, DecisionTask):
-        raise InvalidOptionError("task must be a DecisionTask", shown(task))
+        raise InvalidOptionError("@task must be a DecisionTask", shown(task))
     made = [
         Scorer(measure.name, **({TASK: task} if measure.requires else {}))
         for measure in CATALOGUE.values()

@@ -105,7 +105,7 @@ class ClassForecasts:
         label = read_positions(y_true, names, reordered=order is not None)
         if label.size != table.shape[0]:
             raise InvalidForecastsError(
-                "y_true and y_proba must have the same length", f"{label.size} and {len(table)}"
+                "@y_true and @y_proba must have the same length", f"{label.size} and {len(table)}"
             )
         weight = read_row_weights(sample_weight, label.size)
         if weight is not None and not weight.all():

@@ -26,9 +26,8 @@ def refuse_mean_outcomes(joint: Joint | LevelSums) -> None:
         raise InferenceRefusedError(
             "redrawing outcomes needs outcomes 0 and 1",
             "mean outcomes",
-            "say how many rows each mean stands for: Joint.from_counts(prediction, count, "
-            "positives); or judge them as continuous outcomes: "
-            "audit(..., kind='mean', range=(0, 1))",
+            "say how many rows each mean stands for, with @count and @positives, or judge them as "
+            "continuous outcomes, with @kind 'mean' and @range",
         )
 
 

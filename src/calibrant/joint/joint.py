@@ -13,7 +13,7 @@ from calibrant._base.arrays import Floats, Indices, sum_of_products
 from calibrant._base.options import as_generator, check_within, power_of_two
 from calibrant.data.input import read_numbers, refuse_other_labels
 from calibrant.data.rows import Given, Rows, refuse_sums_of_weights
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, mention
 from calibrant.joint import sums
 from calibrant.joint.draws import draw_positives
 from calibrant.joint.sums import COUNTED, FINEST, AnyRows, CellSums, LevelSums, in_cells
@@ -47,13 +47,13 @@ def check_counts(prediction: Floats, counts: Floats, positives: Floats) -> None:
     for name, column in (("count", counts), ("positives", positives)):
         if not (np.isfinite(column) & (column >= 0) & (column == np.floor(column))).all():
             raise InvalidForecastsError(
-                f"{name} must hold whole numbers of rows",
+                f"{mention(name)} must hold whole numbers of rows",
                 f"{column[~(column == np.floor(column)) | ~(column >= 0)][:3].tolist()}",
                 "for weights use Joint.from_samples(outcome, prediction, sample_weight=weight)",
             )
     if (positives > counts).any():
         raise InvalidForecastsError(
-            "positives must not exceed count", f"{int((positives > counts).sum())} rows that do"
+            "@positives must not exceed count", f"{int((positives > counts).sum())} rows that do"
         )
 
 

@@ -60,6 +60,6 @@ class Interval(OfShares):
         """Place intervals by their width."""
         if range_ is not None:
             raise InvalidOptionError(
-                "range is for means, quantiles and expectiles", "a range of intervals"
+                "@range is for means, quantiles and expectiles", "a range of intervals"
             )
         return Scale.of_places(rows.place, 1.0)

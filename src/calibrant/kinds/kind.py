@@ -196,7 +196,7 @@ class OfNumbers(Continuous):
         raise InvalidForecastsError(
             "outcomes must differ, or their range must be known",
             f"{number_text(mean)} in every row",
-            "pass range=(low, high), or a tolerance",
+            "pass @range=(low, high), or a tolerance",
         )
 
     def default_tolerance(self, extent: float) -> float:
@@ -361,7 +361,7 @@ def require_range(kind: Kind, scale: Scale | None) -> None:
         raise InvalidOptionError(
             f"bets on a {kind.name.partition('=')[0]} need the range of the outcomes",
             "none",
-            "pass range=(low, high), or forecast a quantile",
+            "pass @range=(low, high), or forecast a quantile",
         )
 
 

@@ -40,11 +40,11 @@ def read_kind(kind: object, level: float | None = None) -> Kind:
     if kind == INTERVAL:
         return Interval(_promised(level))
     if level is not None:
-        raise InvalidOptionError("level is for intervals", shown(level), "kind='quantile=0.9'")
+        raise InvalidOptionError("@level is for intervals", shown(level), "@kind='quantile=0.9'")
     if isinstance(kind, Kind):
         return kind
     if not isinstance(kind, str):
-        raise InvalidOptionError("kind must be a name such as 'mean'", shown(kind))
+        raise InvalidOptionError("@kind must be a name such as 'mean'", shown(kind))
     name, equals, text = kind.strip().partition("=")
     plain = PLAIN | ALIASES
     if name in plain and not equals:
@@ -52,7 +52,7 @@ def read_kind(kind: object, level: float | None = None) -> Kind:
     if name in OF_LEVEL and name != INTERVAL:
         return OF_LEVEL[name](_level_from(text, name))
     known = ", ".join(repr(known) for known in WRITTEN)
-    raise InvalidOptionError(f"kind must be one of {known}", repr(kind))
+    raise InvalidOptionError(f"@kind must be one of {known}", repr(kind))
 
 
 def kind_named(name: str, level: float | None) -> Kind:
@@ -65,10 +65,10 @@ def _promised(level: float | None) -> float:
         raise InvalidOptionError(
             "intervals need the share of outcomes that they promise to hold",
             "none",
-            "pass level=0.9",
+            "pass @level=0.9",
         )
     if not 0 < float(level) < 1:
-        raise InvalidOptionError("level must lie between 0 and 1", f"{level:g}")
+        raise InvalidOptionError("@level must lie between 0 and 1", f"{level:g}")
     return float(level)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._base.arrays import Floats
 from calibrant._base.options import shown
 from calibrant._base.words import number_text
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, mention
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class Scale:
             low, high = (float(end) for end in range_)  # type: ignore[attr-defined]
         except (TypeError, ValueError) as error:
             raise InvalidOptionError(
-                "range must be two numbers, the least and the largest outcome", shown(range_)
+                "@range must be two numbers, the least and the largest outcome", shown(range_)
             ) from error
         if not -np.inf < low < high < np.inf:
-            raise InvalidOptionError("range must be two finite numbers, low < high", shown(range_))
+            raise InvalidOptionError("@range must be two finite numbers, low < high", shown(range_))
         return cls(low, high, high - low, bounded=True)
 
     @classmethod
@@ -67,7 +67,7 @@ class Scale:
         if self.bounded and (low < self.start or high > self.end):
             outside = int(((values < self.start) | (values > self.end)).sum())
             raise InvalidForecastsError(
-                f"{name} must lie within the range {number_text(self.start)} to "
+                f"{mention(name)} must lie within the range {number_text(self.start)} to "
                 f"{number_text(self.end)}",
                 f"{outside} of {values.size} outside, from {low:g} to {high:g}",
                 "widen the range, or leave it out if outcomes have no bounds",

@@ -43,7 +43,7 @@ def by_the_others(question: Any, correct: Any) -> tuple[Any, str]:
         raise InvalidForecastsError(
             "difficulty must be in the log, or follow from several answers to a question",
             "one answer to each question",
-            "fields={'difficulty': ...} names a field of plain lines",
+            "@fields={'difficulty': ...} names a field of plain lines",
         )
     right = np.bincount(code, correct)[code] - correct
     share = np.full(code.size, np.nan)

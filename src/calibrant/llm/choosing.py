@@ -54,16 +54,16 @@ def choose(
 ) -> Choices:
     """Choose by task: the first origin of a confidence, the first scorer."""
     if origin is not None and origin not in ORIGINS:
-        raise InvalidOptionError(f"origin must be one of {', '.join(ORIGINS)}", repr(origin))
+        raise InvalidOptionError(f"@origin must be one of {', '.join(ORIGINS)}", repr(origin))
     if pass_mark is not None and not math.isfinite(real("pass_mark", pass_mark)):
-        raise InvalidOptionError("pass_mark must be a finite number", str(pass_mark))
+        raise InvalidOptionError("@pass_mark must be a finite number", str(pass_mark))
     task = np.frombuffer(ledger.task.codes, dtype=np.int64)
     found = _Choosing(ledger, origin, scorer)
     for code in range(len(ledger.task.names)):
         found.choose(task == code)
     if scorer is not None and not found.judged:
         listed = ", ".join(map(repr, found.scored)) or "none"
-        raise InvalidOptionError("scorer must be one of the log", repr(scorer), f"it has {listed}")
+        raise InvalidOptionError("@scorer must be one of the log", repr(scorer), f"it has {listed}")
     unasked = found.unasked
     sentences = [_score_sentence(ledger, found.judged, found.unjudged)]
     if unasked.any():
@@ -277,9 +277,9 @@ def _right_or_wrong(
     if pass_mark is None:
         example = ", ".join(f"{value:g}" for value in np.unique(score[partial])[:3])
         raise InvalidForecastsError(
-            "scores must be 0 or 1, or come with pass_mark",
+            "scores must be 0 or 1, or come with @pass_mark",
             f"{partial.sum()} of {known.sum()} between or beyond, such as {example}",
-            "pass_mark=... is the least score that counts as right",
+            "@pass_mark is the least score that counts as right",
         )
     passed = np.where(known, (score >= pass_mark).astype(np.float64), np.nan)
     told = f"scores of {pass_mark:g} or more counted as right ({int(np.nansum(passed))})"
@@ -345,5 +345,5 @@ def _no_votes(ledger: Ledger, *, named: bool, asked: bool) -> CalibrantError:
         got = f"no field, no statement, no probabilities, and {lacking}"
         got += "" if named else ", without which answers cannot vote"
     field = "confidence" if named and not asked else "question"
-    hint = f"fields={{{field!r}: ...}} names the field of plain lines"
+    hint = f"@fields={{{field!r}: ...}} names the field of plain lines"
     return InvalidForecastsError(what, got, hint)

@@ -333,7 +333,7 @@ def choose_fields(present: Iterable[str], given: Mapping[str, str]) -> dict[str,
             raise InvalidForecastsError(
                 f"one field must mean {meaning}",
                 " and ".join(map(repr, found)),
-                f"name it, fields={{{meaning!r}: {found[0]!r}}}",
+                f"name it, @fields={{{meaning!r}: {found[0]!r}}}",
             )
         chosen[meaning] = found[0]
     return chosen

@@ -109,7 +109,7 @@ def judged_rate(
     scores = as_floats(given, "score")
     labels = _labels(label, scores.size)
     if np.isnan(scores).any() or scores.min(initial=0) < 0 or scores.max(initial=0) > 1:
-        raise InvalidForecastsError("score must lie between 0 and 1", "values that do not")
+        raise InvalidForecastsError("@score must lie between 0 and 1", "values that do not")
     seen = ~np.isnan(labels)
     count, rest = int(seen.sum()), int((~seen).sum())
     if count < FEWEST_LABELS:

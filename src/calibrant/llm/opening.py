@@ -85,7 +85,7 @@ class Pieces:
             yield from read
         except MisshapenError as error:
             raise InvalidForecastsError(
-                error.what, f"{self.place} {error.got}", error.hint
+                error.texts[0], f"{self.place} {error.got}", error.texts[2]
             ) from error
         except RecursionError as error:
             raise TooDeepError(self.place) from error

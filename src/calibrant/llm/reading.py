@@ -99,12 +99,14 @@ def read(
                 for row in rows:
                     ledger.add(row)
             except MisshapenError as error:  # of the head of a log
-                raise InvalidForecastsError(error.what, f"{labels[name]} {error.got}") from error
+                raise InvalidForecastsError(
+                    error.texts[0], f"{labels[name]} {error.got}"
+                ) from error
             kinds.setdefault(kind, []).append(Path(name).name)
             notes += [note for note in told if note not in notes]
     if fields and PLAIN not in kinds:
         raise InvalidOptionError(
-            "fields are for plain lines", f"{shown(dict(fields))} with {' and '.join(kinds)}"
+            "@fields are for plain lines", f"{shown(dict(fields))} with {' and '.join(kinds)}"
         )
     if not ledger.size:
         raise InvalidForecastsError("logs must hold answers", f"none in {shown(list(kinds))}")
@@ -262,7 +264,7 @@ def _plain_fields(
     absent = [field for field in fields.values() if field not in present]
     if strange or absent:
         raise InvalidForecastsError(
-            f"fields must name fields for {', '.join(harnesses.FIELDS)}",
+            f"@fields must name fields for {', '.join(harnesses.FIELDS)}",
             shown(sorted(strange) or absent),
             f"{Path(name).name} has {', '.join(map(repr, present))}",
         )
@@ -274,7 +276,7 @@ def _plain_fields(
         raise InvalidForecastsError(
             f"plain lines must have a field for {lacking}",
             f"{', '.join(map(repr, present))} in {Path(name).name}",
-            f"name it, fields={{{lacking!r}: {guess}}}",
+            f"name it, @fields={{{lacking!r}: {guess}}}",
         )
     listed = ", ".join(f"{part} from {field!r}" for part, field in chosen.items())
     return chosen, [f"fields of plain lines: {listed}"]

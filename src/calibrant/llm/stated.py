@@ -106,7 +106,7 @@ class Statements:
             Whether statements that are not there are worth a sentence.
         """
         if scale not in SCALES:
-            raise InvalidOptionError("scale must be unit, percent or mixed", repr(scale))
+            raise InvalidOptionError("@scale must be unit, percent or mixed", repr(scale))
         values = np.frombuffer(self.values, dtype=np.float64)[rows].copy()
         forms = np.frombuffer(self.forms, dtype=np.int8)[rows]
         bare = forms == Form.NUMBER
@@ -220,11 +220,11 @@ def _rescale(values: Floats, bare: Any, scale: str | None) -> list[str]:
     above, below = numbers[numbers > 1], numbers[(numbers > 0) & (numbers < 1)]
     if scale is None and above.size:
         example = ", ".join(f"{value:g}" for value in np.unique(above)[:MOST_EXAMPLES])
-        hint = "scale='percent' divides all bare numbers by 100, scale='mixed' those above 1"
+        hint = "@scale='percent' divides all bare numbers by 100, @scale='mixed' those above 1"
         if below.size:
             hint = (
-                "some lie between 0 and 1: scale='mixed' divides those above 1 by 100, "
-                "scale='percent' all of them"
+                "some lie between 0 and 1: @scale='mixed' divides those above 1 by 100, "
+                "@scale='percent' all of them"
             )
         if above.max() <= TEN:
             hint = f"divide numbers out of ten before, or write them as 9/10; {hint}"

@@ -153,7 +153,7 @@ def compare_models(
         raise InvalidForecastsError(
             f"{names[0]} and {names[1]} must have answered the same questions",
             f"{count_text(int(shared.size), 'question')} of both",
-            "questions are known by their ids: name the field, fields={'question': ...}",
+            "questions are known by their ids: name the field, @fields={'question': ...}",
         )
     both = np.isin(question.astype(str), shared)
     kept = [side & both for side in sides]
@@ -182,7 +182,7 @@ def _names(
 ) -> tuple[str, str]:
     if between not in answers.columns or between in {"confidence", "correct", "question"}:
         raise InvalidOptionError(
-            "between must name a column that tells two models apart",
+            "@between must name a column that tells two models apart",
             repr(between),
             f"there are {', '.join(name for name in answers.columns)}",
         )
@@ -196,7 +196,7 @@ def _names(
             listed,
             "name the first and the second of them"
             if len(there) > 1
-            else "between=... names another column that tells them apart",
+            else "@between names another column that tells them apart",
         )
     for name in (first, second):
         if name not in there:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from calibrant._base.notebook import brief
 from calibrant._base.options import check_tolerance
-from calibrant.errors import CalibrantError
+from calibrant.errors import CalibrantError, mention
 from calibrant.measures import interval_error, lower_distance, upper_distance
 from calibrant.measures.measurement import Measurement, as_joint
 from calibrant.measures.partitions import PointMasses, best_found, best_of_neighbours
@@ -172,5 +172,5 @@ def distance_bracket(
     )
     for name, left, right in measured.inequalities():
         if not left <= right + SLACK:
-            raise CalibrantError(f"{name} must hold", f"{left} and {right}")
+            raise CalibrantError(f"{mention(name)} must hold", f"{left} and {right}")
     return measured

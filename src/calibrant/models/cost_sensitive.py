@@ -84,7 +84,7 @@ class CostSensitiveClassifier(ModelWrapper):
             Further arguments of the fit of the model.
         """
         if not isinstance(self.task, DecisionTask):
-            raise InvalidOptionError("task must be a DecisionTask", shown(self.task))
+            raise InvalidOptionError("@task must be a DecisionTask", shown(self.task))
         refuse_no_forecasts(self.estimator)
         if not hasattr(self.estimator, "predict_proba"):
             raise InvalidOptionError(

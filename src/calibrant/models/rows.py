@@ -87,7 +87,7 @@ def grouping_columns(X: Any, by: Sequence[Any]) -> dict[str, Any]:  # noqa: N803
     unknown = [name for name in by if name not in columns]
     if unknown:
         raise InvalidOptionError(
-            "by must name columns of X",
+            "@by must name columns of X",
             shown(unknown[0]),
             f"columns are {', '.join(map(str, list(columns)[:6]))}",
         )

@@ -67,7 +67,7 @@ def allowance_of(kind: Kind, scale: Scale | None, tolerance: float | str | None)
         number /= 2 * min(kind.side, 1 - kind.side)
     if not 0 <= number < 1:
         raise InvalidOptionError(
-            "tolerance must be at least 0 and smaller than what forecasts can be off",
+            "@tolerance must be at least 0 and smaller than what forecasts can be off",
             shown(tolerance),
         )
     return number

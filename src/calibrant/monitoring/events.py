@@ -66,11 +66,11 @@ def one_per_cluster(
     mixed = np.minimum.reduceat(outcome, first) != np.maximum.reduceat(outcome, first)
     if mixed.any() and forecast != "drawn":
         raise InvalidForecastsError(
-            "clusters must hold rows of one outcome",
+            "@clusters must hold rows of one outcome",
             f"several outcomes in {mixed.sum()} of {first.size}, "
             f"for instance {names[code[first[mixed.argmax()]]]!s:.60}",
             "name what shares an outcome, or let one row of each cluster in: "
-            "cluster_forecast='drawn'",
+            "@cluster_forecast='drawn'",
         )
     if forecast == "drawn":
         lots = np.random.default_rng(0).random(code.size)

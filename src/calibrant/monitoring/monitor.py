@@ -34,6 +34,7 @@ from calibrant.errors import (
     InvalidForecastsError,
     InvalidOptionError,
     InvalidStateError,
+    mention,
 )
 from calibrant.joint import Rows
 from calibrant.kinds import BINARY, NAMES, Scale, kind_named, read_kind
@@ -77,7 +78,7 @@ class WaitingRoom:
                 raise InvalidForecastsError(
                     "a key must not be waiting already",
                     repr(key),
-                    "for several forecasts of one event set cluster_forecast",
+                    "for several forecasts of one event set @cluster_forecast",
                 )
             self._add_again(key, forecast, again)
             return
@@ -139,7 +140,9 @@ def finite(time: float, name: str) -> float:
         moment = math.nan
     if not math.isfinite(moment):
         raise InvalidForecastsError(
-            f"{name} must be a finite number on one clock", repr(time), "for instance Unix seconds"
+            f"{mention(name)} must be a finite number on one clock",
+            repr(time),
+            "for instance Unix seconds",
         )
     return moment
 
@@ -327,7 +330,7 @@ class CalibrationMonitor(Resumable):
             return None
         if self.kind.summed or self.kind.has_ends:
             raise InvalidOptionError(
-                "range is for means, quantiles and expectiles", self.kind.name, "leave it out"
+                "@range is for means, quantiles and expectiles", self.kind.name, "leave it out"
             )
         return Scale.between(range_)
 
@@ -410,7 +413,7 @@ class CalibrationMonitor(Resumable):
             prediction, outcome = read_coins(y_true, y_proba, pos_label)
             return Rows(prediction, outcome, None)
         if pos_label is not None:
-            raise InvalidOptionError("pos_label is for predicted probabilities", self.kind.name)
+            raise InvalidOptionError("@pos_label is for predicted probabilities", self.kind.name)
         low, high = y_proba, None
         if self.kind.has_ends:
             table = as_array(y_proba, "y_proba")
@@ -425,7 +428,7 @@ class CalibrationMonitor(Resumable):
     def _one_per_cluster(self, rows: Rows, clusters: object) -> Rows:
         if self.cluster_forecast is None:
             raise InvalidOptionError(
-                "clusters need a cluster_forecast", "none", "set it when the monitor is made"
+                "@clusters need a @cluster_forecast", "none", "set it when the monitor is made"
             )
         if rows.upper is not None:
             raise InvalidOptionError(
@@ -757,7 +760,7 @@ def _allowed(tolerance: object) -> Tolerance:
     if percent:
         return tolerance_from("tolerance", tolerance)
     if not 0 <= number < 1:
-        raise InvalidOptionError("tolerance must be at least 0 and below 1", shown(tolerance))
+        raise InvalidOptionError("@tolerance must be at least 0 and below 1", shown(tolerance))
     return number
 
 

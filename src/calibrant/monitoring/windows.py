@@ -119,7 +119,7 @@ def window_length(window: str, *, dated: bool) -> float:
             "a number with s, m, h, d or w, like 7d" if dated else "a positive number, like 100"
         )
         hint = "" if dated else "these times are numbers: write dates as 2024-01-15"
-        raise InvalidOptionError(f"window must be {wanted}", repr(window), hint)
+        raise InvalidOptionError(f"@window must be {wanted}", repr(window), hint)
     if not dated:
         return float(found[1])
     return max(1, round(float(found[1]) * SECONDS[found[2]] * 1e6))

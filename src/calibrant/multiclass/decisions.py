@@ -347,6 +347,6 @@ def _payoffs(task: object, forecasts: ClassForecasts) -> Floats:
     """Payoffs in the order of the classes, of a task for many classes."""
     if not isinstance(task, MulticlassDecisionTask):
         raise InvalidOptionError(
-            "task must be a MulticlassDecisionTask", type(task).__name__, "it has a column a class"
+            "@task must be a MulticlassDecisionTask", type(task).__name__, "it has a column a class"
         )
     return task.aligned(forecasts)

@@ -107,7 +107,7 @@ def _parts(measure: ClassMeasure) -> tuple[ClassMeasure, Mapping[str, Any]]:
     if isinstance(measure, partial) and not measure.args:
         return measure.func, measure.keywords
     if not callable(measure):
-        raise InvalidOptionError("measure must be a function of ClassForecasts", shown(measure))
+        raise InvalidOptionError("@measure must be a function of ClassForecasts", shown(measure))
     return measure, {}
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from calibrant._base.arrays import Floats
 from calibrant._base.options import as_generator
 from calibrant._base.stored import MOST_COUNTED, Stored, parse, restoring
-from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, InvalidStateError, mention
 from calibrant.online.distribution import Forecast, Prediction
 
 SCHEMA = 1
@@ -321,14 +321,14 @@ def refuse_unlike(value: object, known: object, what: str) -> None:
     """Refuse a value that is not made like one that is known: lists of the same size, numbers."""
     if isinstance(known, list | tuple):
         if not isinstance(value, list) or (known and len(value) != len(known)):
-            raise InvalidStateError(f"{what} must be a list like that of a new one")
+            raise InvalidStateError(f"{mention(what)} must be a list like that of a new one")
         for i, part in enumerate(value):
             refuse_unlike(part, known[i] if known else 0.0, what)
     elif isinstance(known, float):
         if type(value) not in {int, float}:
-            raise InvalidStateError(f"{what} must hold numbers")
+            raise InvalidStateError(f"{mention(what)} must hold numbers")
     elif type(value) is not int and not (known is None and value is None):
-        raise InvalidStateError(f"{what} must hold whole numbers")
+        raise InvalidStateError(f"{mention(what)} must hold whole numbers")
 
 
 def _plain(value: Any) -> Any:

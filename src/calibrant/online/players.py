@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidOptionError, mention
 from calibrant.online.almost_one_step import AlmostOneStepAhead
 from calibrant.online.baselines import ConstantForecaster, RunningMeanForecaster
 from calibrant.online.cutoff import CutoffForecaster
@@ -83,6 +83,6 @@ def choose(name: str, options: Mapping[str, Player], what: str) -> Player:
     """Look a player up by its short name."""
     if name not in options:
         raise InvalidOptionError(
-            f"{what} must be known", repr(name), f"one of {', '.join(options)}"
+            f"{mention(what)} must be known", repr(name), f"one of {', '.join(options)}"
         )
     return options[name]

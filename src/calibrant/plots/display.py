@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.data.input import refuse_other_labels
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, mention
 from calibrant.plots.style import detached_figure, drawing
 from calibrant.plots.svg import figure_svg
 
@@ -204,7 +204,7 @@ _DRAWN = frozenset({"ax_", "figure_"})
 def chosen(what: str, got: str, known: tuple[str, ...]) -> str:
     """Return an option that is one of the known ones."""
     if got not in known:
-        raise InvalidOptionError(f"{what} must be one of {', '.join(known)}", repr(got))
+        raise InvalidOptionError(f"{mention(what)} must be one of {', '.join(known)}", repr(got))
     return got
 
 
@@ -223,11 +223,11 @@ def _predicted(estimator: Any, features: object, pos_label: object) -> tuple[Any
     labels = np.asarray(classes).tolist()
     if len(labels) != 2 and pos_label is None:
         raise InvalidForecastsError(
-            "a model must tell two classes apart, or pos_label must name one",
+            "a model must tell two classes apart, or @pos_label must name one",
             f"{len(labels)} classes",
-            "pos_label looks at one class against all others",
+            "@pos_label looks at one class against all others",
         )
     positive = labels[1] if pos_label is None else pos_label
     if positive not in labels:
-        raise InvalidOptionError("pos_label must be a class of the model", repr(pos_label))
+        raise InvalidOptionError("@pos_label must be a class of the model", repr(pos_label))
     return y_proba[:, labels.index(positive)], positive

@@ -81,7 +81,7 @@ class GroupsDisplay(Display):
         columns = table_columns(X) or {}
         unknown = [name for name in names if name not in columns]
         if unknown:
-            raise InvalidOptionError("by must name columns of X, or hold groups", unknown[0])
+            raise InvalidOptionError("@by must name columns of X, or hold groups", unknown[0])
         return options | {"by": {name: columns[name] for name in names}}
 
     @property
@@ -262,7 +262,7 @@ def _cut(
         raise InvalidOptionError(
             "rows are cut into windows by their times, and have no weights",
             "no time" if time is None else "weights",
-            "pass time=..., one for each row",
+            "pass @time, one for each row",
         )
     refuse_other_labels(y_true=y_true, y_proba=y_proba, time=time)
     rows = Rows.read(y_true, y_proba, None, pos_label)

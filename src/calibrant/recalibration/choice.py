@@ -18,7 +18,7 @@ from calibrant.data.frames import column_names
 from calibrant.data.labels import Labels
 from calibrant.data.paths import are_paths
 from calibrant.decisions import AnyScore, DecisionTask, Score, as_score, score_title
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, mention
 from calibrant.inference import ConfidenceInterval, Settings, Statistic, find_interval
 from calibrant.inputs import AskedKind, Roles, read
 from calibrant.joint import Joint
@@ -544,7 +544,7 @@ def recalibrate(
         refuse_pos_label(pos_label)
         _refuse_task(task)
     elif task is not None and not isinstance(task, DecisionTask):
-        raise InvalidOptionError("task must be a DecisionTask", shown(task))
+        raise InvalidOptionError("@task must be a DecisionTask", shown(task))
     split = Split(folds, clusters, time, _named(by))
     if y_proba is None and not isinstance(y_true, Joint | ClassForecasts):
         roles = Roles(prediction, outcome, sample_weight, clusters, by, time, classes=classes)
@@ -564,7 +564,7 @@ def _refuse_for_numbers(given: Mapping[str, object], kind: str) -> None:
     for name, value in given.items():
         if value is not None:
             raise InvalidOptionError(
-                f"{name} is for predicted probabilities", f"kind={kind!r}", "leave it out"
+                f"{mention(name)} is for predicted probabilities", f"kind={kind!r}", "leave it out"
             )
 
 
@@ -691,7 +691,7 @@ def _read_table(
 def _refuse_task(task: object) -> None:
     if task is not None:
         raise InvalidOptionError(
-            "task is for two outcomes",
+            "@task is for two outcomes",
             f"{type(task).__name__} with classes",
             "compare multiclass.fixed_decision_loss before and after the calibrator",
         )

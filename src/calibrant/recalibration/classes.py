@@ -31,7 +31,7 @@ class MulticlassCalibrator(Calibrator):
         raise InvalidForecastsError(
             f"{self._class_name} needs a row of probabilities, one for each class",
             "a Joint of two outcomes",
-            "pass y_proba of shape (n, K)",
+            "pass @y_proba of shape (n, K)",
         )
 
 

@@ -113,8 +113,8 @@ def _not_fitted_everywhere() -> type[NotFittedError]:
     class _NotFittedError(NotFittedError, Theirs):  # type: ignore[misc]
         """An estimator that was asked before it was fitted."""
 
-        def __reduce__(self) -> tuple[type[NotFittedError], tuple[str, str, str]]:
-            return NotFittedError, (self.what, self.got, self.hint)
+        def __reduce__(self) -> tuple[type[NotFittedError], tuple[Any, ...]]:
+            return NotFittedError, self.texts
 
     _NotFittedError.__name__ = _NotFittedError.__qualname__ = NotFittedError.__name__
     return _NotFittedError

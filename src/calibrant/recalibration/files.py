@@ -279,7 +279,7 @@ def _parts_of_query(
         return {prediction: Part.NUMBERS}, True
     if fitted.classes_ is not None and prediction != "prediction" and {*columns} <= {*present}:
         raise InvalidOptionError(
-            "prediction has no effect beside columns of classes", repr(prediction), "leave it out"
+            "@prediction has no effect beside columns of classes", repr(prediction), "leave it out"
         )
     parts = dict.fromkeys(patches.columns, Part.VALUE)
     parts |= dict.fromkeys(patches.text_columns, Part.TEXT)
@@ -417,7 +417,7 @@ def _of_two(
 
 def _refuse_taken(present: Sequence[str], names: Sequence[str]) -> None:
     if "" in names:
-        raise InvalidOptionError("column must name the new column", "''")
+        raise InvalidOptionError("@column must name the new column", "''")
     lowered = {name.lower() for name in present}
     taken = [name for name in names if name.lower() in lowered]
     if taken:
@@ -438,7 +438,7 @@ def _explained(error: Exception, fitted: Calibrator, prediction: str, scale: str
         )
     unit = scale == UNIT
     other = f"if they are {'per cent' if unit else 'probabilities'} say "
-    hint = f"{other}scale='{PERCENT if unit else UNIT}'"
+    hint = f"{other}@scale='{PERCENT if unit else UNIT}'"
     if fitted.classes_ is not None:
         return InvalidForecastsError(
             f"probabilities of the classes must sum to {'one' if unit else '100'} in each row",

@@ -451,7 +451,7 @@ def _without(split: Split, kept: Flags | None) -> Split:
 def _of_joint(joint: Joint, folds: int, rng: np.random.Generator, *, beside: bool) -> Units:
     if beside:
         raise InvalidForecastsError(
-            "a Joint stands alone", "a Joint with other arguments", "pass y_true and y_proba"
+            "a Joint stands alone", "a Joint with other arguments", "pass @y_true and @y_proba"
         )
     refuse_mean_outcomes(joint)
     _refuse_one_row(joint.row_count)
@@ -459,7 +459,7 @@ def _of_joint(joint: Joint, folds: int, rng: np.random.Generator, *, beside: boo
         raise InvalidForecastsError(
             "a choice from a Joint needs rows that weigh the same within each level",
             "different weights",
-            "pass y_true and y_proba",
+            "pass @y_true and @y_proba",
         )
     return _counted(joint, folds, rng)
 

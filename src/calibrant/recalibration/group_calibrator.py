@@ -133,7 +133,7 @@ class GroupCalibrator(Calibrator):
             raise InvalidForecastsError(
                 "a calibrator with patches needs the columns of the groups",
                 "none",
-                f"pass by={{{', '.join(f'{name!r}: ...' for name in self.patches.columns)}}}",
+                f"pass @by={{{', '.join(f'{name!r}: ...' for name in self.patches.columns)}}}",
             )
         if is_number(X):
             single = (

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import numpy as np
 
-from calibrant.errors import InvalidOptionError
+from calibrant.errors import InvalidOptionError, mention
 
 # Larger whole numbers are exact in no database.
 LARGEST_WHOLE = 2**126
@@ -154,7 +154,7 @@ class Dialect:
     def _refuse_unwritable(self, value: str, what: str) -> None:
         if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
             raise InvalidOptionError(
-                f"{what} must be text that databases can hold", repr(value)[:60], TEXT_HINT
+                f"{mention(what)} must be text that databases can hold", repr(value)[:60], TEXT_HINT
             )
 
 
@@ -189,7 +189,7 @@ DIALECTS = {
 def dialect_of(name: str) -> Dialect:
     """Find a kind of SQL by its name."""
     if name not in DIALECTS:
-        raise InvalidOptionError(f"dialect must be one of {', '.join(DIALECTS)}", repr(name))
+        raise InvalidOptionError(f"@dialect must be one of {', '.join(DIALECTS)}", repr(name))
     return DIALECTS[name]
 
 

@@ -63,7 +63,7 @@ def refuse_pos_label(pos_label: object) -> None:
     """Refuse a label for outcome 1 where there are classes."""
     if pos_label is not None:
         raise InvalidOptionError(
-            "pos_label is for two outcomes", shown(pos_label), "leave it out with classes"
+            "@pos_label is for two outcomes", shown(pos_label), "leave it out with classes"
         )
 
 

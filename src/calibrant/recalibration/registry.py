@@ -131,7 +131,7 @@ def candidates_of(methods: object, units: Units) -> dict[str, Calibrator]:
         return {name: kind() for name, kind in tried.items() if name not in left_out}
     if not isinstance(methods, Sequence) or isinstance(methods, str):
         raise InvalidOptionError(
-            "methods must be a list of calibrators or of their names", shown(methods)
+            "@methods must be a list of calibrators or of their names", shown(methods)
         )
     found: dict[str, Calibrator] = {"identity": Identity()}
     for item in methods:
@@ -142,7 +142,7 @@ def candidates_of(methods: object, units: Units) -> dict[str, Calibrator]:
         else:
             whose = "two outcomes" if classes is None else "classes"
             raise InvalidOptionError(
-                f"methods must be calibrators of {whose}, or names among {', '.join(known)}",
+                f"@methods must be calibrators of {whose}, or names among {', '.join(known)}",
                 shown(item),
             )
         found[name] = one

@@ -33,7 +33,7 @@ def recalibrated(source: Source, fitted: Calibrator, name: str) -> Source:
         raise InvalidOptionError(
             "the calibrator must be for the outcomes of the rows",
             f"a calibrator of {'two outcomes' if own is None else 'classes'}",
-            "name the classes with classes=..." if classes is None else "leave classes out",
+            "name the classes with @classes" if classes is None else "leave classes out",
         )
     if classes is not None and own is not None:
         read_rows(classes, own)  # the names of the classes must agree, too

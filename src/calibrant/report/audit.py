@@ -358,7 +358,7 @@ def refuse_options_of_probabilities(given: Mapping[str, object], kind: str) -> N
     beside = [name for name, value in given.items() if value is not None and value is not False]
     if beside:
         raise InvalidOptionError(
-            f"{beside[0]} is for predicted probabilities", f"kind={kind!r}", "leave it out"
+            f"@{beside[0]} is for predicted probabilities", f"kind={kind!r}", "leave it out"
         )
 
 

@@ -193,12 +193,12 @@ def cost_of_trust(source: Source, evidence: Evidence, task: object, settings: Se
 
     if source.classes is None:
         if isinstance(task, MulticlassDecisionTask):
-            raise InvalidOptionError("task must be a DecisionTask", "a task for classes")
+            raise InvalidOptionError("@task must be a DecisionTask", "a task for classes")
         assert isinstance(task, DecisionTask)  # noqa: S101  # types say so
         return find_costs(evidence, settings, task)
     if isinstance(task, DecisionTask):
         raise InvalidOptionError(
-            "task must be a MulticlassDecisionTask", "a task for two outcomes", "pay by class"
+            "@task must be a MulticlassDecisionTask", "a task for two outcomes", "pay by class"
         )
     assert task is None or isinstance(task, MulticlassDecisionTask)  # noqa: S101  # types say so
     costs = find_costs(evidence, settings)

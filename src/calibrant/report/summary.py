@@ -365,7 +365,7 @@ def _refuse_ratio(source: Source, verdict: Verdict, asked: Asked) -> None:
     """Refuse a tolerance of observed over expected where these have no sums to compare."""
     if asked.oe_tolerance is not None and verdict.ratio is None:
         raise InvalidOptionError(
-            "oe_tolerance is for means of outcomes and forecasts that are not negative",
+            "@oe_tolerance is for means of outcomes and forecasts that are not negative",
             f"kind={source.kind.name!r}",
             "leave it out",
         )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +22,7 @@ from calibrant.data.paths import Paths, settled
 from calibrant.data.rows import Given, check_weights, finite_numbers
 from calibrant.data.splits import canonical_order
 from calibrant.data.tables import Part
-from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
 from calibrant.inputs import Roles, Source, read as read_source, reading_notes
 from calibrant.joint import Joint
 
@@ -178,12 +176,12 @@ class SurvivalForecasts:
             duration=duration, event=event, risk=risk, by=by, sample_weight=sample_weight
         )
         time = finite_numbers(duration, "duration")
-        _refuse(time < 0, time, "duration must not be negative")
+        _refuse(time < 0, time, "@duration must not be negative")
         code = _events(event, time.size)
         probability = Given.read(np.zeros(time.size), risk).checked().prediction
         if probability.size != time.size:
             raise InvalidForecastsError(
-                "risk must have one entry per row", f"{probability.size} for {time.size} rows"
+                "@risk must have one entry per row", f"{probability.size} for {time.size} rows"
             )
         check_positive("horizon", horizon)
         columns = {
@@ -441,7 +439,7 @@ def read_survival(
         "risk": roles.prediction,
         "sample_weight": roles.weight,
     }
-    with _columns_named(named):
+    with arguments_named(**{name: f"column {column!r}" for name, column in named.items()}):
         forecasts = SurvivalForecasts.read(
             columns[ask.duration],
             columns[roles.outcome],
@@ -461,18 +459,6 @@ def read_survival(
     notes = (*reading_notes(files, None, dropped), *source.notes)
     described = told | {"duration": ask.duration} | source.described
     return replace(source, described=described, notes=notes, dropped=dropped)
-
-
-@contextmanager
-def _columns_named(named: Mapping[str, object]) -> Iterator[None]:
-    """Say of columns what the library says of the arrays that they were read into."""
-    try:
-        yield
-    except InvalidForecastsError as error:
-        what = error.what
-        for argument, name in named.items():
-            what = re.sub(rf"\b{argument}\b", f"column {name!r}", what)
-        raise type(error)(what, error.got, error.hint) from error
 
 
 def _kept(columns: dict[str, Any], roles: Roles) -> tuple[dict[str, Any], int]:

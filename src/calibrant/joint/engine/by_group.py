@@ -60,9 +60,9 @@ def joints_by(
     roles = Columns.of(**columns)
     labels = [by] if isinstance(by, str) else list(by)
     if not labels:
-        raise InvalidOptionError("by must name at least one column", "none")
+        raise InvalidOptionError("@by must name at least one column", "none")
     if not all(isinstance(name, str) for name in labels):
-        raise InvalidOptionError("by must name columns", f"a value of type {type(by).__name__}")
+        raise InvalidOptionError("@by must name columns", f"a value of type {type(by).__name__}")
     if are_paths(frame):
         parts = dict.fromkeys(labels, Part.VALUE) | roles.parts()
         with opened(frame, parts, roles.labels) as (rows, _):

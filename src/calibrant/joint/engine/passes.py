@@ -132,7 +132,7 @@ def _affordable(frame: Frame, by: Sequence[str]) -> int:
     rows = as_floats(fetched(counts)["entries"])
     if rows.size > most:
         raise InvalidOptionError(
-            f"by must name at most {most} groups",
+            f"@by must name at most {most} groups",
             "more than that",
             "choose columns with fewer values, or a resolution",
         )

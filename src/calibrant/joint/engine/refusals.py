@@ -55,7 +55,7 @@ def _refuse(frame: Frame, columns: Columns, tally: Tally, key: Apart, share: str
     raise InvalidForecastsError(
         f"column {name!r} must hold 0 and 1, or mean outcomes between them",
         got,
-        f"name the label of the positive outcome, for instance pos_label={most:g}",
+        f"name the label of the positive outcome, for instance @pos_label={most:g}",
     )
 
 
@@ -72,7 +72,7 @@ def refuse_unlikely(frame: Frame, columns: Columns, tally: Tally) -> None:
             warn_of_swap(f"column {name!r}", f"column {columns.predicted!r}", "columns")
         else:
             raise InvalidForecastsError(
-                "outcome must name outcomes and prediction probabilities",
+                "@outcome must name outcomes and prediction probabilities",
                 f"probabilities in {name!r} and only 0 and 1 in {columns.predicted!r}",
                 "are the two columns swapped? Certain forecasts of mean outcomes are given as "
                 "floats, 0.0 and 1.0",
