@@ -221,7 +221,7 @@ def _measures(
             yield Check(
                 f"typical gap{about}",
                 STATES.get(gap.state, UNDECIDED),
-                f"{capital(gap.sentence)}.",
+                f"{capital(verdict.gap_sentence)}.",
                 gap.interval.value,
                 gap.interval.low,
                 gap.interval.high,

@@ -238,7 +238,7 @@ def test_few_rows_without_bounds_do_not_prove_forecasts_right():
     # The largest residual seen bounds no residual to come, unless the range of outcomes is known.
     one = audited([2.5], [2.0], tolerance=1).verdict
     assert (one.state, one.interval.high, one.gap.interval.high) == ("undecided", np.inf, np.inf)
-    assert "between 0 and infinity" in str(one)
+    assert "these rows set no limit to the typical gap" in str(one)
     two = audited([2.5, 100.0], [2.0, 100.5]).verdict
     assert two.state == "undecided"
     assert min(two.interval.high, two.gap.interval.high) > 2
@@ -250,7 +250,7 @@ def test_an_interval_is_not_cut_at_the_largest_residual():
     z = np.linspace(10, 30, 200)
     y = z + 1 + np.random.default_rng(0).normal(0, 0.01, 200)
     verdict = audited(y, z).verdict
-    assert verdict.interval.high == pytest.approx(verdict.value + verdict.interval.half_width)
+    assert verdict.value < verdict.interval.high <= verdict.value + verdict.interval.half_width
     assert verdict.gap.interval.high > verdict.gap.interval.value
 
 

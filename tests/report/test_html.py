@@ -145,7 +145,7 @@ def test_a_reader_is_asked_to_do_three_things_at_most(audit, page):
     assert re.search(r"<code>calibrant recalibrate FILE [^<]*calibrator.json</code>\.", asked)
     few = cal.audit(*sample(60), draws=99)
     assert few.verdict.state == "undecided"
-    assert "Undecided: " in few.to_html()
+    assert "No miscalibration found: " in few.to_html()
 
 
 def test_a_page_of_perfect_forecasts_calls_no_range_off():

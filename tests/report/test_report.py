@@ -245,7 +245,7 @@ def test_windows_of_numbers_begin_at_round_numbers():
 
 def test_segments_need_columns_and_enough_rows():
     y, p = sample(60)
-    with pytest.raises(cal.errors.InvalidOptionError, match="name them with by="):
+    with pytest.raises(cal.errors.InvalidOptionError, match="name them with by"):
         cal.audit(y, p, find_segments=True, draws=99)
     few = cal.audit(y, p, by={"half": np.arange(60) % 2}, find_segments=True, draws=99)
     assert few.segments == ()

@@ -46,6 +46,7 @@ from calibrant.inference.dependence import (
     find_dependence as find_dependence,
 )
 from calibrant.inference.discrimination import auc, find_auc as find_auc
+from calibrant.inference.error_units import ErrorUnit as ErrorUnit
 from calibrant.inference.estimates import Estimate, ScoreTest
 from calibrant.inference.evidence import RESOLUTION as RESOLUTION, Evidence as Evidence
 from calibrant.inference.gap import (

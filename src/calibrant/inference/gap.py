@@ -195,7 +195,7 @@ def gap_interval(
 
 
 def gaps_of_each(
-    evidences: Sequence[Evidence], confidence: float
+    evidences: Sequence[Evidence], confidence: float, ranges: Sequence[Ranges] | None = None
 ) -> list[tuple[ConfidenceInterval, Ranges]]:
     """Typical gap of each of many groups, each interval with a confidence, without draws.
 
@@ -205,7 +205,7 @@ def gaps_of_each(
     """
     level = 1 - confidence
     alone = [replace(one, clusters=None) if one.lone else one for one in evidences]
-    ranges = [Ranges.of(evidence) for evidence in alone]
+    ranges = [Ranges.of(evidence) for evidence in alone] if ranges is None else ranges
     wide = np.array([evidence.widening(level) for evidence in evidences])
     known = np.isfinite(wide)
     noise: list[Floats] = [

@@ -403,9 +403,14 @@ class CoinsOfForecasts:
         pooled: Joint,
         first: Indices,  # noqa: ARG002
     ) -> tuple[Floats, Floats]:
-        """Gaps of ranges, and the variance of coins of their mean forecasts."""
-        variance = pooled.weight_squares / pooled.weight**2 * pooled.prediction
-        return pooled.residual, np.asarray(variance * (1 - pooled.prediction))
+        """Gaps of ranges, and the variance of coins of their mean forecasts, or of those seen.
+
+        Of certain forecasts a single exception would be the clearest gap of all otherwise.
+        """
+        spread = np.maximum(
+            pooled.prediction * (1 - pooled.prediction), pooled.outcome * (1 - pooled.outcome)
+        )
+        return pooled.residual, np.asarray(pooled.weight_squares / pooled.weight**2 * spread)
 
     def noise(self, evidence: Evidence) -> tuple[Floats, float]:
         """Variance of coins of the forecasts, and the largest weight of a row."""

@@ -16,7 +16,8 @@ from calibrant.data.groupings import label_of
 from calibrant.inference.evidence import Evidence
 from calibrant.inference.gap import gaps_of_each
 from calibrant.inference.interval import LONE, ONE_CLUSTER, ConfidenceInterval, upper_quantile
-from calibrant.inference.ratio import Ratio, ratio_of_group
+from calibrant.inference.limits import UPPER_SHARE, Levels
+from calibrant.inference.ratio import OE_TOLERANCE, Ratio, ratio_of_group
 from calibrant.inference.settings import Settings
 from calibrant.inference.statistic import Statistic
 from calibrant.inference.verdicts import (
@@ -24,6 +25,7 @@ from calibrant.inference.verdicts import (
     MISCALIBRATED,
     Verdict,
     state_of,
+    state_of_ratio,
     worse_state,
 )
 from calibrant.joint import Joint
@@ -36,6 +38,9 @@ FEW_ROWS, FEW_EVENTS = 100, 10
 # Cells of the predictions for the draws, fewer with more groups; values are exact.
 CELLS, MANY_GROUPS = (2**7, 2**6, 2**5), (2**7, 2**10)
 DRAWS_FOR_A_FLOOR = 99
+# Shares of smooth error and typical gap in the chance of a false accusation; observed over expected
+# has the other half.
+SHARE_OF_ERROR = SHARE_OF_GAP = 0.25
 # A picture grows with the groups up to so many.
 MOST_DRAWN = 30
 
@@ -62,12 +67,14 @@ class Group:
     value: float
     """Smooth error (or the measure asked for) of the group."""
     low: float
+    """Lower limit, simultaneous over all groups."""
     high: float
-    """Simultaneous over all groups."""
+    """Upper limit of this group alone: no group is called calibrated for another's sake."""
     noise_floor: float
     """What perfect forecasts would have scored on the group's rows."""
     state: str
-    """"calibrated", "miscalibrated" or "undecided": the worse of smooth error and typical gap."""
+    """"miscalibrated" if the smooth error, the typical gap or observed over expected is beyond its
+    tolerance; "calibrated" if smooth error and gap are within theirs; otherwise "undecided"."""
     small: bool
     """Few rows or few events: expect a wide interval."""
     ratio: Ratio | None
@@ -101,7 +108,7 @@ class Groups:
     groups: tuple[Group, ...]
     tolerance: float
     confidence: float
-    """Chance that all intervals hold at once."""
+    """Chance that all lower limits hold at once, and that each upper limit does."""
     noun: str = "group"
     """What each of them is called."""
     gap_tolerance: float | None = None
@@ -222,18 +229,23 @@ class Noise:
         """Mean deviation of each group."""
         return np.asarray(self.deviation.mean(axis=1))
 
-    def reach(self, confidence: float) -> Floats:
-        """Half-widths of intervals that hold at once.
+    def below(self, level: float) -> Floats:
+        """How far populations' errors may be below those of the groups, all at once.
 
         The largest deviation of a group, as a multiple of its mean, has nearly the same
-        distribution in every group; the quantile of its maximum over groups widens all intervals
+        distribution in every group; the quantile of its maximum over groups widens all limits
         alike (a studentised maximum).
         """
         scale = self.scale[:, np.newaxis]
         relative = np.divide(
             self.deviation, scale, out=np.zeros_like(self.deviation), where=scale > 0
         )
-        return upper_quantile(relative.max(axis=0), confidence) * self.scale * self.widening
+        return upper_quantile(relative.max(axis=0), 1 - level) * self.scale * self.widening
+
+    def above(self, level: float) -> Floats:
+        """How far the population's error may be above that of each group, one at a time."""
+        most = [upper_quantile(deviation, 1 - level) for deviation in self.deviation]
+        return np.array(most) * self.widening
 
     def strongest_first(self, values: Sequence[float], states: Sequence[str]) -> list[int]:
         """Order groups by the evidence of their errors, those that fail before the others."""
@@ -251,26 +263,31 @@ def judge_all(
     settings: Settings,
     values: Sequence[float] | None = None,
 ) -> Groups:
-    """Judge groups by intervals that hold at once.
+    """Judge groups so that all are called miscalibrated rightly at once.
 
-    Values of the groups that were measured before, on exact predictions, replace those of the
-    Joints.
+    Smooth error, typical gap and observed over expected share the chance of a false accusation: a
+    quarter, a quarter and a half. Upper limits hold for one group at a time: a group is called
+    calibrated by all of its own limits, which needs no allowance for other groups. Values that
+    were measured before, on exact predictions, replace those of the Joints.
     """
     if values is None:
         values = [statistic.value(evidence.given) for *_, evidence in named]
     tolerance = min(settings.allowed(evidence) for *_, evidence in named)
-    half_widths = noise.reach(settings.confidence)
     single = confidence_of_each(settings.confidence, len(named))
+    smooth = statistic.function is smooth_calibration_error
+    level = 1 - settings.confidence
+    below = noise.below(level * SHARE_OF_ERROR if smooth else level)
+    ends = zip(below, noise.above(level * UPPER_SHARE), strict=True)
     judged = [
-        _group(key, value, float(half_width), float(floor), tolerance, single)
-        for key, value, half_width, floor in zip(
-            named, values, half_widths, noise.floor, strict=True
-        )
+        _group(key, value, (float(down), float(up)), float(floor), tolerance, single)
+        for key, value, (down, up), floor in zip(named, values, ends, noise.floor, strict=True)
     ]
     gap_tolerance = None
-    if statistic.function is smooth_calibration_error:
+    if smooth:
         gap_tolerance = min(settings.gap_allowed(one, tolerance) for *_, one in named)
-        judged = _with_gaps(judged, [one for *_, one in named], gap_tolerance, single)
+        levels = Levels(level * SHARE_OF_GAP / len(named), level * UPPER_SHARE, single)
+        judged = _with_gaps(judged, [one for *_, one in named], gap_tolerance, levels)
+        judged = [_with_ratio(group, tolerance) for group in judged]
     order = noise.strongest_first(values, [group.state for group in judged])
     return Groups(
         tuple(judged[i] for i in order),
@@ -281,19 +298,34 @@ def judge_all(
 
 
 def _with_gaps(
-    groups: Sequence[Group], evidences: Sequence[Evidence], tolerance: float, single: float
+    groups: Sequence[Group], evidences: Sequence[Evidence], tolerance: float, levels: Levels
 ) -> list[Group]:
     """Judge groups by their typical gaps as well; a tolerance of 1 leaves the states alone."""
     judged = []
-    gaps = gaps_of_each(evidences, single)
-    for group, evidence, (scaled, ranges) in zip(groups, evidences, gaps, strict=True):
-        gap = scaled.times(evidence.scale.unit)
+    below, above = (gaps_of_each(evidences, 1 - 2 * level) for level in (levels.low, levels.high))
+    for group, evidence, (first, ranges), (last, _) in zip(
+        groups, evidences, below, above, strict=True
+    ):
+        gap = replace(first, high=last.high, half_width=last.half_width).times(evidence.scale.unit)
         state = state_of(gap.low, gap.high, tolerance)
         by_gap = state == MISCALIBRATED != group.state
         worst = ranges.worst(evidence) if by_gap else None
         both = worse_state(group.state, state)
         judged.append(replace(group, gap=gap, worst=worst, state=both))
     return judged
+
+
+def _with_ratio(group: Group, tolerance: float) -> Group:
+    """Call a group miscalibrated whose observed over expected outcomes are certainly off.
+
+    By more than 10 %, and by more than the tolerance of the error: the mean is a smooth test, so
+    that the error is at least the bias, and its upper limit bounds the ratio too.
+    """
+    if group.ratio is None or not group.forecast > 0:
+        return group
+    allowed = max(OE_TOLERANCE, tolerance / group.forecast)
+    beyond = state_of_ratio(group.ratio, allowed) == MISCALIBRATED
+    return replace(group, state=MISCALIBRATED) if beyond else group
 
 
 def judge_evidences(
@@ -357,11 +389,16 @@ def noise_of_each(evidences: Sequence[Evidence], statistic: Statistic, settings:
 
 
 def _group(
-    key: Named, value: float, half_width: float, floor: float, tolerance: float, single: float
+    key: Named,
+    value: float,
+    ends: tuple[float, float],
+    floor: float,
+    tolerance: float,
+    single: float,
 ) -> Group:
     by, name, evidence = key
     joint, kind, unit = evidence.given, evidence.kind, evidence.scale.unit
-    low, high = max(0.0, value - half_width) * unit, value + half_width
+    low, high = max(0.0, value - ends[0]) * unit, value + ends[1]
     high = (min(1.0, high) if evidence.bounded else high) * unit
     forecast, observed = evidence.forecast_and_observed()
     events = None

@@ -6,23 +6,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant._base.arrays import Floats
 from calibrant._base.notebook import brief, card
-from calibrant._base.parallel import in_threads
 from calibrant._base.stages import reached
 from calibrant._base.words import (
-    agreeing,
     capital,
     count_text,
-    number_text,
     percent_text,
     rounded_down,
     rounded_up,
     thousands_text,
 )
+from calibrant.inference.error_units import ErrorUnit
 from calibrant.inference.evidence import Evidence
-from calibrant.inference.gap import Ranges, gap_interval
-from calibrant.inference.interval import ConfidenceInterval, find_interval, multiplier_interval
+from calibrant.inference.gap import Ranges
+from calibrant.inference.interval import ConfidenceInterval, find_interval
+from calibrant.inference.limits import Levels, gap_limits, smooth_limits
 from calibrant.inference.monte_carlo import CalibrationTest, beside, run_test
 from calibrant.inference.ratio import (
     OE_TOLERANCE,
@@ -31,17 +29,22 @@ from calibrant.inference.ratio import (
     ratio_of_all,
 )
 from calibrant.inference.rows_to_settle import MOST_ROWS, rows_to_settle, rows_to_settle_gap
-from calibrant.inference.settings import Settings
+from calibrant.inference.settings import Settings, rarer_share
 from calibrant.inference.statistic import AnyMeasure, Statistic
 from calibrant.inputs import AskedKind
+from calibrant.kinds import BINARY, Kind
 from calibrant.measures.regions import Region
 from calibrant.measures.smooth import smooth_calibration_error
 
 CALIBRATED, MISCALIBRATED, UNDECIDED = "calibrated", "miscalibrated", "undecided"
 # Rows needed are told from at least so many rows, and if their range is no wider than a factor.
-FEWEST_TO_PLAN, WIDEST_PLAN = 50, 10
+FEWEST_TO_PLAN, WIDEST_PLAN, DRAWS_FOR_A_PLAN = 50, 10, 499
+# Below this share of the rarer outcome, observed over expected is judged too.
+FEW = 0.05
 # A p-value up to this is called detectable.
 DETECTABLE = 0.05
+# What an open verdict says: forecasts are detectably off or not.
+OFF, NOTHING_FOUND = "Off, by an amount that may or may not matter", "No miscalibration found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,6 @@ class Gap:
         return state_of(self.interval.low, self.interval.high, self.tolerance)
 
     @property
-    def sentence(self) -> str:
-        """Say on which side of its tolerance the gap is."""
-        return side_sentence(self.name, self.interval, self.tolerance)
-
-    @property
     def name(self) -> str:
         """What the gap is called."""
         return f"the typical gap between {self.between}"
@@ -85,7 +83,8 @@ class Verdict:
     """Whether forecasts are calibrated within a tolerance, as far as the sample can tell."""
 
     interval: ConfidenceInterval
-    """Where the population's error lies."""
+    """The error with its limits. Of the smooth error each limit has a level of its own: the upper
+    one holds with the confidence of the interval, the lower one with more."""
     tolerance: float
     """Largest acceptable error."""
     gap: Gap | None
@@ -106,6 +105,8 @@ class Verdict:
     ratio_tolerance: float | None = None
     """Share by which observed may differ from expected: 0.1 allows 1/1.1 to 1.1. None where the
     ratio is not judged."""
+    kind: Kind = BINARY
+    """What the forecasts are forecasts of."""
 
     def __repr__(self) -> str:
         low, high = self.interval.low, self.interval.high
@@ -127,20 +128,20 @@ class Verdict:
 
     @property
     def ratio_state(self) -> str:
-        """What observed over expected tells; "calibrated" where it is not judged."""
+        """What observed over expected tells; "calibrated" where it is not judged.
+
+        Of events it can only accuse: the smooth error is at least the bias, so that its upper limit
+        bounds the ratio within its tolerance too.
+        """
         if self.ratio is None or self.ratio_tolerance is None:
             return CALIBRATED
-        return state_of_ratio(self.ratio, self.ratio_tolerance)
+        state = state_of_ratio(self.ratio, self.ratio_tolerance)
+        return CALIBRATED if self.kind.summed and state == UNDECIDED else state
 
     @property
     def error_state(self) -> str:
         """What the error tells: "calibrated", "miscalibrated" or "undecided"."""
         return state_of(self.interval.low, self.interval.high, self.tolerance)
-
-    @property
-    def error_sentence(self) -> str:
-        """Say on which side of the tolerance the error is."""
-        return side_sentence(f"the {self.measure.replace('_', ' ')}", self.interval, self.tolerance)
 
     @property
     def measure(self) -> str:
@@ -163,53 +164,88 @@ class Verdict:
         return self.test.pvalue
 
     @property
+    def detected(self) -> bool:
+        """Whether forecasts are detectably off, by however little."""
+        return self.pvalue <= DETECTABLE
+
+    @property
     def cautions(self) -> tuple[str, ...]:
         """What to know before acting on the verdict."""
         return self.interval.cautions
 
     @property
+    def holds_within(self) -> float:
+        """Smallest tolerance that the error, and half the typical gap, are known to be within."""
+        gap = self.gap
+        return max(self.interval.high, gap.interval.high * self._gap_share if gap else 0.0)
+
+    @property
+    def refuted_below(self) -> float:
+        """Largest tolerance that the error, or half the typical gap, are known to exceed."""
+        gap = self.gap
+        return max(self.interval.low, gap.interval.low * self._gap_share if gap else 0.0)
+
+    @property
+    def _gap_share(self) -> float:
+        return self.tolerance / self.gap.tolerance if self.gap and self.gap.tolerance else 0.0
+
+    @property
     def sentence(self) -> str:
-        """Say the verdict in plain words."""
-        detected = self.pvalue <= DETECTABLE
-        chance = self.test.chance
-        sure = f"({percent_text(self.interval.confidence)} confidence)"
-        error = f"the {self.measure.replace('_', ' ')}"
-        if self.state == CALIBRATED:
-            found = f"detectably off ({chance}), and small" if detected else "nothing detectable"
-            gap = f" and the typical gap {_up_to(self.gap.interval)}" if self.gap else ""
-            if self._judged_ratio is not None:
-                apart = _apart(self._judged_ratio)
-                gap = f"{gap.replace(' and', ',', 1)} and observed over expected is {apart}"
-            return (
-                f"Calibrated within {number_text(self.tolerance)}: {found}; {error} is "
-                f"{_up_to(self.interval)}{gap} {sure}."
-            )
+        """Say the verdict in plain words: what is known first, then where, then what would help."""
+        where = ""
+        if self.gap is not None and (self.detected or self.state == MISCALIBRATED):
+            where = f"Worst range: {self.gap.worst.sentence}."
+        return " ".join(filter(None, (self.headline, where, self.outlook)))
+
+    @property
+    def headline(self) -> str:
+        """Say what is known of the errors, whatever the state."""
         if self.state == MISCALIBRATED:
-            failed = [f"{error} {_beyond(self.interval, self.tolerance)}"] * (
-                self.error_state == MISCALIBRATED
-            )
-            if self.gap and self.gap.state == MISCALIBRATED:
-                failed.append(f"{self.gap.name} {_beyond(self.gap.interval, self.gap.tolerance)}")
-            if self.ratio_state == MISCALIBRATED:
-                failed.append(self.ratio_sentence)
-            return f"Miscalibrated: {'; '.join(failed)} {sure}."
-        lies = f"{error} lies {_between(self.interval)}"
-        if self.gap:
-            lies += f", the typical gap {_between(self.gap.interval)}"
-        if self._judged_ratio is not None:
-            lies += f", observed over expected {_apart(self._judged_ratio)}"
-        if detected:
-            said = (
-                f"Undecided: not perfectly calibrated ({chance}), but this sample cannot say "
-                f"whether by more than is tolerated: {lies} {sure}."
-            )
-        else:
-            said = (
-                f"Undecided: {count_text(self.rows, 'row')} {agreeing(self.rows, 'is', 'are')} too "
-                f"few to tell whether the error is below {number_text(self.tolerance)}; {lies} "
-                f"{sure}."
-            )
-        return f"{said} {self.outlook}"
+            return f"Miscalibrated: {self.known(MISCALIBRATED)}."
+        if self.state == CALIBRATED:
+            imperfect = f", but not perfectly ({self.test.chance})" if self.detected else ""
+            return f"Calibrated within tolerance{imperfect}: {self.known(CALIBRATED)}."
+        if self.detected:
+            return f"{OFF} ({self.test.chance}): {self.known(UNDECIDED)}."
+        return f"{NOTHING_FOUND}: {self.known(UNDECIDED)}."
+
+    def known(self, state: str) -> str:
+        """Say what limits of the quantities in a state are, or of the leading one if all are."""
+        parts = []
+        if self.gap is not None and self.gap.state == state:
+            parts.append(self.gap_sentence)
+        if self.error_state == state and (state == MISCALIBRATED or not parts):
+            parts.append(self.error_sentence)
+        if self._judged_ratio is not None and self.ratio_state == state:
+            parts.append(self.ratio_sentence)
+        return "; ".join(parts)
+
+    @property
+    def error_sentence(self) -> str:
+        """Say what is known of the error."""
+        error = f"the {self.measure.replace('_', ' ')}"
+        return self._of_interval(error, self.interval, self.tolerance)
+
+    @property
+    def gap_sentence(self) -> str:
+        """Say what is known of the typical gap; nothing where it was not judged."""
+        gap = self.gap
+        return "" if gap is None else self._of_interval(gap.name, gap.interval, gap.tolerance)
+
+    def _of_interval(self, name: str, interval: ConfidenceInterval, tolerance: float) -> str:
+        """Say what an interval knows, beside its tolerance."""
+        unit, state = ErrorUnit.of(self.kind), state_of(interval.low, interval.high, tolerance)
+        if np.isinf(interval.high):
+            return f"these rows set no limit to {name}"
+        sure = f"({percent_text(interval.confidence)} confidence; tolerance {unit.text(tolerance)})"
+        if state == MISCALIBRATED:
+            least = unit.text(interval.low, rounded_down)
+            return f"{name} is {unit.text(interval.value)}, at least {least} {sure}"
+        if state == CALIBRATED or not self.detected:
+            return f"{name} is at most {unit.text(interval.high, rounded_up)} {sure}"
+        both = unit.between(interval.low, interval.high)
+        sure = sure.replace("confidence;", "confidence for each limit;")
+        return f"{name} is {unit.text(interval.value)}, {both} {sure}"
 
     @property
     def outlook(self) -> str:
@@ -333,9 +369,9 @@ def verdict(
     --------
     >>> outcomes, predictions = [1] * 6 + [0] * 6, [0.5] * 12
     >>> print(verdict(outcomes, predictions, rng=0))
-    Undecided: 12 rows are too few to tell whether the error is below 0.02; the smooth calibration
-    error lies between 0 and 0.412, the typical gap between 0 and 0.572 (95 % confidence). It is
-    unknown how many rows would settle it: collect more, and judge the new ones without these.
+    No miscalibration found: the typical gap between forecast and observed rate is at most 52.3
+    points (95 % confidence; tolerance 4 points). It is unknown how many rows would settle it:
+    collect more, and judge the new ones without these.
     >>> verdict(outcomes * 2000, predictions * 2000, rng=0).state
     'calibrated'
     """
@@ -364,26 +400,47 @@ def find_verdict(
     kind, unit = evidence.kind, evidence.scale.unit
     allowed = settings.allowed(evidence)
     gap_allowed = settings.gap_allowed(evidence, allowed)
+    ratio = ratio_of_all(evidence, settings.confidence)
+    smooth = statistic.function is smooth_calibration_error
+    judged = None
+    if smooth or not kind.summed:
+        judged = _ratio_allowed(evidence, ratio, ratio_tolerance, allowed)
     inner = replace(settings, tolerance=allowed / unit, gap_tolerance=gap_allowed / unit)
-    if statistic.function is smooth_calibration_error:
-        interval, gap = error_and_gap(evidence, statistic, inner)
+    if smooth:
+        interval, gap = error_and_gap(evidence, inner, 2 if judged is None else 3)
         reached(0.6)
         test = run_test(evidence, beside(statistic, evidence), settings.draws, settings.rng)
     else:
         statistic.refuse_without_reach()
         interval, gap = find_interval(evidence, statistic, settings), None
         test = run_test(evidence, statistic, settings.draws, settings.rng)
-    ratio = ratio_of_all(evidence, settings.confidence)
-    judged = None
-    if ratio is not None and evidence.rows is not None and not kind.summed:
-        judged = OE_TOLERANCE if ratio_tolerance is None else ratio_tolerance
+    if judged is not None and evidence.rows is not None and not kind.summed:
         cautions = (*interval.cautions, *cautions_of_ratio(evidence.rows))
         interval = replace(interval, cautions=cautions)
     rows = evidence.given.row_count
-    found = Verdict(interval, allowed / unit, gap, test, rows, None, ratio, judged)
+    found = Verdict(interval, allowed / unit, gap, test, rows, None, ratio, judged, kind)
     if found.state == UNDECIDED:
         found = replace(found, rows_needed=rows_needed_for(found, evidence, statistic, settings))
     return found if unit == 1 else _in_units(found, unit)
+
+
+def _ratio_allowed(
+    evidence: Evidence, ratio: Ratio | None, tolerance: float | None, allowed: float
+) -> float | None:
+    """Share by which observed may differ from expected; None where the ratio is not judged.
+
+    It is judged for means of outcomes that are not negative and for events in less than 5 % of
+    rows: 10 %, or of events as much as the tolerance of the error is of the rate if that is more.
+    """
+    if ratio is None:
+        return None
+    if not evidence.kind.summed:
+        return OE_TOLERANCE if tolerance is None else tolerance
+    expected = evidence.given.mean_prediction
+    expected = expected if ratio.outcome else 1 - expected
+    if rarer_share(evidence.given) >= FEW or expected <= 0:
+        return None
+    return max(OE_TOLERANCE, allowed / expected)
 
 
 def _in_units(found: Verdict, unit: float) -> Verdict:
@@ -418,23 +475,19 @@ def rows_needed_for(
 
 
 def error_and_gap(
-    evidence: Evidence, statistic: Statistic, settings: Settings
+    evidence: Evidence, settings: Settings, quantities: int
 ) -> tuple[ConfidenceInterval, Gap]:
-    """Intervals of the smooth error and of the typical gap, from the same random multipliers."""
-    confidence, ranges = settings.confidence, Ranges.of(evidence)
-
-    def error_and_gaps(charges: Floats) -> tuple[Floats, Floats]:
-        return statistic.values(evidence.joint, charges), ranges.noise(charges)
-
-    parts = evidence.multiplied_charges(settings.draws, settings.rng, confidence)
-    drawn = zip(*in_threads(error_and_gaps, parts), strict=True)
-    deviations, noise = (np.concatenate(found) for found in drawn)
-    error = multiplier_interval(evidence, statistic, deviations, confidence)
-    gap = gap_interval(evidence, ranges, noise, confidence)
+    """Limits of the smooth error and of the typical gap."""
+    ranges, levels = Ranges.of(evidence), Levels.of(settings.confidence, quantities)
+    error = smooth_limits(evidence, levels, settings.draws, settings.rng)
+    gap = gap_limits(evidence, ranges, levels)
     allowed = settings.gap_tolerance
     assert isinstance(allowed, float)  # noqa: S101  # the caller has settled it
     needed = None
     if state_of(gap.low, gap.high, allowed) == UNDECIDED:
+        confidence = 1 - 2 * levels.high
+        parts = evidence.multiplied_charges(DRAWS_FOR_A_PLAN, settings.rng, confidence)
+        noise = np.concatenate([*map(ranges.noise, parts)])
         wide = noise * evidence.widening(1 - confidence)
         rows = evidence.given.row_count
         needed = rows_to_settle_gap(rows, ranges.squared, wide, allowed, confidence)
@@ -450,34 +503,9 @@ def range_text(rows: tuple[int, int], noun: str = "row") -> str:
     return f"between {thousands_text(few)} and {count_text(many, noun)}"
 
 
-def side_sentence(what: str, interval: ConfidenceInterval, tolerance: float) -> str:
-    """Say on which side of its tolerance something lies, in half a sentence."""
-    state = state_of(interval.low, interval.high, tolerance)
-    sure = f"({percent_text(interval.confidence)} confidence)"
-    if state == MISCALIBRATED:
-        return f"{what} {_beyond(interval, tolerance)} {sure}"
-    allowed = f"the tolerance of {number_text(tolerance)} {sure}"
-    if state == CALIBRATED:
-        return f"{what} is {_up_to(interval)}, within {allowed}"
-    return f"{what} lies {_between(interval)}, on both sides of {allowed}"
-
-
-def _beyond(interval: ConfidenceInterval, tolerance: float) -> str:
-    least = rounded_down(interval.low)
-    return f"is at least {least}, beyond the tolerance of {number_text(tolerance)}"
-
-
-def _up_to(interval: ConfidenceInterval) -> str:
-    return f"at most {rounded_up(interval.high)}"
-
-
 def _apart(ratio: Ratio) -> str:
     _, low, high = ratio.texts
     return f"between {low} and {high}"
-
-
-def _between(interval: ConfidenceInterval) -> str:
-    return f"between {rounded_down(interval.low)} and {rounded_up(interval.high)}"
 
 
 def worse_state(*states: str) -> str:

@@ -283,9 +283,10 @@ def audit(
     --------
     >>> result = audit([1] * 30 + [0] * 10, [0.5] * 40)
     >>> print(result.verdict)
-    Miscalibrated: the smooth calibration error is at least 0.0925, beyond the tolerance of 0.02;
-    the typical gap between forecast and observed rate is at least 0.0956, beyond the tolerance of
-    0.04 (95 % confidence).
+    Miscalibrated: the typical gap between forecast and observed rate is 23.7 points, at least 9.62
+    points (95 % confidence; tolerance 4 points); the smooth calibration error is 25 points, at
+    least 4.96 points (95 % confidence; tolerance 2 points). Worst range: forecasts of 0.50 are too
+    low (mean forecast 0.50, observed rate 0.75, 40 rows).
 
     More columns are more classes:
 

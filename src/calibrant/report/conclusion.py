@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from calibrant._base.words import (
+    RARE,
     capital,
     count_text,
     is_bound,
@@ -19,12 +20,12 @@ from calibrant.inference import (
     MISCALIBRATED,
     ConfidenceInterval,
     Dependence,
+    ErrorUnit,
     Groups,
     Verdict,
     worse_state,
 )
 from calibrant.measures.regions import Region
-from calibrant.report.error_units import ErrorUnit
 from calibrant.report.findings import turned
 from calibrant.report.sections import RELATIVE
 from calibrant.report.summary import Summary
@@ -38,32 +39,34 @@ SEEN_IN = {
 
 
 def certainty_of(
-    verdict: Verdict,
-    unit: ErrorUnit,
-    about: str = "",
-    origin: str = "",
-    doubt: Dependence | None = None,
+    verdict: Verdict, about: str = "", origin: str = "", doubt: Dependence | None = None
 ) -> str:
     """Say how sure a verdict is, something about its test, and where the tolerance comes from.
 
     Where rows look dependent, that comes first: everything after it assumes that they are not.
     """
-    error = unit.bounds(verdict.interval, verdict.tolerance)
-    known = f"the smooth error is {error} (tolerated: {unit.number(verdict.tolerance)})"
-    each = ""
+    unit = ErrorUnit.of(verdict.kind)
+    known = [_known("the smooth error", verdict.interval, verdict.tolerance, unit)]
     if verdict.gap is not None:
-        gap = unit.bounds(verdict.gap.interval, verdict.gap.tolerance)
-        known += f" and the typical gap {gap} (tolerated: {unit.number(verdict.gap.tolerance)})"
-        each = " each"
+        gap = verdict.gap
+        known.insert(0, _known("the typical gap", gap.interval, gap.tolerance, unit))
     most = "at most " if is_bound(verdict.pvalue, verdict.test.null.size) else ""
     sure = "How sure:"
     if doubt is not None:
         sure = f"Less sure than it looks: {doubt.sentence}; {doubt.advice}. As computed,"
     return (
-        f"{sure} with {percent_text(verdict.interval.confidence)} confidence{each}, {known}. "
-        f"Perfect forecasts would look at least this bad in {most}{samples_text(verdict.pvalue)} "
-        f"samples{_seen_in(verdict)}{about}.{origin}"
+        f"{sure} with {percent_text(verdict.interval.confidence)} confidence for each limit, "
+        f"{' and '.join(known)}. Perfect forecasts would look at least this bad in "
+        f"{most}{samples_text(verdict.pvalue)} samples{_seen_in(verdict)}{about}.{origin}"
     )
+
+
+def _known(name: str, interval: ConfidenceInterval, tolerance: float, unit: ErrorUnit) -> str:
+    """Say what the limits of an error are, beside its tolerance."""
+    limits = unit.between(interval.low, interval.high)
+    if interval.low <= 0:
+        limits = f"at most {unit.text(interval.high, rounded_up)}"
+    return f"{name} is {limits} (tolerance {unit.number(tolerance)})"
 
 
 def _seen_in(verdict: Verdict) -> str:
@@ -83,68 +86,32 @@ def wrong(verdict: Verdict, subject: str, size: str, worst: str) -> str:
 
 
 def wrong_in_parts(
-    verdict: Verdict,
-    unit: ErrorUnit,
-    judged: Iterable[Groups | None],
-    whole: str,
-    worst: str,
+    verdict: Verdict, judged: Iterable[Groups | None], whole: str, worst: str
 ) -> str:
     """Name groups and classes that fail where all rows together do not; nothing if none does."""
     failing = [groups.count_sentence for groups in judged if groups is not None and groups.failing]
     if not failing:
         return ""
-    limit = unit.text(verdict.tolerance)
-    overall = f"calibrated within {limit}" if verdict.state == CALIBRATED else "undecided"
+    limit = ErrorUnit.of(verdict.kind).text(verdict.tolerance)
+    overall = f"calibrated within {limit}" if verdict.state == CALIBRATED else "not decided"
     found = f" Their worst range: {worst}" if worst else ""
     return f"Miscalibrated: {' '.join(failing)} {whole} {overall}.{found}"
 
 
-def not_wrong(verdict: Verdict, unit: ErrorUnit, trust: str, worst: str) -> str:
-    """Say what to trust, or what is open; name the worst range where the test found something."""
+def not_wrong(verdict: Verdict, trust: str, worst: str) -> str:
+    """Say what to trust, or what is known of the error; name the worst range if one was found."""
     if verdict.state == CALIBRATED:
-        return _fine(verdict, unit, trust, worst)
-    said = [_open(verdict, unit), f"Not perfect: {worst}" if worst else "", verdict.outlook]
+        if worst:
+            return f"{verdict.headline} Worst range: {worst}"
+        bounded = capital(verdict.known(CALIBRATED))
+        return f"Calibrated: {trust}. {bounded}."
+    said = [verdict.headline, f"Worst range: {worst}" if worst else "", verdict.outlook]
     return " ".join(filter(None, said))
-
-
-def _fine(verdict: Verdict, unit: ErrorUnit, trust: str, worst: str) -> str:
-    """Say what is bounded, and what to trust unless some range is detectably off."""
-    what, interval, tolerance = _leading(verdict, unit)
-    most, limit = unit.text(interval.high, rounded_up), unit.text(tolerance)
-    bounded = f"the {what} is at most {most}; {limit} {_is_or_are(limit)} tolerated."
-    if worst:
-        return f"Calibrated within tolerance, but not perfectly: {bounded} Worst range: {worst}"
-    return f"Calibrated: {trust}. {capital(bounded)}"
-
-
-def _leading(verdict: Verdict, unit: ErrorUnit) -> tuple[str, ConfidenceInterval, float]:
-    """Choose the typical gap, which people imagine, unless it is left out of the verdict."""
-    gap = verdict.gap
-    if gap is None or unit.size < 1 <= gap.tolerance:
-        return "smooth error", verdict.interval, verdict.tolerance
-    return "typical gap", gap.interval, gap.tolerance
-
-
-def _open(verdict: Verdict, unit: ErrorUnit) -> str:
-    """Say how large the error that is open may be."""
-    interval, tolerance, what = verdict.interval, verdict.tolerance, "smooth error"
-    if verdict.error_state == CALIBRATED and verdict.gap is not None:
-        interval, tolerance, what = verdict.gap.interval, verdict.gap.tolerance, "typical gap"
-    high, limit = unit.text(interval.high, rounded_up), unit.text(tolerance)
-    return (
-        f"Undecided: the {what} may be anything up to {high}, and {limit} {_is_or_are(limit)} "
-        "tolerated."
-    )
-
-
-def _is_or_are(amount: str) -> str:
-    """Choose the verb of an amount."""
-    return "are" if amount.endswith("points") else "is"
 
 
 def conclusion(summary: Summary) -> str:
     """Say in two plain sentences what was found and what to do about it."""
-    verdict, unit = summary.verdict, ErrorUnit.of(summary)
+    verdict = summary.verdict
     others = worse_state(verdict.error_state, verdict.gap.state if verdict.gap else CALIBRATED)
     if verdict.state != others:  # observed over expected alone decides
         told = f"{capital(verdict.state)}: {verdict.ratio_sentence}."
@@ -152,19 +119,19 @@ def conclusion(summary: Summary) -> str:
     if verdict.state == MISCALIBRATED:
         return f"{_wrong(summary)} {_cure(summary)}"
     worst = _worst_range(summary) if summary.detected else ""
-    told = wrong_in_parts(verdict, unit, summary.judged, summary.words.whole, worst)
+    told = wrong_in_parts(verdict, summary.judged, summary.words.whole, worst)
     if not told:
-        told = not_wrong(verdict, unit, _trust(summary), worst)
+        told = not_wrong(verdict, _trust(summary), worst)
     return " ".join([told, *_ratio_of_rare(summary)])
 
 
 def certainty(summary: Summary) -> str:
     """Say how sure the conclusion is, and what is tolerated."""
-    verdict, unit = summary.verdict, ErrorUnit.of(summary)
+    verdict = summary.verdict
     exact = verdict.test.exact or summary.kind.summed
     about = "" if exact else " (approximately)"
     origin, doubt = tolerance_origin(summary), summary.dependence
-    told = certainty_of(verdict, unit, about, origin, doubt)
+    told = certainty_of(verdict, about, origin, doubt)
     if verdict.ratio_tolerance is None:
         return told
     allowed = percent_text(verdict.ratio_tolerance)
@@ -174,7 +141,9 @@ def certainty(summary: Summary) -> str:
 
 def _ratio_of_rare(summary: Summary) -> Iterator[str]:
     """Say how many events there were for one forecast, where they are rare and it is not one."""
-    if summary.classical is None or not ErrorUnit.of(summary).rare or summary.ratios is not None:
+    observed = summary.data.observed
+    rare = summary.kind.summed and min(observed, 1 - observed) < RARE
+    if summary.classical is None or not rare or summary.ratios is not None:
         return
     ratio = summary.classical.ratio
     if ratio.low > 1 or ratio.high < 1:

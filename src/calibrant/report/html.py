@@ -19,12 +19,11 @@ from calibrant._base.words import (
     typeset,
 )
 from calibrant.decisions import DecisionTask
-from calibrant.inference import DETECTABLE, Costs
+from calibrant.inference import DETECTABLE, Costs, ErrorUnit
 from calibrant.report import sentences, tables
 from calibrant.report.conclusion import certainty, conclusion
 from calibrant.report.distances import MEANINGS, MOST_LEVELS, distance_sentence, is_rounded
 from calibrant.report.drawing import SHAPES
-from calibrant.report.error_units import ErrorUnit
 from calibrant.report.findings import actions
 from calibrant.report.json import plain
 from calibrant.report.pictures import judged_rows, pictures
@@ -137,7 +136,7 @@ def render_html(summary: Summary) -> str:
         version=__version__,
         percent=percent_text,
         number=_number,
-        unit=ErrorUnit.of(summary),
+        unit=ErrorUnit.of(summary.kind),
         split=None if costs is None else split_texts(costs.decomposition),
         thousands=thousands_text,
     )

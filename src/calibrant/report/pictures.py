@@ -20,7 +20,7 @@ from calibrant._base.words import (
     rounded_up,
     thousands_text,
 )
-from calibrant.inference import DETECTABLE, Group, Groups, ObservedRange, Verdict
+from calibrant.inference import DETECTABLE, ErrorUnit, Group, Groups, ObservedRange, Verdict
 from calibrant.plots import (
     BEYOND,
     LEAST_AXIS,
@@ -32,7 +32,6 @@ from calibrant.plots import (
     short_name,
 )
 from calibrant.report.drawing import COLOURS, LETTER, Axis, Sheet, round_numbers, thin
-from calibrant.report.error_units import ErrorUnit
 from calibrant.report.sentences import headline
 from calibrant.report.summary import HEADLINE, Summary
 
@@ -54,7 +53,7 @@ LONGEST_NAME = 22
 
 def pictures(summary: Summary) -> dict[str, str]:
     """Draw everything a page shows, by name."""
-    drawn = {"scale": scale_picture(summary.verdict, ErrorUnit.of(summary))}
+    drawn = {"scale": scale_picture(summary.verdict)}
     if summary.costs is None:
         drawn["reliability"] = _ranges(summary)
     else:
@@ -248,8 +247,9 @@ def _legend(
         sheet.text(left - 40, y + 32, BEYOND, "quiet", size=11)
 
 
-def scale_picture(verdict: Verdict, unit: ErrorUnit) -> Sheet:
+def scale_picture(verdict: Verdict) -> Sheet:
     """Draw smooth error and typical gap on one scale, with tolerances and what chance does."""
+    unit = ErrorUnit.of(verdict.kind)
     chance = verdict.test.headline.noise_quantile(0.95)
     tracks = [("smooth error", verdict.interval, verdict.tolerance, verdict.error_state, chance)]
     if verdict.gap is not None:
@@ -266,9 +266,9 @@ def scale_picture(verdict: Verdict, unit: ErrorUnit) -> Sheet:
         top = 64.0 * place
         line = top + 40
         sheet.text(left, top + 16, capital(name), bold=True)
-        found = unit.brief(interval.value)
+        found = unit.text(interval.value)
         low, high = unit.number(interval.low, rounded_down), unit.number(interval.high, rounded_up)
-        known, limit = f"{found} ({low} to {high})", f"tolerated: {unit.brief(allowed)}"
+        known, limit = f"{found} ({low} to {high})", f"tolerated: {unit.text(allowed)}"
         sheet.text(left + LETTER * 15.5, top + 16, known)
         # Long numbers leave no room beside them.
         room = right - left - LETTER * (16.5 + len(known) + len(limit))
@@ -296,7 +296,7 @@ def scale_picture(verdict: Verdict, unit: ErrorUnit) -> Sheet:
     sheet.text(left + 157, foot + 34, "tolerance", "quiet", size=11)
     sheet.line([left + 240, left + 258], [foot + 30, foot + 30], "quiet", 6)
     sure = percent_text(verdict.interval.confidence)
-    sheet.text(left + 264, foot + 34, f"{sure} confidence interval", "quiet", size=11)
+    sheet.text(left + 264, foot + 34, f"{sure} confidence limits", "quiet", size=11)
     return sheet
 
 
