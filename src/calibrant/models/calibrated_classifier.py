@@ -13,6 +13,7 @@ from calibrant._base.arrays import Floats, Indices
 from calibrant._base.options import as_generator, check_flag, shown
 from calibrant.data.classes import read_row_weights
 from calibrant.data.input import read_labels, refuse_other_labels
+from calibrant.data.target import read_target
 from calibrant.data.times import checked_times
 from calibrant.decisions import AnyScore
 from calibrant.errors import InvalidForecastsError, InvalidOptionError, arguments_named
@@ -21,7 +22,7 @@ from calibrant.models.folds import Beside, Pairs, fold_pairs, given_pairs, sound
 from calibrant.models.forecasts import probabilities, raw_forecasts, refuse_no_forecasts, shrinkage
 from calibrant.models.report import ModelReport
 from calibrant.models.rows import content_of, count_rows, grouping_columns, take, takes_rows
-from calibrant.models.wrapper import ModelWrapper, fitted_to, read_classes
+from calibrant.models.wrapper import ModelWrapper, fitted_to
 from calibrant.recalibration import Calibrator, Recalibration, choice_of_probabilities
 
 
@@ -219,7 +220,7 @@ class CalibratedClassifier(ModelWrapper):
         """
         refuse_other_labels(X=X, y=y, sample_weight=sample_weight, clusters=clusters, time=time)
         refuse_no_forecasts(self.estimator)
-        labels = read_classes(y, self._class_name)[0]
+        labels = read_target(y, self._class_name)[0]
         size = count_rows(X)
         if size != labels.size:
             raise InvalidForecastsError(
@@ -238,7 +239,7 @@ class CalibratedClassifier(ModelWrapper):
                 }
                 for part in (fitting, splitting, beside)
             )
-        _, classes, code = read_classes(labels, self._class_name)
+        _, classes, code = read_target(labels, self._class_name)
         rows = Lesson.read(X, labels, code, weight, **beside)
         if self._is_prefit:
             model = self.estimator

@@ -10,10 +10,11 @@ import numpy.typing as npt
 from calibrant._base.arrays import Floats
 from calibrant._base.options import check_flag, shown
 from calibrant.data.input import as_array, one_column, refuse_other_labels
+from calibrant.data.target import read_target
 from calibrant.decisions import DecisionTask
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
 from calibrant.models.forecasts import refuse_no_forecasts
-from calibrant.models.wrapper import ModelWrapper, fitted_to, read_classes
+from calibrant.models.wrapper import ModelWrapper, fitted_to
 
 
 class CostSensitiveClassifier(ModelWrapper):
@@ -93,7 +94,7 @@ class CostSensitiveClassifier(ModelWrapper):
                 "wrap it in a CalibratedClassifier first",
             )
         refuse_other_labels(X=X, y=y, sample_weight=sample_weight)
-        labels, classes, _ = read_classes(y, self._class_name)
+        labels, classes, _ = read_target(y, self._class_name)
         fitting = self._routed(sample_weight, {}, fit_params)[0]
         model = self.estimator
         if not self._is_prefit:

@@ -10,27 +10,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._base.arrays import Floats, Indices
-from calibrant.data.input import as_array, one_column, refuse_missing, refuse_other_labels
-from calibrant.errors import CalibrantWarning, InvalidForecastsError
+from calibrant._base.arrays import Indices
+from calibrant.errors import CalibrantWarning
 from calibrant.models.rows import take, takes_rows
-from calibrant.recalibration import Estimator
+from calibrant.recalibration import Classifier
 
 MOST_LABELS_SHOWN = 5
 
 
-class ModelWrapper(Estimator):
+class ModelWrapper(Classifier):
     """A classifier that fits another one and changes what it answers."""
 
-    fitted_by = "classes_"
-    routed_methods: ClassVar[tuple[str, ...]] = ("fit", "score")
     estimator: Any
-    classes_: npt.NDArray[Any]
-    """Labels of the classes, sorted."""
-
-    def set_score_request(self, **requests: bool | str | None) -> Self:
-        """Say which arguments of `score` are wanted, as for `set_fit_request`."""
-        return self._request("score", requests)
 
     def get_metadata_routing(self) -> Any:
         """Return what it asks for itself, and what the estimator inside asks for."""
@@ -44,22 +35,6 @@ class ModelWrapper(Estimator):
             splits = MethodMapping().add(caller="fit", callee="split")
             router.add(splitter=splitter, method_mapping=splits)
         return router
-
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """Return the probability of each class, a column for each in the order of `classes_`."""
-        raise NotImplementedError
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
-        """Return the most likely class of each row."""
-        chance = self.predict_proba(X)
-        return np.asarray(self.classes_[chance.argmax(axis=1)])
-
-    def score(self, X: Any, y: object, sample_weight: object = None) -> float:  # noqa: N803
-        """Return the share of rows that are predicted right, as classifiers do."""
-        refuse_other_labels(X=X, y=y, sample_weight=sample_weight)
-        right = self.predict(X) == one_column(as_array(y, "y"), "y")
-        weight = None if sample_weight is None else as_array(sample_weight, "sample_weight")
-        return float(np.average(right, weights=weight))
 
     @property
     def n_features_in_(self) -> int:  # type: ignore[override]
@@ -88,16 +63,12 @@ class ModelWrapper(Estimator):
         return getattr(self._models()[0], name)
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags, get_tags
+        from sklearn.utils import get_tags
 
-        inner = get_tags(self.estimator) if hasattr(self.estimator, "__sklearn_tags__") else None
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(),
-            input_tags=InputTags() if inner is None else copy.copy(inner.input_tags),
-            array_api_support=False,
-        )
+        tags = super().__sklearn_tags__()
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            tags.input_tags = copy.copy(get_tags(self.estimator).input_tags)
+        return tags
 
     def __sklearn_clone__(self) -> Self:
         """Clone it; a model that was fitted before is kept, because it is not fitted again."""
@@ -186,50 +157,3 @@ def fitted_to(
     model = unfitted(estimator)
     model.fit(X, y, **beside)
     return model
-
-
-def read_classes(y: object, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Indices]:
-    """Return labels, the classes among them, and the number of the class of each row."""
-    if y is None:
-        raise InvalidForecastsError(f"{name} requires y to be passed, but the target y is None")
-    labels = as_array(y, "y")
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        _warn_of_column()
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise InvalidForecastsError(
-            "y should be a 1d array of labels, one for each row",
-            f"an array of shape {labels.shape}",
-        )
-    if labels.dtype.kind == "c":
-        raise InvalidForecastsError(
-            "y must hold labels", "complex numbers", "Complex data not supported"
-        )
-    refuse_missing(labels, "y")
-    if labels.dtype.kind == "f":
-        if np.isinf(labels).any():
-            raise InvalidForecastsError("y must hold labels", "infinity (inf)")
-        if not np.array_equal(labels, np.round(labels)):
-            raise InvalidForecastsError(
-                "y must hold labels of classes",
-                "Unknown label type: continuous",
-                "probabilities and amounts are no classes",
-            )
-    try:
-        classes, code = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        raise InvalidForecastsError("y must hold labels of one kind", str(error)) from error
-    if classes.size < 2:
-        raise InvalidForecastsError(
-            "y must hold two classes or more", "one class" if classes.size else "no rows: 0 samples"
-        )
-    return labels, classes, code.reshape(-1).astype(np.intp)
-
-
-def _warn_of_column() -> None:
-    """Warn as scikit-learn does, in its own category where it is installed."""
-    try:
-        from sklearn.exceptions import DataConversionWarning as Kind
-    except ImportError:
-        Kind = CalibrantWarning  # noqa: N806
-    warnings.warn("A column-vector y was passed when a 1d array was expected.", Kind, stacklevel=4)

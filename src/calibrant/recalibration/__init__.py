@@ -36,6 +36,7 @@ from calibrant.recalibration.continuous import (
 )
 from calibrant.recalibration.curves import QuadraticCalibration, SplineCalibration
 from calibrant.recalibration.estimator import (
+    Classifier as Classifier,
     Estimator as Estimator,
     reading_arguments as reading_arguments,
 )

@@ -12,6 +12,11 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, ClassVar, Self
 
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._base.arrays import Floats
+from calibrant.data.input import as_array, one_column, refuse_other_labels
 from calibrant.errors import InvalidOptionError, NotFittedError, arguments_named
 from calibrant.recalibration.columns import Tabular
 from calibrant.recalibration.routing import Routed
@@ -98,6 +103,47 @@ class Estimator(Tabular, Routed):
             if value is not defaults[name].default and not _equal(value, defaults[name].default)
         )
         return f"{self._class_name}({changed})"
+
+
+class Classifier(Estimator):
+    """A classifier: labels of classes, and the probability of each."""
+
+    fitted_by = "classes_"
+    routed_methods: ClassVar[tuple[str, ...]] = ("fit", "score")
+    classes_: npt.NDArray[Any]
+    """Labels of the classes, sorted."""
+
+    def set_score_request(self, **requests: bool | str | None) -> Self:
+        """Say which arguments of `score` are wanted, as for `set_fit_request`."""
+        return self._request("score", requests)
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """Return the probability of each class, a column for each in the order of `classes_`."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+        """Return the most likely class of each row."""
+        chance = self.predict_proba(X)
+        return np.asarray(self.classes_[chance.argmax(axis=1)])
+
+    def score(self, X: Any, y: object, sample_weight: object = None) -> float:  # noqa: N803
+        """Return the share of rows that are predicted right, as classifiers do."""
+        refuse_other_labels(X=X, y=y, sample_weight=sample_weight)
+        right = self.predict(X) == one_column(as_array(y, "y"), "y")
+        weight = None if sample_weight is None else as_array(sample_weight, "sample_weight")
+        return float(np.average(right, weights=weight))
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what it is: a classifier that needs a target."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(),
+            array_api_support=False,
+        )
 
 
 def _equal(value: object, default: object) -> bool:
