@@ -36,6 +36,7 @@ from calibrant.groups.omniprediction import (
     squared_loss,
     transfer_bias,
 )
+from calibrant.groups.omnipredictor import Omnipredictor
 from calibrant.groups.outcome_learner import (
     OutcomeIndistinguishable,
     OutcomeUpdate,
@@ -66,6 +67,7 @@ __all__ = [
     "Multicalibrator",
     "OmniCertificate",
     "OmniGap",
+    "Omnipredictor",
     "OutcomeIndistinguishable",
     "OutcomeUpdate",
     "Segment",
