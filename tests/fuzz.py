@@ -32,7 +32,7 @@ ROOMS = (
 # What reads files, takes many draws, or takes functions and models is tried elsewhere.
 ELSEWHERE = {"audit"}
 ELSEWHERE |= {"Calibrator", "GroupCalibrator", "Multicalibrator", "omniprediction_certificate"}
-ELSEWHERE |= {"distinguisher_advantage", "learned_advantage", "omnipredict"}
+ELSEWHERE |= {"Omnipredictor", "distinguisher_advantage", "learned_advantage", "omnipredict"}
 OBJECTS = {"functions", "losses", "methods", "pos_label", "pair", "classes"}
 JUNK = [
     None,

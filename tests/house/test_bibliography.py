@@ -126,6 +126,8 @@ TITLES = {
     "risk control",
     "arxiv.org/abs/2203.01255": "Low-degree multicalibration",
     "arxiv.org/abs/2205.09680": "Metrics of calibration for probabilistic predictions",
+    "arxiv.org/abs/2210.08649": "Loss minimization through the lens of outcome "
+    "indistinguishability",
     "arxiv.org/abs/2211.16886": "A unifying theory of distance from calibration",
     "arxiv.org/abs/2305.18764": "When does optimizing a proper loss yield calibration?",
     "arxiv.org/abs/2307.00168": "U-calibration: forecasting for an unknown agent",
@@ -134,10 +136,13 @@ TITLES = {
     "arxiv.org/abs/2402.07821": "On computationally efficient multi-class calibration",
     "arxiv.org/abs/2402.13187": "Testing calibration in nearly-linear time",
     "arxiv.org/abs/2404.13503": "Calibration error for decision making",
+    "arxiv.org/abs/2411.13083": "Omnipredicting single-index models with multi-index models",
+    "arxiv.org/abs/2501.17205": "Near-optimal algorithms for omniprediction",
     "arxiv.org/abs/2502.19851": "Can a calibration metric be both testable and actionable?",
     "arxiv.org/abs/2508.13100": "A perfectly truthful calibration measure",
     "arxiv.org/abs/2509.02279": "Calibration through the lens of indistinguishability",
     "arxiv.org/abs/2603.18391": "Computational and statistical hardness of calibration distance",
+    "arxiv.org/abs/2606.20557": "Optimal deterministic multicalibration and omniprediction",
     "doi.org/10.1002/qj.1924": "A bias-corrected decomposition of the Brier score",
     "doi.org/10.1007/s00382-011-1191-1": "Estimating reliability and resolution of probability "
     "forecasts through decomposition of the empirical score",

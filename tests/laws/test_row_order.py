@@ -81,12 +81,13 @@ REFUSED = {
 }
 # A field that holds the rows, in their order.
 THE_ROWS = {"forecasts"}
-# A base, a calibrator whose patches others look for, one of tests (tests/groups), and models around
-# models (tests/models).
+# A base, a calibrator whose patches others look for, learners of tests and of features
+# (tests/groups), and models around models (tests/models).
 BASES = {
     "Calibrator",
     "GroupCalibrator",
     "OutcomeIndistinguishable",
+    "Omnipredictor",
     "CalibratedClassifier",
     "CostSensitiveClassifier",
 }

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 
 import calibrant as cal
+from calibrant import groups
 from oracles import definitions as by_definition
 from oracles.strategies import joint_of, joints, rows, universal, weighted_rows
 
@@ -224,3 +225,79 @@ def test_section_1_4_calibrated_on_average_may_hide_two_miscalibrated_groups(mea
     assert measure(some) == pytest.approx(0.2, abs=1e-12)
     assert measure(others) == pytest.approx(0.2, abs=1e-12)
     assert measure(some + others) == pytest.approx(0.0, abs=1e-12)
+
+
+def finite_population(seed, n=400):
+    """People with two bits, a forecast of few levels, and an outcome each."""
+    rng = np.random.default_rng(seed)
+    by = {"first": rng.integers(0, 2, n), "second": rng.integers(0, 2, n)}
+    forecast = rng.choice([0.2, 0.5, 0.7], n)
+    chance = np.clip(forecast + 0.3 * by["first"] * rng.choice([-1, 0, 1]) - 0.1, 0, 1)
+    return by, forecast, (rng.random(n) < chance).astype(float)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_section_1_4_multicalibration_is_indistinguishability_with_the_group_in_sight(seed):
+    """The joint laws of (c, p, y*) and (c, p, y^p): their distance, and the largest residuals.
+
+    A point (c, v, 1) has mass E 1(c, v) y in nature and E 1(c, v) p in the model, so that the total
+    variation adds up |E 1(c, v) (y - p)| over both values of c. The error is that of the worst.
+    """
+    by, p, y = finite_population(seed)
+    distance = []
+    for bit in by.values():
+        points = {}
+        for c, v, outcome in zip(bit, p, y, strict=True):
+            for label, nature, model in ((1, outcome, v), (0, 1 - outcome, 1 - v)):
+                points[c, v, label] = points.get((c, v, label), 0.0) + (nature - model) / y.size
+        distance.append(sum(map(abs, points.values())) / 2)
+    error = float(groups.multicalibration_error(y, p, by, n_bins=None))
+    assert error <= max(distance) + 1e-12
+    assert max(distance) <= 2 * error + 1e-12
+    assert error > 0.01
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_section_1_4_multicalibrated_forecasts_serve_every_loss(seed):
+    """Omniprediction: no rule that looks at one group loses less, whatever the loss.
+
+    Losses in [0, 1] of five actions are drawn at random, and every rule is tried. Up to three times
+    the error: once for calibration, and once for each value of the bit that a rule looks at.
+    """
+    by, _, y = finite_population(seed)
+    patches = groups.Multicalibrator(judge="fit", tolerance=1e-9, min_mass=0.001, cells=2**12)
+    flat = np.full(y.size, y.mean())
+    p = patches.fit(flat, y, by).transform(flat, by)
+    error = float(groups.multicalibration_error(y, p, by, n_bins=None))
+    assert error < 1e-3
+    rng = np.random.default_rng(seed)
+    worse = 0
+    for _ in range(20):
+        table = rng.random((5, 2))
+
+        def loss(outcome, action, table=table):
+            return table[action.astype(int), outcome.astype(int)]
+
+        own = loss(y, groups.omnipredict(p, loss, np.arange(5.0))).mean()
+        rules = [np.where(bit, a, b) for bit in by.values() for a in range(5) for b in range(5)]
+        best = min(loss(y, rule).mean() for rule in rules)
+        assert own <= best + 3 * error + 1e-12
+        worse += loss(y, groups.omnipredict(flat, loss, np.arange(5.0))).mean() > best + 1e-3
+    assert worse or abs(y[by["first"] == 1].mean() - y[by["first"] == 0].mean()) < 0.05
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_section_1_4_an_omnipredictor_is_learned_from_features(seed):
+    """Linear rules under losses that a linear score makes convex: within W times what is left."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(500, 3))
+    y = (rng.random(500) < 1 / (1 + np.exp(-features[:, 0] * features[:, 1]))).astype(float)
+    model = groups.Omnipredictor(tolerance=0.01).fit(features, y)
+    assert model.left_ <= 0.01
+    losses = {"squared": groups.squared_loss, "log": lambda y, t: np.logaddexp(0, t) - y * t}
+    rules = {f"rule {i}": 0.5 + features @ rng.normal(size=3) / 4 for i in range(5)}
+    grid = np.unique(np.concatenate([np.linspace(-12, 12, 2001), *rules.values()]))
+    found = model.certificate(features, y, losses, rules, actions=grid)
+    for gap in found.gaps:
+        spread = rules[gap.comparator].std() * (2 if gap.loss == "squared" else 1)
+        assert gap.gap <= spread * model.left_ + 1e-9

@@ -103,6 +103,8 @@ class Whitening:
         scaled = (table - center) / unit
         variance, direction = np.linalg.eigh(small_product(scaled.T * share, scaled))
         kept = variance > LEAST_VARIANCE * max(1.0, float(variance.max()))
+        if not kept.any():  # no feature varies: every score is 0
+            return cls(center, np.zeros((center.size, 1)))
         basis = direction[:, kept] / np.sqrt(variance[kept]) / unit[:, np.newaxis]
         return cls(center, basis)
 
@@ -351,12 +353,12 @@ class Omnipredictor(Classifier):
       between -W and W.
 
     Calibration makes the rest of the gap vanish; the proof is three lines (docs/omniprediction.md).
-    With "multiaccuracy" left_ is at most the tolerance after at most 1 / (4 tolerance^2) rounds;
+    With "multiaccuracy" ``left_`` is at most the tolerance after at most 1 / (4 tolerance^2) rounds;
     with heads="average" it is at most 1 / (2 sqrt(rounds)), for losses that are convex in the
     action, as actions are averaged. One head of the Isotron has no bound beforehand, and
-    "multicalibration" none after its isotonic step: left_ says what came out.
+    "multicalibration" none after its isotonic step: ``left_`` says what came out.
 
-    On new rows both calibration and left_ are off by sampling noise. `certificate` measures them on
+    On new rows both calibration and ``left_`` are off by sampling noise. `certificate` measures them on
     rows that had no part in the fit.
 
     Known flaw: isotonic regression predicts exactly 0 or 1 at its ends, where the log loss of a new
