@@ -375,7 +375,7 @@ def test_nonsense_is_refused():
     table, y = drawn(50)
     with pytest.raises(NotFittedError, match="must be fitted first"):
         Omnipredictor().predict_proba(table)
-    for options, told in (
+    for options, message in (
         ({"method": "boosting"}, "method must be one of"),
         ({"heads": "worst"}, "heads must be one of"),
         ({"rounds": 0}, "rounds must be a whole number"),
@@ -383,7 +383,7 @@ def test_nonsense_is_refused():
         ({"multicalibrator": 3}, "must be a Multicalibrator"),
         ({"multicalibrator": Multicalibrator("boosted")}, "groups that have names"),
     ):
-        with pytest.raises(InvalidOptionError, match=told):
+        with pytest.raises(InvalidOptionError, match=message):
             Omnipredictor(**options).fit(table, y)
     with pytest.raises(InvalidForecastsError, match="takes one column, a score"):
         Omnipredictor("isotonic").fit(table, y)

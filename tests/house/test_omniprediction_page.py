@@ -29,20 +29,20 @@ def measured():
 def test_the_table_is_that_of_the_benchmark():
     lines = [cells(line) for line in PAGE.splitlines() if line.startswith("| ")]
     start = next(i for i, line in enumerate(lines) if line[0] == "data, rows to fit")
-    names, told = lines[start][2:], measured()
+    names, found = lines[start][2:], measured()
     table = [line for line in lines[start + 1 :] if len(line) == len(names) + 2]
     assert len(table) == 9
     for data, loss, *values in table:
         title = data.rpartition(",")[0] or data
-        assert values == [told[title, loss, name] for name in names], (data, loss)
+        assert values == [found[title, loss, name] for name in names], (data, loss)
 
 
 def test_what_the_page_says_of_the_losses_is_so():
     """On the flights one predictor is within noise of five models; with few rows it is not."""
-    told = measured()
+    found = measured()
     difference = {
         key: float(re.match(r"[+-][\d.]+", cell).group())
-        for key, cell in told.items()
+        for key, cell in found.items()
         if re.match(r"[+-]", cell)
     }
     data, losses = ({key[i] for key in difference} for i in (0, 1))

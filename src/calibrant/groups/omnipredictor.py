@@ -266,8 +266,8 @@ class Patched:
     def patched(self, columns: Mapping[str, Any]) -> Floats:
         """Patch the base rate."""
         size = len(next(iter(columns.values())))
-        moved = self.patches.transform(np.full(size, self.base), columns)
-        return np.asarray(np.round(moved, CHANCE_DIGITS), dtype=np.float64)
+        prediction = self.patches.transform(np.full(size, self.base), columns)
+        return np.asarray(np.round(prediction, CHANCE_DIGITS), dtype=np.float64)
 
     def __call__(self, columns: Mapping[str, Any]) -> Floats:
         """Predict."""
@@ -353,23 +353,26 @@ class Omnipredictor(Classifier):
       between -W and W.
 
     Calibration makes the rest of the gap vanish; the proof is three lines (docs/omniprediction.md).
-    With "multiaccuracy" ``left_`` is at most the tolerance after at most 1 / (4 tolerance^2) rounds;
-    with heads="average" it is at most 1 / (2 sqrt(rounds)), for losses that are convex in the
-    action, as actions are averaged. One head of the Isotron has no bound beforehand, and
+    With "multiaccuracy" ``left_`` is at most the tolerance after at most 1 / (4 tolerance^2)
+    rounds; with heads="average" it is at most 1 / (2 sqrt(rounds)), for losses that are convex in
+    the action, as actions are averaged. One head of the Isotron has no bound beforehand, and
     "multicalibration" none after its isotonic step: ``left_`` says what came out.
 
-    On new rows both calibration and ``left_`` are off by sampling noise. `certificate` measures them on
-    rows that had no part in the fit.
+    On new rows both calibration and ``left_`` are off by sampling noise. `certificate` measures
+    them on rows that had no part in the fit.
 
     Known flaw: isotonic regression predicts exactly 0 or 1 at its ends, where the log loss of a new
-    row can be infinite; and with nearly as many features as rows everything is fitted.
+    row can be infinite. With few rows for each feature the default tolerance stops early, and a
+    smaller one fits noise.
 
     References
     ----------
     Gopalan, Kalai, Reingold, Sharan, Wieder (2022), Omnipredictors, ITCS. Gopalan, Hu, Kim,
     Reingold, Wieder (2023), Loss minimization through the lens of outcome indistinguishability,
-    ITCS. Kalai, Sastry (2009), The Isotron algorithm, COLT. Hu, Tian, Yang (2025), Omnipredicting
-    single-index models with multi-index models, STOC.
+    ITCS. Kalai, Sastry (2009), The Isotron algorithm: high-dimensional isotonic regression, COLT.
+    Kakade, Kalai, Kanade, Shamir (2011), Efficient learning of generalized linear and single index
+    models with isotonic regression, NeurIPS. Hu, Tian, Yang (2025), Omnipredicting single-index
+    models with multi-index models, STOC.
 
     Examples
     --------
@@ -456,7 +459,8 @@ class Omnipredictor(Classifier):
         self._require_fitted()
         self._check_columns(X)
         given = self._read(X)
-        return np.column_stack([head(given) for head in self._learned.heads])
+        heads = np.column_stack([head(given) for head in self._learned.heads])
+        return np.clip(heads, 0.0, 1.0)  # interpolation may be off by a rounding error
 
     def decide(self, X: Any, loss: Loss, actions: object = None) -> Floats:  # noqa: N803
         """Return the best action of each row for a loss.
