@@ -210,14 +210,19 @@ def test_every_round_of_multiaccuracy_lowers_the_squared_error_by_the_proven_amo
     assert found.left <= tolerance
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @linear
-def test_predictions_are_calibrated_on_the_rows_fitted_to(model):
-    """E h(p) (y - p) = 0 for every function h, by head."""
+def test_predictions_are_calibrated_on_the_rows_fitted_to(model, weighted):
+    """E h(p) (y - p) = 0 for every function h, by head; and what is left is what it says."""
     table, y = drawn()
-    heads = clone(model).fit(table, y).predict_heads(table)
+    weight = np.random.default_rng(1).exponential(size=len(y)) if weighted else np.ones(len(y))
+    fitted = clone(model).fit(table, y, weight)
+    heads = fitted.predict_heads(table)
     for p in heads.T:
         level = np.unique(p, return_inverse=True)[1]
-        assert np.bincount(level, y - p) == pytest.approx(0.0, abs=1e-9)
+        assert np.bincount(level, weight * (y - p)) == pytest.approx(0.0, abs=1e-9)
+    left = largest_linear_bias(table, y - heads.mean(axis=1), weight)
+    assert fitted.left_ == pytest.approx(left, abs=1e-9)
 
 
 MATCHING = {
