@@ -74,8 +74,9 @@ bench-scale: $(VENV)/developing ## Rows on engines beside the bare group-by
 bench-recalibration: $(VENV)/developing ## Calibrators beside a sort and beside other libraries
 	$(BIN)/python benchmarks/recalibration.py $(BENCH)
 
-bench-groups: $(VENV)/developing ## Boosted multicalibration beside MCGrad
+bench-groups: $(VENV)/developing ## Boosted multicalibration beside MCGrad, omnipredictors beside one model a loss
 	$(BIN)/python benchmarks/multicalibration.py $(BENCH)
+	$(BIN)/python benchmarks/omniprediction.py $(BENCH)
 
 bench-classes: $(VENV)/developing ## Measures of many classes beside other libraries
 	$(BIN)/python benchmarks/classes.py --peers $(BENCH)

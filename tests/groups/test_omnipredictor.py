@@ -291,17 +291,13 @@ def test_multicalibration_competes_with_every_rule_of_one_column(judge):
     biases = [np.abs((y - p).groupby(by[name]).sum()).sum() / n for name in by]
     assert model.left_ == pytest.approx(max(biases), abs=1e-12)
     assert model.left_ < 0.02
-    for name, loss in {
-        "squared": groups.squared_loss,
-        "pinball": groups.quantile_loss(0.7),
-    }.items():
+    # l(1, t) - l(0, t) is linear in actions between 0 and 1, with slope 2 or 1.
+    for loss, size in ((groups.squared_loss, 1.0), (groups.quantile_loss(0.7), 0.5)):
+        own = loss(y, model.decide(by, loss)).mean()
         for column in by:
             codes = np.unique(by[column], return_inverse=True)[1]
             for _ in range(30):
                 rule = rng.random(3).round(3)[codes]
-                own = loss(y, model.decide(by, loss)).mean()
-                # l(1, t) - l(0, t) is linear, with slope 2 or 1, in actions between 0 and 1.
-                size = {"squared": 1.0, "pinball": 0.5}[name]
                 assert own <= loss(y, rule).mean() + size * model.left_ + 1e-9
 
 
@@ -374,6 +370,16 @@ def test_it_is_pickled_and_says_what_holds():
     capped = Omnipredictor(tolerance=1e-6, rounds=3).fit(table, y)
     assert capped.rounds_ == 3
     assert capped.left_ > capped.tolerance_
+
+
+def test_rows_with_other_labels_are_refused():
+    table, y = drawn(50)
+    frame, labels = pd.DataFrame(table), pd.Series(y, index=np.arange(50)[::-1])
+    with pytest.raises(InvalidForecastsError, match="same row labels"):
+        Omnipredictor().fit(frame, labels)
+    model = Omnipredictor().fit(frame, y)
+    with pytest.raises(InvalidForecastsError, match="same row labels"):
+        model.certificate(frame, labels, {"l": groups.squared_loss}, {"flat": y})
 
 
 def test_nonsense_is_refused():
