@@ -298,7 +298,7 @@ def fit_multicalibration(
 
 
 class Omnipredictor(Classifier):
-    r"""Learn one predictor whose best actions compete for every loss with a class of rules.
+    r"""Learn one predictor whose best actions serve every loss.
 
     Parameters
     ----------
@@ -309,9 +309,9 @@ class Omnipredictor(Classifier):
         "multicalibration" patches groups of each column by a `Multicalibrator`, then isotonic
         regression.
     tolerance : float, optional
-        Bias along linear functions at which "multiaccuracy" and "isotron" stop. By default what
-        noise alone gives the true probabilities at most, sqrt(d / n) / 2 for d features and n
-        rows of equal weight, where less would fit noise.
+        Bias along linear functions at which "multiaccuracy" and "isotron" stop. By default the
+        largest root mean square that noise alone gives the true probabilities, sqrt(d / n) / 2
+        for d features and n rows of equal weight: to go below it would fit noise.
     rounds : int, default=100
         Largest number of rounds of "multiaccuracy" and "isotron".
     heads : {"best", "average"}, default="best"
