@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import hypothesis.strategies as st
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import calibrant as cal
 import calibrant.online as on
-from calibrant.online.decision import _largest_harm
+from calibrant.online.decision import _largest_harm, _scales
 from calibrant.online.laplace_tree import LaplaceTree
 from oracles import online as by_definition
 from oracles.strategies import predictions, rows, universal
@@ -202,36 +204,105 @@ def test_laplace_tree_finds_a_zero(terms):
     assert abs(value) <= 1e-13 * len(terms) or at == (0 if value < 0 else 1)
 
 
-@pytest.mark.parametrize(("grid", "visits"), [(5, 40), (6, 1000), (9, 300)])
-def test_the_bound_of_the_decision_forecaster_is_the_largest_harm_there_can_be(grid, visits):
-    """Against a general optimiser, and above any way to divide the visits."""
-    from scipy.optimize import LinearConstraint, minimize
+@pytest.mark.parametrize(("grid", "visits"), [(5, 40), (6, 1000), (9, 300), (12, 20_000)])
+@pytest.mark.parametrize("rho", [0.9, 2.7, 40.0])
+def test_the_largest_harm_is_the_solution_of_a_linear_program(grid, visits, rho):
+    """Harm of each point below every line of its bias; visits of all points add up."""
+    from scipy.optimize import linprog
 
-    spread = 3.7
-    distance = np.repeat(np.arange(grid), 2)[: grid + 1] / grid
-
-    def harm(n):
-        n = np.maximum(n, 0)
-        return float((n / (2 * grid) + spread * np.sqrt(n) - n * distance).sum())
-
-    found = _largest_harm(grid, spread, visits)
-    start = np.full(grid + 1, visits / (grid + 1))
-    best = minimize(
-        lambda n: -harm(n),
-        start,
-        bounds=[(1e-6, visits)] * (grid + 1),
-        constraints=LinearConstraint(np.ones(grid + 1), visits, visits),
-        options={"maxiter": 500, "ftol": 1e-13},
-    )
-    assert found == pytest.approx(-best.fun, rel=1e-5)
-    rng = np.random.default_rng(0)
-    for share in rng.dirichlet(np.ones(grid + 1) * 0.5, 200):
-        assert harm(visits * share) <= found + 1e-9
+    scales = _scales(visits)
+    lines = [(1.0, 0.0)]
+    lines += [(1 / (2 * grid) + s, (math.log(rho / s) - 1) / s) for s in scales]
+    lines = [(slope, height) for slope, height in lines if height >= 0]
+    points = grid + 1
+    distance = sorted(abs(k - grid // 2) / grid for k in range(points))
+    rows, right = [], []
+    for k in range(points):
+        for slope, height in lines:
+            row = np.zeros(2 * points)
+            row[k], row[points + k] = distance[k] - slope, 1
+            rows.append(row)
+            right.append(height)
+    rows.append(np.repeat([1.0, 0.0], points))
+    found = linprog(-np.repeat([0.0, 1.0], points), np.array(rows), [*right, visits])
+    assert _largest_harm(grid, scales, rho, visits) == pytest.approx(-found.fun, rel=1e-9)
 
 
-def test_the_bound_of_the_decision_forecaster_says_something_from_six_thousand_rounds():
-    bounds = {
-        rounds: on.DecisionForecaster(rounds).bound(rounds) / rounds for rounds in (5000, 7000)
+@universal
+@given(outcomes, st.integers(5, 9), st.floats(0.5, 50), seeds)
+def test_the_harm_of_a_decision_forecaster_is_bounded_by_its_potential(ys, grid, rho, seed):
+    """On every run, before any expectation is taken: for every threshold and every rho."""
+    scales, coin = (0.5, 0.25, 0.125), np.random.default_rng(seed)
+    visits, bias = np.zeros(grid + 1), np.zeros(grid + 1)
+    past = []
+    for y in ys:
+        point = int(coin.integers(grid + 1))  # wherever it stands, not only where it plays
+        visits[point] += 1
+        bias[point] += y - point / grid
+        past.append((point / grid, y))
+    potential = len(scales) * by_definition.decision_potential(grid, scales, past)
+    bound = _largest_harm(grid, scales, rho, len(ys)) + potential / rho
+    points = np.arange(grid + 1) / grid
+    for threshold in np.linspace(0, 1, 4 * grid + 1):
+        toward = np.where(points <= threshold, bias, -bias)
+        away = np.where(points < threshold, bias, -bias)
+        for gain in (toward, away):
+            harm = np.maximum(gain - visits * np.abs(points - threshold), 0).sum()
+            assert harm <= bound + 1e-9
+
+
+def test_the_bound_of_the_decision_forecaster_says_something_from_a_few_hundred_rounds():
+    bounds = {T: on.DecisionForecaster(T).bound(T) / T for T in (300, 400, 1000, 6000, 10**5)}
+    assert bounds[300] == 1 > bounds[400]
+    assert bounds[1000] < 0.62
+    assert bounds[6000] < 0.32
+    assert bounds[10**5] < 0.1
+    anew = on.DecisionForecaster()
+    assert anew.bound(800) == 800
+    assert anew.bound(1000) < 910
+
+
+@pytest.mark.parametrize("midpoint", [False, True])
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 8, 10, 12])
+def test_the_bound_of_almost_one_step_ahead_is_the_worst_of_all_sequences(rounds, midpoint):
+    worst, sequences = 0.0, itertools.product((0, 1), repeat=rounds)
+    said = {
+        tuple(sorted(zip(forecaster.run(ys).tolist(), ys, strict=True)))
+        for ys in sequences
+        for forecaster in [on.AlmostOneStepAhead(rounds, midpoint=midpoint)]
     }
-    assert bounds[5000] == 1 > bounds[7000]
-    assert on.DecisionForecaster(10**5).bound(10**5) < 0.35 * 10**5
+    for rows in said:  # sequences with the same rows have the same error
+        p, y = zip(*rows, strict=True)
+        worst = max(worst, rounds * float(cal.smooth_calibration_error(y, p)))
+    bound = on.AlmostOneStepAhead(rounds, midpoint=midpoint).bound(rounds)
+    assert worst == pytest.approx(bound, abs=1e-12)
+
+
+@universal
+@given(outcomes, st.integers(1, 9), st.booleans())
+def test_almost_one_step_ahead_keeps_its_bounds_on_any_grid(ys, grid, midpoint):
+    forecaster = on.AlmostOneStepAhead(grid=grid, midpoint=midpoint)
+    said = forecaster.run(ys)
+    if ys:
+        error = len(ys) * float(cal.smooth_calibration_error(ys, said))
+        assert error <= forecaster.bound(len(ys)) + 1e-9
+    step = 1 / (2 * grid) if midpoint else 1 / grid
+    assert forecaster.certificate <= len(ys) * step + 3 * grid / 4
+
+
+@universal
+@given(st.data(), st.integers(2, 12), st.booleans())
+def test_the_excess_at_each_shadow_is_that_of_the_proof(data, grid, midpoint):
+    """The lemma in the docstring of `AlmostOneStepAhead`, for any counts and values of a test."""
+    i = data.draw(st.integers(1, grid - 1))
+    x, h = i / grid, 1 / grid
+    s = h / 2 if midpoint else h
+    ones = data.draw(st.integers(0, 50))
+    zeros = data.draw(st.integers(0, 50))
+    u = data.draw(st.floats(-1, 1))
+    v = min(1.0, max(-1.0, u + data.draw(st.floats(-h, h))))
+    e = ones * (1 - x) - zeros * x
+    before = 1 - x + s if midpoint else 1 - x + h
+    after = x + s if midpoint else x
+    excess = ones * before * u - zeros * after * v - s * (ones + zeros)
+    assert excess <= max(0.0, e * (u if e >= 0 else v)) + 1e-9
