@@ -101,8 +101,8 @@ def test_almost_one_step_ahead_is_close_to_calibrated(ys, midpoint, horizon):
         m = forecaster._grid
         assert all(-(m - i) <= tally <= i for i, tally in enumerate(forecaster._tallies))
         step = 1 / (2 * m) if midpoint else 1 / m
-        assert forecaster.certificate <= len(ys) * step + m - 1 + 1e-9
-        promise = 60 / (2 * m) + m - 1 if midpoint else 2 * math.sqrt(60) + 1
+        assert forecaster.certificate <= len(ys) * step + 3 * m / 4
+        promise = 60 / (2 * m) + 3 * m / 4 if midpoint else 1.75 * math.sqrt(60)
         assert forecaster.certificate <= promise + 1e-9
 
 

@@ -47,11 +47,11 @@ def test_sure_bounds(name, horizon, nature, rounds):
 @each_nature
 @pytest.mark.parametrize("midpoint", [False, True])
 def test_distance_to_calibration(midpoint, nature, rounds):
-    """2 sqrt(T) + 1, and about sqrt(2 T) with midpoints, certified by the shadow on every run."""
+    """1.75 sqrt(T), and about 1.24 sqrt(T) with midpoints, certified by the shadow on every run."""
     for seed in range(RUNS[rounds]):
         forecaster = on.AlmostOneStepAhead(rounds, midpoint=midpoint)
         on.simulate(forecaster, NATURES[nature](), rounds, rng=seed)
-        promise = math.sqrt(2 * rounds) + 1 if midpoint else 2 * math.sqrt(rounds) + 1
+        promise = (1.24 if midpoint else 1.75) * math.sqrt(rounds) + midpoint
         assert forecaster.certificate <= promise
 
 

@@ -34,10 +34,11 @@ class DecisionForecaster(GridForecaster):
     For grid point k/K with n visits, G+ and G- are the sums of (y - k/K) and of (k/K - y), each
     less n/(2K). Weights W+ and W- average :math:`\lambda \exp(\lambda G - \lambda^2 n)` over
     lambda = 1/2, 1/4, ..., about 1/sqrt(T). The forecaster plays where W+ - W- changes sign, a
-    coin between the two neighbours. Then the sum of all :math:`\exp(\lambda G - \lambda^2 n)` is
-    a supermartingale that begins at 2 (K+1). With chance 1 - d, at all times, every grid point has
-    a bias of at most `bias_bound(n, d)`, which is at most n/(2K) + C sqrt(n L) with
-    :math:`C = 3/\sqrt 2` and L = ln(2 (K+1) J / d) for J values of lambda.
+    coin between the two neighbours. Then :math:`\exp(\lambda G - \lambda^2 n)`, averaged over the
+    J values of lambda and summed over grid points and signs, is a supermartingale that begins at
+    2 (K+1). With chance 1 - d, at all times, every grid point has a bias of at most
+    `bias_bound(n, d)`, which is at most n/(2K) + C sqrt(n L) with :math:`C = 3/\sqrt 2` and
+    L = ln(2 (K+1) J / d).
 
     `bound` is for the expected loss. By :math:`e^z \ge r (1 + z - \ln r)` with
     :math:`r = \rho / \lambda`, the bias of a grid point is, for each lambda and every
@@ -48,9 +49,9 @@ class DecisionForecaster(GridForecaster):
     neighboring points the cost is convex in the threshold, so it is largest at a grid point: one
     point has D = 0, two have D = 1/K, two 2/K, and so on. The sum is piecewise linear and concave
     in the visits, so its largest value over all ways to divide T visits is found exactly;
-    :math:`4 J (K+1)/\rho` is added, and rho minimizes the result. The order is sqrt(T) log T. Where
-    that exceeds T, below about 300 rounds, the bound is T, which is trivial; measured losses are
-    far below it.
+    :math:`4 J (K+1)/\rho` is added, and the rho that makes the result least is chosen. The order
+    is sqrt(T) log T. Below 313 rounds that exceeds T, and the bound is T, which is trivial.
+    Measured losses are far below it.
 
     References
     ----------

@@ -228,7 +228,7 @@ class Game:
         >>> [round(end, 2) for end in game.distance(60)]
         [14.34, 14.34]
         >>> low, high = game.distance()
-        >>> 0 < low < high < 2 * 2500**0.5 + 1  # the promise
+        >>> 0 < low < high < 1.75 * 2500**0.5  # the promise
         True
         """
         count = self._checked(rounds)
