@@ -12,6 +12,7 @@ from hypothesis import given
 
 import calibrant as cal
 import calibrant.online as on
+from calibrant.errors import InvalidOptionError
 from calibrant.online.decision import _largest_harm, _scales
 from calibrant.online.laplace_tree import LaplaceTree
 from oracles import online as by_definition
@@ -306,3 +307,73 @@ def test_the_excess_at_each_shadow_is_that_of_the_proof(data, grid, midpoint):
     after = x + s if midpoint else x
     excess = ones * before * u - zeros * after * v - s * (ones + zeros)
     assert excess <= max(0.0, e * (u if e >= 0 else v)) + 1e-9
+
+
+@universal
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=60), st.integers(2, 4), st.integers(2, 3))
+def test_the_squared_biases_of_a_tree_are_those_of_its_proof(ys, branching, classes):
+    """On every sequence, before any draw: parts of all levels, windows that end early included."""
+    ys = [y % classes for y in ys]
+    forecaster = on.TreeForecaster(60, classes=classes, branching=branching)
+    corners = np.eye(classes)[ys]
+    total = 0.0
+    for part in forecaster._parts:
+        loss = least = 0.0
+        for start in range(0, len(ys), part):
+            window = start - start % (part * branching)
+            before, here = corners[window:start], corners[start : start + part]
+            p = before.mean(axis=0) if len(before) else np.full(classes, 1 / classes)
+            total += len(here) * ((here.mean(axis=0) - p) ** 2).sum()
+            loss += ((here - p) ** 2).sum()
+        for start in range(0, len(ys), part * branching):
+            here = corners[start : start + part * branching]
+            least += ((here - here.mean(axis=0)) ** 2).sum()
+        assert loss <= least + forecaster._excess(part, len(ys)) + 1e-9
+    excesses = sum(forecaster._excess(part, len(ys)) for part in forecaster._parts)
+    assert total <= len(ys) * (1 - 1 / classes) + excesses + 1e-9
+
+
+def test_the_excess_of_a_tree_is_that_of_its_parts_one_by_one():
+    forecaster = on.TreeForecaster(1000, classes=3, branching=4)
+    for part in forecaster._parts:
+        for rounds in (1, 5, 63, 64, 65, 700, 1000):
+            total = 0.0
+            for start in range(0, rounds, part):
+                window = start - start % (part * 4)
+                width = min(part, rounds - start)
+                share = 1 - 1 / 3 if start == window else 2 * width / (start + width - window)
+                total += width * share
+            assert forecaster._excess(part, rounds) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize("nature", [on.DeterministicBreaker(), "cycle", "contrary"], ids=repr)
+def test_a_tree_keeps_its_canonical_bound(classes, nature):
+    rounds = 729
+
+    def cycle(history, forecast):
+        return history.rounds % classes
+
+    def contrary(history, forecast):  # the outcome least expected, by all that was drawn so far
+        counts = np.bincount(history.outcomes, minlength=classes)
+        return int(np.argmin(counts + np.resize(forecast.mean, classes)))
+
+    chosen = {"cycle": cycle, "contrary": contrary}.get(nature, nature)
+    errors, bound = [], on.TreeForecaster(rounds, classes=classes, branching=9).canonical_bound
+    for seed in range(4):
+        forecaster = on.TreeForecaster(rounds, classes=classes, branching=9)
+        game = on.simulate(forecaster, chosen, rounds, rng=seed)
+        errors.append(game.canonical_error(norm="l2"))
+        assert game.canonical_error() <= math.sqrt(classes) * errors[-1] + 1e-9
+    assert np.mean(errors) <= bound(rounds) <= math.sqrt(2) * rounds
+
+
+def test_the_canonical_bound_of_a_tree_says_little_and_more_with_rounds():
+    bounds = {
+        depth: on.TreeForecaster(30**depth, classes=10, branching=30).canonical_bound(30**depth)
+        / 30**depth
+        for depth in (1, 3, 6)
+    }
+    assert bounds[1] > bounds[3] > math.sqrt(0.9) * 0.8 > bounds[6]
+    with pytest.raises(InvalidOptionError, match="rounds"):
+        on.TreeForecaster(10).canonical_bound(11)

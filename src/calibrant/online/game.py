@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._base.arrays import Floats
-from calibrant._base.options import MOST_POINTS, as_generator, whole
+from calibrant._base.options import MOST_POINTS, as_generator, refuse_unknown, whole
 from calibrant._base.words import count_text, page
 from calibrant.catalogue import JOINT_MEASURES, find_measure
 from calibrant.errors import CalibrantWarning, InvalidOptionError
@@ -262,11 +262,22 @@ class Game:
         """
         return GameDisplay.of(self, measures=measures, points=points).plot(ax)
 
-    def canonical_error(self, rounds: int | None = None) -> float:
-        """Compute rounds x canonical error: the l1 bias summed over all distinct predictions.
+    def canonical_error(self, rounds: int | None = None, *, norm: str = "l1") -> float:
+        """Compute rounds x canonical error: the size of the bias, summed over distinct predictions.
 
-        For two classes this is twice the expected calibration error, both outcomes counted.
+        Parameters
+        ----------
+        rounds : int, optional
+            How many rounds to look at; by default all.
+        norm : {"l1", "l2"}, default="l1"
+            Size of a bias: sum over classes, or Euclidean length. For two classes "l1" is
+            twice the expected calibration error, both outcomes counted.
+
+        Returns
+        -------
+        float
         """
+        refuse_unknown("norm", norm, ("l1", "l2"))
         count = self._checked(rounds)
         chances = self.predictions[:count]
         if chances.ndim == 1:
@@ -275,7 +286,7 @@ class Game:
         _, group = np.unique(chances, axis=0, return_inverse=True)
         bias = np.zeros((int(group.max()) + 1, chances.shape[1]))
         np.add.at(bias, group.ravel(), happened - chances)
-        return float(np.abs(bias).sum())
+        return float(np.linalg.norm(bias, 1 if norm == "l1" else 2, axis=1).sum())
 
     def __str__(self) -> str:
         title = f"{self.forecaster!r} against {self.nature}, {count_text(self.rounds, 'round')}"

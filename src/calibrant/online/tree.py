@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from calibrant._base.options import MOST_CLASSES, whole
@@ -36,8 +38,23 @@ class TreeForecaster(Forecaster):
     drawn, all with the same chance; the prediction is the mean outcome from the start of that
     level's current window to the start of its current part, and uniform if that is empty. Memory
     is O(classes x D). This is follow the leader inside TreeSwap. The known promise, small l1
-    error once the horizon is the number of classes to a power of order 1/error^2, is
-    asymptotic and no bound is offered here.
+    error once the horizon is the number of classes to a power of order 1/error^2, is asymptotic.
+    `guarantee` is None; `canonical_bound` is a bound in the Euclidean norm, weak at feasible
+    horizons.
+
+    **Proof.** K is the number of classes, T that of rounds, outcomes are corners of the simplex,
+    losses |y - p|^2. A part of w rounds with mean outcome b is predicted as p, the mean of the
+    earlier parts of its window. Summed over parts, w |b - p|^2 is the loss at this level less the
+    least loss of a constant in each part. Over a window the loss exceeds the least loss of one
+    constant by the sum of w^2 |b - p|^2 / W, W being the rounds up to the end of the part: at most
+    w (1 - 1/K) for the first part and 2 w^2/W for others. Windows of the next level are the parts
+    of this one, so least losses cancel, and over all levels the w |b - p|^2 sum to at most
+    Q D = T (1 - 1/K) + the excesses, which are about T (1 - 1/K + 2 (H_M - 1))/M per level, H_M
+    being a harmonic number. Each round belongs to one of D levels by chance, so biases are 1/D of
+    those of the parts in expectation: sqrt(Q T) in sum, by Cauchy and Schwarz. Draws add to a
+    level of parts of more than one round at most the root of its number of parts times its loss
+    times (D - 1)/D^2 (a martingale, also against a nature that has seen all earlier draws). Parts
+    with equal predictions only cancel.
 
     References
     ----------
@@ -76,6 +93,56 @@ class TreeForecaster(Forecaster):
         # Class counts of each level: in the finished parts of the window, and in the current one.
         self._closed = [[0] * classes for _ in self._parts]
         self._open = [[0] * classes for _ in self._parts]
+
+    def canonical_bound(self, rounds: int) -> float:
+        """Bound the expected rounds x canonical error in the Euclidean norm, on every sequence.
+
+        The Euclidean length of the bias, summed over all distinct predictions: what
+        `Game.canonical_error(norm="l2")` measures. Saying the same chance of every class each round
+        guarantees sqrt(1 - 1/classes) x rounds, so a larger bound says nothing. Up to 10**9 rounds
+        that is the case for 8 branches, not for 32 or more and at least three levels.
+
+        Parameters
+        ----------
+        rounds : int
+            Number of rounds, at most the horizon.
+
+        Returns
+        -------
+        float
+            At most sqrt(2) x rounds, which no sequence exceeds.
+
+        Examples
+        --------
+        >>> forecaster = TreeForecaster(32_768, classes=10, branching=32)
+        >>> round(forecaster.canonical_bound(32_768) / 32_768, 2)
+        0.82
+        """
+        rounds, depth = whole("rounds", rounds, 1, self.horizon or 1), len(self._parts)
+        least = rounds * (1 - 1 / self.classes)
+        excesses = [self._excess(part, rounds) for part in self._parts]
+        square = (least + sum(excesses)) / depth
+        draws = sum(
+            math.sqrt(math.ceil(rounds / part) * (least + excess) * (depth - 1)) / depth
+            for part, excess in zip(self._parts, excesses, strict=True)
+            if part > 1
+        )
+        return min(math.sqrt(rounds * square) + draws, math.sqrt(2) * rounds)
+
+    def _excess(self, part: int, rounds: int) -> float:
+        """Bound how far losses of a level exceed those of the best constant of each window."""
+        from scipy.special import digamma
+
+        def of_window(played: int) -> float:
+            whole_parts, last = divmod(played, part)
+            if not whole_parts:
+                return last * (1 - 1 / self.classes)
+            harmonic = float(digamma(whole_parts + 1)) + np.euler_gamma
+            weight = 1 - 1 / self.classes + 2 * (harmonic - 1)
+            return part * weight + 2 * last**2 / played
+
+        windows, rest = divmod(rounds, part * self._branching)
+        return windows * of_window(part * self._branching) + of_window(rest)
 
     def _announce(self) -> Distribution:
         levels = [self._mean(counts) for counts in self._closed]
