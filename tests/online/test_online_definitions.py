@@ -264,7 +264,7 @@ def test_the_bound_of_the_decision_forecaster_says_something_from_a_few_hundred_
 
 
 @pytest.mark.parametrize("midpoint", [False, True])
-@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 8, 10, 12])
+@pytest.mark.parametrize("rounds", range(1, 13))
 def test_the_bound_of_almost_one_step_ahead_is_the_worst_of_all_sequences(rounds, midpoint):
     worst, sequences = 0.0, itertools.product((0, 1), repeat=rounds)
     said = {
@@ -277,6 +277,15 @@ def test_the_bound_of_almost_one_step_ahead_is_the_worst_of_all_sequences(rounds
         worst = max(worst, rounds * float(cal.smooth_calibration_error(y, p)))
     bound = on.AlmostOneStepAhead(rounds, midpoint=midpoint).bound(rounds)
     assert worst == pytest.approx(bound, abs=1e-12)
+
+
+@pytest.mark.parametrize("midpoint", [False, True])
+@pytest.mark.parametrize("rounds", [13, 100, 10_001])
+def test_a_sequence_of_ones_attains_the_bound_of_almost_one_step_ahead(rounds, midpoint):
+    forecaster = on.AlmostOneStepAhead(rounds, midpoint=midpoint)
+    ones = np.ones(rounds, dtype=int)
+    error = rounds * float(cal.smooth_calibration_error(ones, forecaster.run(ones)))
+    assert error == pytest.approx(forecaster.bound(rounds), rel=1e-12)
 
 
 @universal

@@ -39,16 +39,16 @@ class AlmostOneStepAhead(GridForecaster):
     with E_i <= 0 <= E_{i+1}; after the outcome the shadow is (i+1)/m for 1 and i/m for 0, so E_i
     stays between i/m - 1 and i/m. With step s = 1/m (1/(2m) for midpoints), rounds x distance to
     calibration is at most `rounds x s + 3 m / 4` surely: the way to the shadow, and the sum of all
-    |E_i| <= max(i, m - i)/m. Rounds x smooth error is at most `bound`, `rounds x s + (m - 1)/2`.
-    `certificate` is what the rounds so far prove of the distance. Being deterministic it can be
-    forced into the worst ECE and decision loss.
+    :math:`|E_i| \le \max(i, m - i)/m`. Rounds x smooth error is at most `bound`,
+    `rounds x s + (m - 1)/2`. `certificate` is what the rounds so far prove of the distance. Being
+    deterministic it can be forced into the worst ECE and decision loss.
 
     **Proof of the bound.** Let w be a test, 1-Lipschitz and within [-1, 1]. Of the rounds whose
     shadow was x = i/m let a have outcome 1 and b outcome 0, let u and v be the values of w where
     these were predicted, and e = a (1 - x) - b x, so that -x <= e <= 1 - x. The rounds add
     g = a (1 - x + 1/m) u - b x v to the sum of w(p)(y - p), for midpoints
-    g = a (1 - x + s) u - b (x + s) v, and |u - v| <= 1/m. Their excess g - s (a + b) is at most
-    max(0, e u) where e >= 0 and max(0, e v) where e <= 0:
+    g = a (1 - x + s) u - b (x + s) v, and u and v differ by at most 1/m. Their excess g - s (a + b)
+    is at most max(0, e u) where e >= 0 and max(0, e v) where e <= 0:
 
     - For e >= 0 put a (1 - x) = b x + e. What is left beside e u is
       b x (u - v) - b/m - a (1 - u)/m, at most -b (1 - x)/m; for midpoints
@@ -63,8 +63,8 @@ class AlmostOneStepAhead(GridForecaster):
     1 - x. With w of one sign they are at most (1 - x) + x. With two signs the values of w differ
     by at most 1 - 2 x + 1/m <= 1 - x and have weights of at most 1 - x. Either way a pair exceeds
     s times its rounds by at most 1, the middle x = 1/2 by at most 1/2, all m - 1 inner points by at
-    most (m - 1)/2. The bound is attained: the largest smooth error over all sequences of 1, 2, 3,
-    5, 8, 10 or 12 rounds is equal to it, with and without midpoints.
+    most (m - 1)/2. If every outcome is 1 predictions climb to the last one and stay, and from
+    m - 1 rounds on the error equals the bound: no smaller one holds.
 
     References
     ----------

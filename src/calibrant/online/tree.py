@@ -12,7 +12,7 @@ from calibrant.online.forecaster import Forecaster
 
 
 class TreeForecaster(Forecaster):
-    """Say a mean of recent outcomes over a window of random length; for any number of classes.
+    r"""Say a mean of recent outcomes over a window of random length; for any number of classes.
 
     The number of rounds it needs grows only polynomially with the number of classes, but so fast
     with the accuracy asked for that at feasible horizons it is still far from calibrated: after
@@ -42,19 +42,20 @@ class TreeForecaster(Forecaster):
     `guarantee` is None; `canonical_bound` is a bound in the Euclidean norm, weak at feasible
     horizons.
 
-    **Proof.** K is the number of classes, T that of rounds, outcomes are corners of the simplex,
-    losses |y - p|^2. A part of w rounds with mean outcome b is predicted as p, the mean of the
-    earlier parts of its window. Summed over parts, w |b - p|^2 is the loss at this level less the
-    least loss of a constant in each part. Over a window the loss exceeds the least loss of one
-    constant by the sum of w^2 |b - p|^2 / W, W being the rounds up to the end of the part: at most
+    **Proof.** K is the number of classes, T that of rounds, outcomes y are corners of the simplex,
+    the loss of p is the squared Euclidean distance :math:`|y - p|^2`. A part of w rounds with mean
+    outcome b is predicted as p, the mean of the earlier parts of its window, so the sum over parts
+    of :math:`w |b - p|^2` is the loss at this level less the least loss of a constant in each part.
+    The loss in a window exceeds the least loss of one constant by the sum of
+    :math:`w^2 |b - p|^2 / W`, W being the rounds of the window up to the end of the part: at most
     w (1 - 1/K) for the first part and 2 w^2/W for others. Windows of the next level are the parts
-    of this one, so least losses cancel, and over all levels the w |b - p|^2 sum to at most
-    Q D = T (1 - 1/K) + the excesses, which are about T (1 - 1/K + 2 (H_M - 1))/M per level, H_M
-    being a harmonic number. Each round belongs to one of D levels by chance, so biases are 1/D of
-    those of the parts in expectation: sqrt(Q T) in sum, by Cauchy and Schwarz. Draws add to a
-    level of parts of more than one round at most the root of its number of parts times its loss
-    times (D - 1)/D^2 (a martingale, also against a nature that has seen all earlier draws). Parts
-    with equal predictions only cancel.
+    of this one, so least losses cancel: over all D levels the :math:`w |b - p|^2` sum to at most
+    S = T (1 - 1/K) + the excesses of all levels, each about T (1 - 1/K + 2 (H_M - 1))/M with the
+    harmonic number H_M. A round is predicted by each level with chance 1/D, so the bias of a part
+    is 1/D of w (b - p) in expectation, and these sum to at most sqrt(T S/D) (Cauchy, Schwarz). The
+    draws add to a level at most the root of its number of parts x its loss x (D - 1)/D^2: a
+    martingale, also against a nature that has seen all earlier draws. Parts of one round need no
+    such term. Where parts have equal predictions, biases can only cancel.
 
     References
     ----------
