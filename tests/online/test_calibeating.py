@@ -1,12 +1,20 @@
-"""Proper calibeating: the promise in play, for every loss, against natures that know the past."""
+"""Calibeating, plain and proper: promises in play, against natures that know the past."""
 
 from __future__ import annotations
 
+import math
+
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
 
+import calibrant as cal
 import calibrant.online as on
 from calibrant.errors import InvalidForecastsError, InvalidOptionError
+from calibrant.online.calibeating import RIVAL_SCALE, RivalledForecaster
+from oracles import online as by_definition
+from oracles.strategies import universal
 
 ROUNDS, CELLS, GAMES = 300, 4, 12
 
@@ -103,3 +111,122 @@ def test_outcomes_that_come_late_are_refused_and_wrong_numbers_too():
     with pytest.raises(InvalidOptionError, match="cells"):
         on.ProperCalibeater(cells=0)
     assert repr(beater) == "ProperCalibeater(cells=2, rounds=2)"
+
+
+def rival_potential(grid, past):
+    """2 (K + 1) e^Z of past triples of rival, prediction and outcome."""
+    z = sum(
+        RIVAL_SCALE * ((m - p) * (y - p) - abs(m - p) / (2 * grid)) - (RIVAL_SCALE * (m - p)) ** 2
+        for m, p, y in past
+    )
+    return 2 * (grid + 1) * math.exp(z)
+
+
+@universal
+@given(
+    st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1)), max_size=25),
+    st.integers(5, 9),
+    st.integers(0, 2**32 - 1),
+)
+def test_all_potentials_together_are_a_supermartingale(rounds, grid, seed):
+    """Whatever the rival says and whatever the outcome; at first they sum to 4 (K + 1)."""
+    coin = np.random.default_rng(seed)
+    forecaster = RivalledForecaster(60, grid=grid)
+
+    def potential(triples):
+        pairs = [(p, y) for _, p, y in triples]
+        points = by_definition.decision_potential(grid, (0.5, 0.25, 0.125), pairs)
+        return points + rival_potential(grid, triples)
+
+    past = []
+    assert potential(past) == pytest.approx(4 * (grid + 1))
+    for eighth, y in rounds:
+        rival, before = eighth / 8, potential(past)
+        announced = forecaster.against(rival)
+        for outcome in (0, 1):
+            after = sum(c * potential([*past, (rival, p, outcome)]) for p, c in announced.atoms)
+            assert after <= before * (1 + 1e-12)
+        past.append((rival, forecaster.predict(coin), y))
+        forecaster.update(y)
+    z = math.log(rival_potential(grid, past) / (2 * (grid + 1)))
+    regret = sum((p - y) ** 2 - (m - y) ** 2 for m, p, y in past)
+    slack = len(past) / (4 * grid**2 * (1 - 2 * RIVAL_SCALE))
+    assert regret <= 2 * z / RIVAL_SCALE + slack + 1e-9  # on every run, before any expectation
+
+
+def beaten(nature, seed, horizon, rounds=ROUNDS):
+    rng = np.random.default_rng(seed)
+    beater = on.Calibeater(cells=CELLS, horizon=horizon, rng=seed)
+    x, said, y = rng.random(rounds), np.empty(rounds), np.empty(rounds)
+    for t in range(rounds):
+        y[t] = nature(rng, x[t], beater.forecast(x[t]).mean)
+        said[t] = beater.predict_one(x[t])
+        beater.learn_one(x[t], int(y[t]))
+    return x, said, y, beater
+
+
+@pytest.mark.parametrize("horizon", [1000, None])
+@pytest.mark.parametrize("nature", [independent, contrary, switching])
+def test_a_calibeater_keeps_both_promises_at_once(nature, horizon):
+    regrets, losses = [], []
+    for seed in range(6):
+        x, said, y, beater = beaten(nature, seed, horizon, 1000)
+        cell = np.minimum((x * CELLS).astype(int), CELLS - 1)
+        best = (np.bincount(cell, y) / np.bincount(cell))[cell]
+        regrets.append(float(np.sum((said - y) ** 2 - (best - y) ** 2)))
+        losses.append(1000 * float(cal.calibration_decision_loss(y, said)))
+        square = float(cal.expected_calibration_error(y, said, order=2)) ** 2
+        assert 1000 * square <= losses[-1] + 1e-9
+    assert np.mean(regrets) <= beater.regret_bound
+    assert np.mean(losses) <= beater.calibration_bound <= 1000
+    harmonic = CELLS * (1 + math.log(1000))
+    assert beater.regret_bound <= harmonic + 5 * (6 * math.log(2) + 3)
+
+
+@universal
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1)), min_size=1, max_size=60))
+def test_the_rival_is_close_to_recalibration_in_hindsight(rows):
+    """On every sequence, and the bound of the regret is made of it."""
+    beater, rival = on.Calibeater(cells=3, rng=0), []
+    for eighth, y in rows:
+        beater.forecast(eighth / 8)
+        rival.append(beater._forecaster.rival)
+        beater.learn_one(eighth / 8, y)
+    cell = np.array([min(int(eighth / 8 * 3), 2) for eighth, _ in rows])
+    y = np.array([y for _, y in rows])
+    best = (np.bincount(cell, y) / np.maximum(np.bincount(cell), 1))[cell]
+    regret = float(np.sum((np.array(rival) - y) ** 2 - (best - y) ** 2))
+    assert regret <= beater.regret_bound - beater._forecaster.rival_bound(len(rows)) + 1e-9
+
+
+def test_a_calibeater_grows_with_the_logarithm_of_the_rounds():
+    bounds = []
+    for rounds in (10**4, 10**8):
+        beater = on.Calibeater(cells=1, horizon=rounds)
+        bounds.append(beater._forecaster.rival_bound(rounds))
+    assert bounds[0] < 6.1
+    assert bounds[1] < 8
+    anew = on.Calibeater()._forecaster
+    assert anew.rival_bound(10**8) < 12 * math.log(10**8)
+
+
+def test_a_calibeater_refuses_what_makes_no_sense():
+    beater = on.Calibeater(cells=2, horizon=4, rng=0)
+    assert beater.regret_bound == beater.calibration_bound == beater.rounds == 0
+    first = beater.predict_one(0.1)
+    assert beater.predict_one(0.2) == first
+    for call in (beater.predict_one, beater.forecast):
+        with pytest.raises(InvalidForecastsError, match="before the next prediction"):
+            call(0.9)
+    with pytest.raises(InvalidForecastsError, match="0 or 1"):
+        beater.learn_one(0.1, 2)
+    beater.learn_one(0.1, 1)
+    assert beater.run([1, 0, 1], [0.1, 0.9, 0.4]).shape == (3,)
+    assert repr(beater) == "Calibeater(cells=2, rounds=4)"
+    with pytest.raises(InvalidForecastsError, match="made for 4 rounds"):
+        beater.predict_one(0.9)
+    for call in (lambda: on.Calibeater(cells=0), lambda: on.Calibeater(horizon=0)):
+        with pytest.raises(InvalidOptionError, match=r"cells|horizon"):
+            call()
+    with pytest.raises(InvalidOptionError, match="x must be in"):
+        on.Calibeater().predict_one(1.5)

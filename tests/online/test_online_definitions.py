@@ -13,7 +13,7 @@ from hypothesis import given
 import calibrant as cal
 import calibrant.online as on
 from calibrant.errors import InvalidOptionError
-from calibrant.online.decision import _largest_harm, _scales
+from calibrant.online.decision import _largest_harm, scales_for
 from calibrant.online.laplace_tree import LaplaceTree
 from oracles import online as by_definition
 from oracles.strategies import predictions, rows, universal
@@ -211,7 +211,7 @@ def test_the_largest_harm_is_the_solution_of_a_linear_program(grid, visits, rho)
     """Harm of each point below every line of its bias; visits of all points add up."""
     from scipy.optimize import linprog
 
-    scales = _scales(visits)
+    scales = scales_for(visits)
     lines = [(1.0, 0.0)]
     lines += [(1 / (2 * grid) + s, (math.log(rho / s) - 1) / s) for s in scales]
     lines = [(slope, height) for slope, height in lines if height >= 0]

@@ -2,7 +2,7 @@
 
 from calibrant.online.almost_one_step import AlmostOneStepAhead
 from calibrant.online.baselines import ConstantForecaster, RunningMeanForecaster
-from calibrant.online.calibeating import ProperCalibeater
+from calibrant.online.calibeating import Calibeater, ProperCalibeater
 from calibrant.online.conditional_mean import ConditionalMeanForecaster
 from calibrant.online.cutoff import CutoffForecaster
 from calibrant.online.decision import DecisionForecaster
@@ -43,6 +43,7 @@ __all__ = [
     "AlmostOneStepAhead",
     "Bernoulli",
     "BiasReinforcer",
+    "Calibeater",
     "Categorical",
     "ConditionalMeanForecaster",
     "ConstantForecaster",

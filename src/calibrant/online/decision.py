@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -79,7 +80,7 @@ class DecisionForecaster(GridForecaster):
         source="rate of Hu, Wu (2024); self-normalised form of Foster (1999)",
     )
     randomised = True
-    _stored = ("_biases", "_visits", "_weights", "_positive")
+    _stored: ClassVar[tuple[str, ...]] = ("_biases", "_visits", "_weights", "_positive")
 
     def __init__(
         self,
@@ -106,7 +107,7 @@ class DecisionForecaster(GridForecaster):
             With chance 1 - failure, the size of the sum of (y - p) is at most this for all grid
             points, at all times of the epoch.
         """
-        scales = _scales(self._length or FIRST_EPOCH)
+        scales = scales_for(self._length or FIRST_EPOCH)
         size = math.log(2 * (self._grid + 1) * len(scales) / failure)
         return visits / (2 * self._grid) + min(size / s + s * visits for s in scales)
 
@@ -126,8 +127,8 @@ class DecisionForecaster(GridForecaster):
         self._positive = 0  # grid points with W+ > W-, as bits
 
     def _epoch_bound(self, grid: int, length: int | None, played: int) -> float:
-        scales = _scales(length or FIRST_EPOCH)
-        return min(float(played), _expected_harm(grid, scales, played))
+        scales = scales_for(length or FIRST_EPOCH)
+        return min(float(played), expected_harm(grid, scales, played, 2 * (grid + 1)))
 
     def _announce(self) -> Distribution:
         grid, biases = self._grid, self._biases
@@ -159,7 +160,7 @@ class DecisionForecaster(GridForecaster):
             return -math.inf
         unit = 2 * self._grid
         larger, smaller = (abs(bias) - visits) / unit, (-abs(bias) - visits) / unit
-        scales = _scales(self._length or FIRST_EPOCH)
+        scales = scales_for(self._length or FIRST_EPOCH)
         tops = [s * larger - s * s * visits for s in scales]
         top = max(tops)
         weight = sum(
@@ -169,11 +170,14 @@ class DecisionForecaster(GridForecaster):
         return top + math.log(weight)
 
 
-def _expected_harm(grid: int, scales: tuple[float, ...], visits: int) -> float:
-    """Bound the expected decision loss: the least of valid bounds, one for each rho."""
+def expected_harm(grid: int, scales: tuple[float, ...], visits: int, potential: float) -> float:
+    """Bound the expected decision loss, given the first value of the supermartingale.
+
+    The least of valid bounds, one for each rho.
+    """
     from scipy.optimize import minimize_scalar
 
-    budget = 4 * len(scales) * (grid + 1)
+    budget = 2 * len(scales) * potential
 
     def bound(log_rho: float) -> float:
         rho = math.exp(log_rho)
@@ -215,6 +219,6 @@ def _lower_envelope(lines: list[tuple[float, float]], end: float) -> tuple[Float
 
 
 @cache
-def _scales(length: int) -> tuple[float, ...]:
+def scales_for(length: int) -> tuple[float, ...]:
     """1/2, 1/4, ..., down to about 1/sqrt(length)."""
     return tuple(2.0**-j for j in range(1, max(1, math.ceil(math.log2(length) / 2)) + 1))
