@@ -122,6 +122,13 @@ def rival_potential(grid, past):
     return 2 * (grid + 1) * math.exp(z)
 
 
+def test_the_inequality_behind_the_potentials():
+    """e^(x - s^2) <= 1 + x for |x| <= s (1 + 1/(2K)), s <= 1/2, K >= 5: its ends, by concavity."""
+    s = np.linspace(0, 0.5, 5001)
+    for x in (1.1 * s, -1.1 * s):
+        assert (x - s**2 <= np.log1p(x) + 1e-15).all()
+
+
 @universal
 @given(
     st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1)), max_size=25),

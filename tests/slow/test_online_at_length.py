@@ -209,3 +209,23 @@ def test_stream_recalibrator(nature, delay):
     cell = np.minimum((base * cells).astype(int), cells - 1)
     hindsight = sum(((y[cell == c] - y[cell == c].mean()) ** 2).sum() for c in np.unique(cell))
     assert ((said - y) ** 2).sum() <= hindsight + recalibrator.regret_bound
+
+
+@pytest.mark.parametrize("rounds", [1000, 10_000])
+@pytest.mark.parametrize("horizon", ["known", "unknown"])
+@each_nature
+def test_a_calibeater(nature, horizon, rounds):
+    """Both bounds at once: on recorded outcomes, for a model that knows some of them."""
+    regrets, losses = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = on.simulate(on.DefensiveForecaster(), NATURES[nature](), rounds, rng).outcomes
+        model = np.clip(0.6 * rng.random(rounds) + 0.4 * y - 0.1, 0, 1)
+        beater = on.Calibeater(cells=5, horizon=rounds if horizon == "known" else None, rng=rng)
+        said = beater.run(y, model)
+        cell = np.minimum((model * 5).astype(int), 4)
+        best = (np.bincount(cell, y) / np.maximum(np.bincount(cell), 1))[cell]
+        regrets.append(float(((said - y) ** 2).sum() - ((best - y) ** 2).sum()))
+        losses.append(rounds * float(cal.calibration_decision_loss(y, said)))
+    assert np.mean(regrets) <= beater.regret_bound
+    assert np.mean(losses) <= beater.calibration_bound
