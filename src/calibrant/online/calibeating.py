@@ -250,9 +250,9 @@ class Calibeater:
     :math:`W^+_k - W^-_k + 2 (K+1) \lambda e^Z (m - k/K)` at k/K, changes sign, a coin between the
     two neighbors.
 
-    **Proof.** Let a be this sum, played at two neighbors with chances in inverse proportion to
-    |a|: whatever y is, the mean of a (y - p) is the mean of |a|/(2K), which the terms 1/(2K) and
-    :math:`|f|/(2K)` pay. From :math:`e^{x - s^2} \le 1 + x` for
+    **Proof.** Let a be this sum, played at two neighbors with chances in inverse proportion to its
+    size: whatever y is, the mean of a (y - p) is the mean of :math:`|a|/(2K)`, which the terms
+    1/(2K) and :math:`|f|/(2K)` offset. From :math:`e^{x - s^2} \le 1 + x` for
     :math:`|x| \le s (1 + 1/(2K))`, s <= 1/2 and K >= 5, all potentials together are a
     supermartingale that begins at 4 (K+1). So :math:`E e^Z \le 2`, and E Z <= ln 2 (Jensen). Since
     :math:`(p - y)^2 - (m - y)^2 = 2 f (y - p) - f^2`, the squared errors exceed the rival's by
