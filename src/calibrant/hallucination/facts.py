@@ -127,15 +127,15 @@ def monofact_rate(
     one-sided lower end at most 5.3 %. It fails where nearly all of many equally frequent facts have
     been seen: the mass of the last one unseen is then above the upper end (6.6 % missed for 200
     facts in 1600 documents, 1.7 % instead of 1 % at 99 %; up to 10 % instead of 5 % where a fact
-    occurs 16 times on average). That mass is of order 1/n. Like the other interval it fails where documents are copies of each other.
+    occurs 16 times on average). That mass is of order 1/n. Like the other interval it fails where
+    documents are copies of each other.
 
     References
     ----------
     Good (1953), The population frequencies of species, Biometrika 40. Esty (1983), A normal limit
     law for a nonparametric estimator of the coverage of a random sample, Annals of Statistics 11.
-    McAllester, Ortiz (2003),
-    Concentration inequalities for the missing mass, JMLR 4. Kalai, Vempala (2024), Calibrated
-    language models must hallucinate, STOC.
+    McAllester, Ortiz (2003), Concentration inequalities for the missing mass, JMLR 4. Kalai,
+    Vempala (2024), Calibrated language models must hallucinate, STOC.
 
     Examples
     --------
