@@ -199,6 +199,17 @@ def test_ranks_that_are_on_no_board_are_an_error():
             kernels.cheapest_runs(P, np.zeros(4), np.array(rank), 0.5)
 
 
+def test_partitions_of_too_many_masses_are_an_error():
+    many = np.full(21, 0.5)
+    with pytest.raises(ValueError, match="at most 20"):
+        kernels.best_partition(many, many, many, 0.0)
+    with pytest.raises(ValueError, match="lengths"):
+        kernels.best_partition(P, W, W[:2], 0.0)
+    assert kernels.best_partition(P[:0], W[:0], W[:0], 0.0).size == 0
+    light = np.array([0.2, 0.4]), np.zeros(2), np.zeros(2)
+    assert kernels.best_partition(*light, 0.0).tolist() in ([0, 0], [0, 1])
+
+
 def test_sizes_that_nobody_needs_are_an_error():
     for count in (0, 2**26 + 1, 2**31, 2**61, 2**64 - 1):
         for moments in (kernels.power_moments, kernels.chebyshev_moments):

@@ -6,6 +6,7 @@
 #include "calibrant/logistic.hpp"
 #include "calibrant/moments.hpp"
 #include "calibrant/nodes.hpp"
+#include "calibrant/partitions.hpp"
 #include "calibrant/smooth.hpp"
 #include "calibrant/two_bins.hpp"
 #include "register.hpp"
@@ -147,6 +148,21 @@ Array<std::int64_t> cheapest_runs(Input<double> prediction, Input<double> sum,
     return hand_over(starts);
 }
 
+// Number of the group of each point mass in the cheapest partition.
+Array<std::int64_t> best_partition(Input<double> at, Input<double> mass, Input<double> ones,
+                                   double tie) {
+    same_length(at.size(), mass.size());
+    same_length(at.size(), ones.size());
+    if (at.size() > most_partitioned)
+        throw std::length_error("at most 20 point masses can be partitioned");
+    std::vector<std::int64_t> group;
+    {
+        const nb::gil_scoped_release unlocked;
+        group = calibrant::best_partition({at.data(), mass.data(), ones.data(), at.size()}, tie);
+    }
+    return hand_over(group);
+}
+
 // First levels of the pools of isotonic regression; `sum` is weight times value.
 Array<std::int64_t> isotonic_pools(Input<double> weight, Input<double> sum) {
     same_length(weight.size(), sum.size());
@@ -263,6 +279,8 @@ void register_laws(nb::module_& m) {
           "weight"_a.noconvert(), "positives"_a.noconvert(), "count"_a.noconvert());
     m.def("cheapest_runs", &cheapest_runs, "prediction"_a.noconvert(), "sum"_a.noconvert(),
           "rank"_a.noconvert(), "width"_a.noconvert());
+    m.def("best_partition", &best_partition, "at"_a.noconvert(), "mass"_a.noconvert(),
+          "ones"_a.noconvert(), "tie"_a.noconvert());
     m.def("isotonic_pools", &isotonic_pools, "weight"_a.noconvert(), "sum"_a.noconvert());
     m.def("isotonic_log_gains", &isotonic_gains<LogGain>, "prediction"_a.noconvert(),
           "weight"_a.noconvert(), "charge"_a.noconvert());

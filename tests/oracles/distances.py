@@ -124,6 +124,30 @@ def nearest_partition(v, m, r) -> float:
     return min(cost_of_groups(v, m, r, group) for group in set_partitions(len(v)))
 
 
+def nearest_by_subsets(v, m, r) -> float:
+    """The best of all partitions, for more levels: F(S) = min over A of cost(A) + F(S - A).
+
+    A runs over the subsets of S that hold its first level; every one of them is tried.
+    """
+    everybody = (1 << len(v)) - 1
+    members = [[k for k in range(len(v)) if s >> k & 1] for s in range(everybody + 1)]
+    alone = [0.0] + [
+        cost_of_groups(v[inside], m[inside], r[inside], [0] * len(inside)) for inside in members[1:]
+    ]
+    best = [0.0] * (everybody + 1)
+    for s in range(1, everybody + 1):
+        first = s & -s
+        others = s ^ first
+        left, least = others, math.inf
+        while True:  # left runs over the subsets of the other levels
+            least = min(least, alone[s ^ left] + best[left])
+            if left == 0:
+                break
+            left = (left - 1) & others
+        best[s] = least
+    return best[everybody]
+
+
 def nearest_runs(v, m, r) -> float:
     """The same over groups of neighbours."""
     return min(

@@ -9,7 +9,7 @@ ROW_MEASURES = (
         "distance_to_calibration",
         domain="rows",
         asks="How far would the predictions of these individuals have to move to be calibrated?",
-        flaw="exact for 12 individuals, or about 200 single rows of equal weight; a bracket beyond",
+        flaw="exact for 18 individuals, or about 200 single rows of equal weight; a bracket beyond",
         source="survey, section 6, Definition 6.1",
         modulus=lambda moved: moved,
         faithful=True,

@@ -10,17 +10,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import calibrant._kernels as kernels
 from calibrant._base.arrays import Floats, Indices
 from calibrant.joint import Joint
 
-# Up to this many atoms all partitions are tried, in 3^n steps.
-MOST_FOR_SUBSETS = 12
+# Up to this many atoms the best of all partitions is found, in at most 3^n / 2 steps.
+MOST_FOR_SUBSETS = 18
 # Up to this many atoms they are moved between groups one by one.
 MOST_TO_MOVE = 256
 # Groups of neighbours are cut at this many places at most.
 MOST_CUTS = 1024
 # Costs that differ by less are equal up to rounding: the first is taken, whatever the last digits.
 TIE = 1e-12
+# What the best of all partitions may miss for each of its groups: the rounding of their costs.
+ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,63 +57,8 @@ class PointMasses:
 
 
 def best_of_all(atoms: PointMasses) -> Indices:
-    """Find the best partition by dynamic programming over subsets; for few atoms.
-
-    With F(S) the least cost of the atoms in S, F(S) = min over A of cost({k} + A) + F(S - {k} - A)
-    where k is the first atom of S and A runs over subsets of the others.
-    """
-    size = len(atoms)
-    cost = _subset_costs(atoms)
-    least = [np.zeros(1)]  # F of the subsets of atoms k, k+1, ...; from the last k to the first
-    for k in range(size - 1, -1, -1):
-        with_first = cost[(2 * np.arange(2 ** (size - 1 - k)) + 1) << k]
-        least.append(np.stack([least[-1], _least_sums(with_first, least[-1])], axis=1).ravel())
-    group, rest = np.zeros(size, dtype=np.intp), 2**size - 1
-    for number in range(size):
-        if not rest:
-            break
-        first = (rest & -rest).bit_length() - 1
-        others = _subsets(rest & (rest - 1))
-        left = least[size - 1 - first][(rest ^ (1 << first) ^ others) >> (first + 1)]
-        taken = int(others[np.argmin(cost[others | (1 << first)] + left)]) | (1 << first)
-        group[[k for k in range(size) if taken >> k & 1]] = number
-        rest ^= taken
-    return group
-
-
-def _subset_costs(atoms: PointMasses) -> Floats:
-    """Cost of every subset as one group; bit k of its number stands for atom k."""
-    member = (np.arange(2 ** len(atoms))[:, np.newaxis] >> np.arange(len(atoms))) & 1
-    mass = member @ atoms.mass
-    rate = np.divide(member @ atoms.ones, mass, out=np.zeros_like(mass), where=mass > 0)
-    return np.asarray((member * np.abs(atoms.at - rate[:, np.newaxis])) @ atoms.mass)
-
-
-def _least_sums(first: Floats, second: Floats) -> Floats:
-    """For every set T the least first[A] + second[T - A] over its subsets A.
-
-    The last element is in neither, in A, or in T - A: three problems of half the size, all of
-    which are carried along as rows of two tables.
-    """
-    one, other = first[np.newaxis], second[np.newaxis]
-    while one.shape[1] > 1:
-        half = one.shape[1] // 2
-        one = np.concatenate([one[:, :half], one[:, half:], one[:, :half]])
-        other = np.concatenate([other[:, :half], other[:, :half], other[:, half:]])
-    least = one + other
-    while least.shape[0] > 1:
-        without, in_one, in_other = np.split(least, 3)
-        least = np.concatenate([without, np.minimum(in_one, in_other)], axis=1)
-    return np.asarray(least[0])
-
-
-def _subsets(members: int) -> Indices:
-    """All subsets of a set, as numbers."""
-    found = np.zeros(1, dtype=np.intp)
-    for k in range(members.bit_length()):
-        if members >> k & 1:
-            found = np.append(found, found | (1 << k))
-    return found
+    """Find the best partition by dynamic programming over subsets; for few atoms."""
+    return kernels.best_partition(atoms.at, atoms.mass, atoms.ones, ROUNDING)
 
 
 def best_of_neighbours(atoms: PointMasses) -> Indices:

@@ -128,7 +128,7 @@ def distance_to_calibration(
     -------
     Measurement
         In [0, 1], attained by the witness, the calibrated prediction of each individual. Exact for
-        up to 12 individuals, and for up to about 200 single rows with outcomes 0 and 1 and equal
+        up to 18 individuals, and for up to about 200 single rows with outcomes 0 and 1 and equal
         weights; beyond that the best found and the lower distance are the ends of `.bounds`.
 
     Notes

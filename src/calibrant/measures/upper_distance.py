@@ -57,18 +57,19 @@ def upper_distance_to_calibration(
     -------
     Measurement
         In [0, 1], attained by the witness: a map of predictions with which `joint.apply(witness)`
-        is calibrated. Exact with up to 12 levels; beyond that the best map found, above, and the
+        is calibrated. Exact with up to 18 levels; beyond that the best map found, above, and the
         lower distance, below, are the two ends of `.bounds`.
 
     Notes
     -----
     :math:`\min E|\kappa(p) - p|` over maps :math:`\kappa` for which :math:`\kappa(p)` is
     calibrated: the least cost of a partition of the levels, each group moving to its mean outcome.
-    Groups need not be neighbours. Few levels are solved by dynamic programming over subsets; many
-    by the best partition into neighbours and, up to 256 levels, by moving levels one by one. No
-    exact method for many levels is offered because none that is fast is known to us. At most four
-    times the root of the lower distance. Known flaw: not continuous, two levels that merge can
-    multiply it.
+    Groups need not be neighbours. Few levels are solved by dynamic programming over subsets, with
+    at most 3^m / 2 steps and 12 bytes for each of the 2^m subsets (18 levels: 3 MB, 0.01 to 0.13 s
+    in 36 cases); many by the best partition into neighbours and, up to 256 levels, by moving levels
+    one by one. No exact method for many levels is offered because none that is fast is known to us.
+    At most four times the root of the lower distance. Known flaw: not continuous, two levels that
+    merge can multiply it.
 
     References
     ----------
