@@ -273,11 +273,7 @@ def test_every_bandwidth_is_measured_or_refused(bandwidth):
             y, table, bandwidth=bandwidth, method="features"
         ),
     ]
-    if bandwidth < 1:
-        with pytest.raises(cal.errors.InvalidOptionError, match="too narrow"):
-            cal.kernel_calibration_error(y, p, kernel="gaussian", bandwidth=bandwidth)
-    else:
-        values.append(cal.kernel_calibration_error(y, p, kernel="gaussian", bandwidth=bandwidth))
+    values.append(cal.kernel_calibration_error(y, p, kernel="gaussian", bandwidth=bandwidth))
     assert np.isfinite(values).all()
     if bandwidth == 1e300:
         bias = abs(np.mean(y) - np.mean(p))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import calibrant as cal
+from calibrant.measures.rkhs import GaussianKernel, PairedKernel
 from oracles import definitions as by_definition
 from oracles.kernel_cases import (
     BANDWIDTHS,
@@ -322,8 +323,63 @@ def test_any_bandwidth_is_taken(bandwidth):
     joint = joint_of(law)
     form = by_definition.kernel_form(*law, by_definition.laplace_kernel(bandwidth))
     assert cal.kernel_calibration_error(joint, bandwidth=bandwidth) ** 2 == close(form)
-    # A Gaussian is as smooth as it is wide: the narrower, the more an approximation costs.
-    bandwidth = max(bandwidth, 0.01)
     form = by_definition.kernel_form(*law, by_definition.gaussian_kernel(bandwidth))
     measured = cal.kernel_calibration_error(joint, kernel="gaussian", bandwidth=bandwidth)
     assert measured**2 == close(form)
+
+
+# Gaussian kernels too narrow for polynomials
+
+
+NARROW = (1e-3, 1e-5, 1e-300, 5e-324)
+
+
+@pytest.mark.parametrize("bandwidth", NARROW)
+@every_maker
+def test_narrow_gaussian_kernels_sum_all_pairs(maker, bandwidth):
+    kernel = by_definition.gaussian_kernel(bandwidth)
+    rng = np.random.default_rng(5)
+    for v, m, r in laws(maker, 20, most=40):
+        # Levels closer than the bandwidth, so that pairs of different levels count.
+        law = by_definition.Law(0.5 + (v - 0.5) * min(1.0, 8 * bandwidth), m, r)
+        if np.unique(law.prediction).size < v.size:
+            law = by_definition.Law(v, m, r)
+        joint = joint_of(law)
+        with np.errstate(over="ignore"):
+            form = by_definition.kernel_form(*law, kernel)
+        options = {"kernel": "gaussian", "bandwidth": bandwidth}
+        measured = cal.kernel_calibration_error(joint, **options)
+        low, high = measured.bounds
+        assert measured**2 == close(form)
+        assert low**2 - 1e-15 <= form <= high**2 + 1e-15
+        assert high**2 - low**2 <= 1e-12
+        assert measured.witness.advantage(joint) == pytest.approx(float(measured), abs=1e-12)
+        charges = rng.normal(size=(3, len(joint)))
+        with np.errstate(over="ignore"):
+            table = kernel(law.prediction[:, None], law.prediction[None, :])
+        forms = GaussianKernel(bandwidth).forms(joint.prediction, charges)
+        assert forms == pytest.approx(np.einsum("bi,ij,bj->b", charges, table, charges), rel=1e-9)
+
+
+def test_polynomials_and_pairs_agree_where_both_can_be_used():
+    joint = cal.Joint.from_samples([0, 1, 1, 0], [0.3, 0.302, 0.31, 0.7])
+    kernel = GaussianKernel(0.0012)
+    assert kernel._nodes() is not None
+    assert kernel.square(joint)[0] == close(PairedKernel(kernel).square(joint)[0])
+
+
+def test_bounds_of_narrow_kernels_hold_the_value_of_the_rows():
+    rng = np.random.default_rng(6)
+    for bandwidth in (1e-3, 1e-4):
+        p = 0.4 + 20 * bandwidth * rng.random(300)
+        joint = cal.Joint.from_samples(rng.random(300) < 0.5, p)
+        options = {"kernel": "gaussian", "bandwidth": bandwidth}
+        for cells in (2**10, 2**14):
+            low, high = cal.kernel_calibration_error(joint.rounded(cells), **options).bounds
+            assert low <= cal.kernel_calibration_error(joint, **options) <= high
+
+
+def test_narrow_kernels_of_many_levels_are_refused():
+    p = np.linspace(0, 1, 4097)
+    with pytest.raises(cal.errors.InvalidOptionError, match="at most 4096 levels"):
+        cal.kernel_calibration_error(p > 0.5, p, kernel="gaussian", bandwidth=1e-4)

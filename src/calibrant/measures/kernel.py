@@ -75,7 +75,8 @@ def kernel_calibration_error(
     -----
     :math:`\sup_{\|w\| \le 1} E[w(p)(y - p)] = \sqrt{E[(y-p) K(p,p') (y'-p')]}`. Exact in one pass
     over sorted levels for the Laplace kernel; the Gaussian kernel is expanded in Chebyshev
-    polynomials with a proven error, which is in `.bounds`. Known flaw: with the Gaussian kernel
+    polynomials with a proven error, which is in `.bounds`, and summed over all pairs of at most
+    4096 levels where its bandwidth is below about 0.001. Known flaw: with the Gaussian kernel
     the value can be tiny although forecasts are far from calibrated; use it for diagnosis only.
     The maximum mean calibration error (MMCE) of the literature is the Laplace kernel with
     bandwidth 0.4 on (correct, confidence).

@@ -94,21 +94,31 @@ class LaplaceKernel:
 
 @dataclass(frozen=True, slots=True)
 class GaussianKernel:
-    """exp(-(u - v)^2 / (2 bandwidth^2)), interpolated in Chebyshev polynomials."""
+    """exp(-(u - v)^2 / (2 bandwidth^2)), interpolated in Chebyshev polynomials.
+
+    Where it is too narrow for that, all pairs of levels are summed.
+    """
 
     bandwidth: float
 
     def square(self, joint: Joint) -> tuple[float, float]:
         """Squared error through the Chebyshev moments of the residuals, with its error."""
-        nodes, error = self._nodes()
+        size = float(np.abs(_residual_mass(joint)).sum())
+        found = self._nodes()
+        if found is None:
+            square = self._by_pairs(len(joint)).square(joint)[0]
+            return square, _rounding_of_pairs(len(joint)) * size**2
+        nodes, error = found
         charge = _charges(joint, nodes)
         square = float(charge @ self(nodes[:, np.newaxis], nodes) @ charge)
-        size = float(np.abs(_residual_mass(joint)).sum())
         return square, (error + _rounding_error(nodes.size)) * size**2
 
     def forms(self, prediction: Floats, charges: Floats) -> Floats:
         """Squared errors of many charges, moved to the nodes by interpolation."""
-        nodes, _ = self._nodes()
+        found = self._nodes()
+        if found is None:
+            return self._by_pairs(prediction.size).forms(prediction, charges)
+        nodes, _ = found
         moments = charges @ _chebyshev_at(prediction, nodes.size).T
         moved = moments @ _interpolation(nodes)
         return np.asarray(np.einsum("bi,ij,bj->b", moved, self(nodes[:, np.newaxis], nodes), moved))
@@ -118,9 +128,12 @@ class GaussianKernel:
         with np.errstate(over="ignore"):  # far apart, for the narrowest kernels
             return np.exp(-(((first - second) / self.bandwidth) ** 2) / 2)
 
-    def witness(self, joint: Joint) -> SeriesWitness:
-        """Sum of kernels at the levels, as a Chebyshev series."""
-        nodes, _ = self._nodes()
+    def witness(self, joint: Joint) -> SeriesWitness | PairedWitness:
+        """Sum of kernels at the levels, as a Chebyshev series where there is one."""
+        found = self._nodes()
+        if found is None:
+            return self._by_pairs(len(joint)).witness(joint)
+        nodes, _ = found
         at_nodes = self(nodes[:, np.newaxis], nodes) @ _charges(joint, nodes)
         scale = np.sqrt(max(0.0, self.square(joint)[0])) or 1.0
         return SeriesWitness.describe(joint, _interpolation(nodes) @ at_nodes / scale)
@@ -133,13 +146,23 @@ class GaussianKernel:
         """Bound the change: tests of norm one have slope at most 1 / bandwidth."""
         return rounding / self.bandwidth
 
-    def _nodes(self) -> tuple[Floats, float]:
+    def _by_pairs(self, levels: int) -> PairedKernel:
+        if levels > MOST_PAIRED_LEVELS:
+            raise InvalidOptionError(
+                f"a Gaussian kernel this narrow takes at most {MOST_PAIRED_LEVELS} levels",
+                f"bandwidth {self.bandwidth} and {levels} levels",
+                "use the Laplace kernel, a bandwidth of 0.002 or more, or round the predictions "
+                f"first: Joint.rounded({MOST_PAIRED_LEVELS})",
+            )
+        return PairedKernel(self)
+
+    def _nodes(self) -> tuple[Floats, float] | None:
         """Chebyshev nodes on [0, 1] that interpolate the kernel to rounding, and the error.
 
         In the Bernstein ellipse with parameter r the kernel is at most exp(b^2 / (8 bandwidth^2))
         with b = (r - 1/r) / 2, so interpolation of degree N in one variable errs by at most
         4 exp(...) r^-N / (r - 1) (Trefethen 2013, Theorem 8.2), and in both by that times one
-        plus the Lebesgue constant.
+        plus the Lebesgue constant. None where the kernel is too narrow.
         """
         r = 1 + np.geomspace(1e-3, 1e3, 400)
         with np.errstate(over="ignore"):
@@ -152,11 +175,7 @@ class GaussianKernel:
             if error <= 1e-15:
                 angles = (np.arange(count) + 0.5) * np.pi / count
                 return (1 + np.cos(angles)) / 2, error
-        raise InvalidOptionError(
-            "the Gaussian kernel is too narrow for this method",
-            f"bandwidth {self.bandwidth}",
-            "use the Laplace kernel, or a bandwidth of 0.002 or more",
-        )
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,3 +335,11 @@ def _rounding_error(count: int) -> float:
     unit = 2.0**-53
     moment = (512 + 4 * count) * unit
     return 4 * _lebesgue_constant(count) * count * moment
+
+
+def _rounding_of_pairs(levels: int) -> float:
+    """Bound on what rounding adds to a sum over all pairs, per squared mass of residuals.
+
+    Two sums of as many terms as there are levels, and kernels that err by a few units.
+    """
+    return (2 * levels + 16) * 2.0**-53
