@@ -121,6 +121,44 @@ def test_sup_norm_of_degree_twenty():
         assert measured.witness.advantage(joint) == pytest.approx(measured, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("degree", [33, 48, 64])
+def test_sup_norm_of_high_degrees(degree):
+    """The program of the oracle bounds polynomials on another, finer grid."""
+    rng = np.random.default_rng(degree)
+    p = rng.random(300)
+    joint = cal.Joint.from_samples(rng.random(300) < p**1.5, p)
+    law = by_definition.Law(joint.prediction, joint.mass, joint.outcome)
+    measured = cal.low_degree_calibration_error(joint, degree=degree)
+    bracket = by_definition.low_degree_sup(*law, degree, fineness=10)
+    assert_value_within(measured, bracket, CERTIFIED)
+    assert_meet(measured.bounds, bracket)
+    low, high = measured.bounds
+    assert high - low <= CERTIFIED * high
+    assert np.abs(measured.witness(np.linspace(0, 1, 50001))).max() <= 1 + 1e-9
+    assert measured.witness.advantage(joint) == pytest.approx(measured, rel=1e-6, abs=1e-9)
+    assert cal.low_degree_calibration_error(joint, degree=32) <= high * (1 + 1e-9)
+
+
+@both_moments
+@pytest.mark.parametrize("degree", [33, 200, 1024])
+def test_norms_of_moments_of_high_degrees(degree, norm):
+    for law in laws(generic, 5, most=200, seed=301):
+        joint = joint_of(law)
+        measured = cal.low_degree_calibration_error(joint, degree=degree, norm=norm)
+        assert measured == pytest.approx(BY_MOMENTS[norm](*law, degree), rel=0, abs=1e-13)
+        assert measured.witness.advantage(joint) == pytest.approx(float(measured), abs=1e-12)
+        kernel = cal.kernel_calibration_error(joint, kernel="polynomial", degree=degree)
+        assert norm == "l1" or kernel == pytest.approx(float(measured), abs=1e-13)
+
+
+def test_degrees_that_take_too_long_are_refused_with_the_reason():
+    with pytest.raises(cal.errors.InvalidOptionError, match=r"at most 64.* takes minutes"):
+        cal.low_degree_calibration_error([0, 1], [0.4, 0.6], degree=65)
+    for norm in NORMS:
+        with pytest.raises(cal.errors.InvalidOptionError, match="at most 1024"):
+            cal.low_degree_calibration_error([0, 1], [0.4, 0.6], degree=1025, norm=norm)
+
+
 @both_moments
 @every_degree
 @every_maker

@@ -199,9 +199,9 @@ def enough_draws(draws: int, confidence: float) -> int:
     return max(check_draws(draws), needed)
 
 
-def check_degree(degree: int) -> int:
+def check_degree(degree: int, most: int = MOST_DEGREE) -> int:
     """Return a degree of a polynomial."""
-    return whole("degree", degree, 0, MOST_DEGREE)
+    return whole("degree", degree, 0, most)
 
 
 def power_of_two(resolution: int) -> int:

@@ -12,6 +12,7 @@ from calibrant._base.options import check_degree, check_flag, check_positive, re
 from calibrant.joint import Joint
 from calibrant.measures.measurement import Measurement, as_joint, rounding_settings
 from calibrant.measures.rkhs import (
+    MOST_POWERS,
     GaussianKernel,
     Kernel,
     LaplaceKernel,
@@ -58,7 +59,7 @@ def kernel_calibration_error(
     bandwidth : float, default=1.0
         Width of the Laplace and the Gaussian kernel.
     degree : int, default=3
-        Degree of the polynomial kernel. At most 32.
+        Degree of the polynomial kernel. At most 1024.
     squared : bool, default=False
         Return the square of the error. With the Laplace and the Gaussian kernel it is truthful: no
         forecast has a smaller expected square than the chances of the outcomes.
@@ -203,7 +204,7 @@ def _find_kernel(
         return PairedKernel(kernel), {"kernel": name}
     refuse_unknown("kernel", kernel, ("laplace", "gaussian", "polynomial"))
     if kernel == "polynomial":
-        degree = check_degree(degree)
+        degree = check_degree(degree, MOST_POWERS)
         return PolynomialKernel(degree), {"kernel": kernel, "degree": degree}
     spaces: dict[str, type[LaplaceKernel | GaussianKernel]] = {
         "laplace": LaplaceKernel,

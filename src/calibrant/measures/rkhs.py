@@ -18,6 +18,8 @@ from calibrant.measures.witness import DecayWitness, PairedWitness, SeriesWitnes
 
 # A kernel without a fast form compares all pairs of levels.
 MOST_PAIRED_LEVELS = 4096
+# Sums of squared moments of the powers are as exact for any degree; this bounds time and memory.
+MOST_POWERS = 1024
 # Narrower Gaussian kernels would need more polynomials than this.
 MOST_POLYNOMIALS = 4096
 
