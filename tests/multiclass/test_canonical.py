@@ -56,6 +56,23 @@ def test_value_is_the_sum_over_pairs(options, kernel, ties, monkeypatch):
     assert unbiased == pytest.approx(expected, abs=1e-12)
 
 
+def test_the_square_is_the_square():
+    label, table = random_forecasts(np.random.default_rng(8), 40, 3)
+    forecasts = ClassForecasts.read(label, table)
+    for options in ({}, {"kernel": "multinomial"}, {"method": "features", "features": 64}):
+        root = canonical_calibration_error(forecasts, **options)
+        square = canonical_calibration_error(forecasts, squared=True, **options)
+        assert square == pytest.approx(root**2, abs=1e-15)
+        assert square.bounds == pytest.approx([end**2 for end in root.bounds], abs=1e-15)
+        assert square.settings["squared"]
+        if "method" not in options:
+            assert square.witness.advantage(forecasts) == pytest.approx(float(square), abs=1e-12)
+    two = cal.kernel_calibration_error(label == 0, table[:, 0], squared=True)
+    pair = np.column_stack([1 - table[:, 0], table[:, 0]])
+    many = canonical_calibration_error((label == 0).astype(int), pair, squared=True)
+    assert many == pytest.approx(float(two), abs=1e-12)
+
+
 def test_two_classes_give_the_binary_kernel_error():
     label, table = random_forecasts(np.random.default_rng(1), 50, 2)
     for bandwidth in (0.4, 1.0):

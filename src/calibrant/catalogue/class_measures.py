@@ -39,6 +39,7 @@ CLASS_MEASURES = (
         cost="n squared times classes; n from random features",
         faithful=True,
         symmetric=True,
+        truthful=("squared",),
     ),
     Measure(
         "multiclass.low_degree_calibration_error",

@@ -69,6 +69,7 @@ def canonical_calibration_error(
     kernel: str = "laplace",
     bandwidth: float = 1.0,
     degree: int = 3,
+    squared: bool = False,
     unbiased: bool = False,
     method: str = "auto",
     features: int = FEATURES,
@@ -98,6 +99,9 @@ def canonical_calibration_error(
         Width of the Laplace kernel.
     degree : int, default=3
         Degree of the multinomial kernel. At most 32.
+    squared : bool, default=False
+        Return the square of the error. With the Laplace kernel it is truthful: no forecast has a
+        smaller expected square than the chances of the classes.
     unbiased : bool, default=False
         Estimate the *squared* error without bias instead: pairs of a row with itself are left
         out. The estimate may be negative.
@@ -120,7 +124,10 @@ def canonical_calibration_error(
     Notes
     -----
     :math:`\sqrt{E \langle y - p, y' - p' \rangle k(p, p') / 2}` over pairs of rows; half, because
-    two classes state every residual twice. Pairs cost O(n^2 K), features O(n D K). Known flaw:
+    two classes state every residual twice. Pairs cost O(n^2 K), features O(n D K). With t the true
+    chances of n independent rows, the expected square is the mean over rows of
+    :math:`k(p, p) (1 - |t|^2) / (2 n)` plus the square of a norm that is 0 for p = t: where k(p, p)
+    is constant the first term is the same for all forecasts, the known floor. Known flaw:
     rows with the same many probabilities hardly ever repeat, so with many classes the value is
     mostly noise; compare with `calibration_test`, or leave own pairs out with `unbiased`.
 
@@ -129,7 +136,8 @@ def canonical_calibration_error(
     Widmann, Lindsten, Zachariah (2019), Calibration tests in multi-class classification: a
     unifying framework, NeurIPS. Gopalan, Hu, Rothblum (2024), On computationally efficient
     multi-class calibration, COLT. Rahimi, Recht (2007), Random features for large-scale kernel
-    machines, NeurIPS.
+    machines, NeurIPS. Truthful calibration measures for multi-class prediction (2025),
+    arXiv:2510.06388.
 
     Examples
     --------
@@ -157,15 +165,19 @@ def canonical_calibration_error(
             "feature_error": float(squares.std(ddof=1) / np.sqrt(features)),
         }
     settings["unbiased"] = check_flag("unbiased", unbiased)
+    if check_flag("squared", squared):
+        settings = {"squared": True, **settings}
     if unbiased:
         value, low, high = (_without_own(forecasts, space, s) for s in (square, low, high))
     else:
-        value, low, high = (float(np.sqrt(max(0.0, s))) for s in (square, low, high))
+        value, low, high = (max(0.0, s) for s in (square, low, high))
+        if not squared:
+            value, low, high = (float(np.sqrt(s)) for s in (value, low, high))
     return Measurement(
         value,
         "canonical_calibration_error",
         settings,
-        partial(_witness, forecasts, space, square),
+        partial(_witness, forecasts, space, 1.0 if squared and not unbiased else square),
         bounds=(low, high),
     )
 
