@@ -11,8 +11,15 @@ import pytest
 import calibrant as cal
 from calibrant import multiclass
 from calibrant.multiclass.menus import _lost, _quadratic
+from calibrant.multiclass.worst_decisions import _relaxed
 from oracles.class_definitions import random_forecasts, residuals
-from oracles.menus_and_partings import draw_levels, menu_program, worst_parting
+from oracles.menus_and_partings import (
+    draw_levels,
+    menu_program,
+    worst_grouping,
+    worst_line,
+    worst_parting,
+)
 
 
 def levels(label, table):
@@ -64,6 +71,63 @@ def test_two_actions_are_the_best_of_all_partings(kind, seed):
 def test_two_actions_are_the_best_of_all_partings_in_many_cases(kind):
     for seed in range(100, 600):
         parting_is_the_worst(kind, seed)
+
+
+@pytest.mark.parametrize("count", [20, 60, 160])
+def test_two_actions_for_many_levels_of_three_classes(count):
+    rng = np.random.default_rng(count)
+    stated = rng.dirichlet(np.ones(3), size=count)
+    label = rng.integers(3, size=count)
+    bias = residuals(label, stated) / count
+    found = multiclass.worst_decision_calibration_error(label, stated)
+    assert found == pytest.approx(worst_line(stated, bias), abs=1e-10)
+    assert found.settings["exact"]
+    again = multiclass.decision_calibration_error(label, stated, task=found.witness.task)
+    assert again == pytest.approx(found, abs=1e-12)
+
+
+@pytest.mark.parametrize("digits", [1, 2])
+def test_two_actions_for_levels_on_a_grid_of_decimals(digits):
+    """Many levels lie on common lines: what is certified is what a task can do."""
+    rng = np.random.default_rng(digits)
+    scale = 10**digits
+    for _ in range(5):
+        stated = rng.multinomial(scale, np.full(3, 1 / 3), size=300) / scale
+        label = rng.integers(3, size=300)
+        found = multiclass.worst_decision_calibration_error(label, stated)
+        assert found.settings["exact"]
+        again = multiclass.decision_calibration_error(label, stated, task=found.witness.task)
+        assert again == pytest.approx(found, abs=1e-12)
+        for _ in range(200):
+            task = multiclass.MulticlassDecisionTask(rng.normal(size=(2, 3)))
+            other = multiclass.decision_calibration_error(label, stated, task=task)
+            assert other <= found + 1e-12
+
+
+@pytest.mark.parametrize("actions", [2, 3])
+def test_upper_bound_holds_every_way_to_group_biases(actions):
+    """It allows groups that no task leads to, and is never far above the best of them."""
+    rng = np.random.default_rng(actions)
+    for case in range(60):
+        classes, count = int(rng.integers(2, 6)), int(rng.integers(actions, 8))
+        bias = rng.normal(size=(count, classes)) * rng.exponential(size=(count, 1))
+        if case % 5 == 0:
+            bias[0] = 0
+        if case % 7 == 0:
+            bias[:, -1] = bias[:, 0]  # of lower rank
+        best, bound = worst_grouping(bias, actions), _relaxed(bias, actions)
+        assert best <= bound
+        if actions == 2:  # the program is at most pi / 2 above the best square (Nesterov 1998)
+            assert bound <= 1.01 * np.sqrt(1 + np.pi / 2) * best
+    assert _relaxed(np.zeros((4, 3)), 2) == 0
+
+
+def test_upper_bound_of_many_classes_is_far_below_an_action_for_each_row():
+    label, table = random_forecasts(np.random.default_rng(2), 400, 50)
+    found = multiclass.worst_decision_calibration_error(label, table, classes=list(range(50)))
+    low, high = found.bounds
+    each = float(np.linalg.norm(residuals(label, table), axis=1).sum()) / 400
+    assert low == found < high < each / 3
 
 
 def test_two_levels_far_less_than_a_random_task_can_part():

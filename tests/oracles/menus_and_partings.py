@@ -64,6 +64,34 @@ def worst_parting(stated: np.ndarray, bias: np.ndarray) -> float:
     return best
 
 
+def worst_line(stated: np.ndarray, bias: np.ndarray) -> float:
+    """The same for many levels of three classes in general position.
+
+    A line that parts them can be moved until it holds one level of each side: all pairs of levels
+    are tried, with both of them on either side, and the other levels where they lie.
+    """
+    place, total = stated[:, :2], bias.sum(axis=0)
+    best = float(np.linalg.norm(total))
+    for first, second in itertools.combinations(range(len(place)), 2):
+        ahead, away = place[second] - place[first], place - place[first]
+        above = ahead[0] * away[:, 1] - ahead[1] * away[:, 0] > 0
+        above[[first, second]] = False
+        for joined in ([], [first], [second], [first, second]):
+            side = bias[above].sum(axis=0) + bias[joined].sum(axis=0)
+            value = float(np.linalg.norm(side) + np.linalg.norm(total - side))
+            best = max(best, value)
+    return best
+
+
+def worst_grouping(bias: np.ndarray, count: int) -> float:
+    """Largest sum of lengths over all ways to put biases into so many groups."""
+    best = 0.0
+    for group in itertools.product(range(count), repeat=len(bias)):
+        inside = np.equal.outer(np.arange(count), group).astype(float)
+        best = max(best, float(np.linalg.norm(inside @ bias, axis=1).sum()))
+    return best
+
+
 def menu_program(stated: np.ndarray, sums: np.ndarray) -> float:
     """Largest loss of any menu: payoffs in [0, 1] of the actions that are taken and would be best.
 

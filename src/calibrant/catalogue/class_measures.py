@@ -71,7 +71,7 @@ CLASS_MEASURES = (
         flaw="not continuous; exact for two and three classes only, a bracket beyond",
         source="Zhao, Kim, Sahoo, Ma, Ermon (2021), NeurIPS",
         decisions="as the error of one task, for every task with as few actions",
-        cost="levels cubed for three classes; a search beyond",
+        cost="levels squared for three classes; a search beyond",
         symmetric=True,
         range=(0.0, sqrt(2)),
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._base.arrays import Floats, Indices
+from calibrant._base.arrays import Floats
 from calibrant._base.options import as_generator, whole
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measures.measurement import Measurement
@@ -19,9 +18,13 @@ from calibrant.multiclass.decisions import ActionWitness, action_witness, levels
 from calibrant.multiclass.tasks import TIE_TOLERANCE, MulticlassDecisionTask, first_best
 
 MOST_ACTIONS = 100
-# Lines through all pairs of so many levels are looked at; of more, tasks are searched for.
-MOST_LEVELS = 150
+# Lines through each of so many levels are looked at; of more, tasks are searched for.
+MOST_LEVELS = 2000
 STARTS, STEPS = 60, 60
+# Steps towards the best weights of the upper bound; of more classes each takes a second.
+STEPS_OF_WEIGHTS, MANY_CLASSES = 20, 200
+# Least weight of a level, as a share of the last one.
+FAINT = 1e-9
 # Levels so close to a line lie on it: decimal fractions on a line are off it by less.
 NEAR = 1e-13
 # Partings that are tried before a line is given up that payoffs in floats cannot follow.
@@ -67,7 +70,7 @@ def worst_decision_calibration_error(
     Measurement
         In [0, sqrt(2)]: the error of a task that was found, so a lower bound; `.bounds` are
         certified. They are equal, and `settings["exact"]` is true, where the task is known to be
-        the worst: for two classes, for three classes with two actions and at most 150 different
+        the worst: for two classes, for three classes with two actions and at most 2000 different
         rows, and for no more different rows than actions. Rows of three classes that differ in
         their last digits only (1e-13) may be an exception. The witness holds the task.
 
@@ -75,8 +78,13 @@ def worst_decision_calibration_error(
     -----
     The largest :math:`\sum_a \| E[(y - p) 1[\delta(p) = a]] \|_2` over best responses
     :math:`\delta` to tasks with so many actions. Two actions part the probabilities by a
-    hyperplane. Known flaw: not continuous, and where the search is needed the upper bound, which
-    gives every row of probabilities an action of its own, is wide.
+    hyperplane; for three classes every line that matters turns about one row of probabilities,
+    O(m^2 log m) for m different rows. Elsewhere a task is searched for, and the upper bound allows
+    every parting into so many groups, whether a task leads to it or not: with b the biases of the
+    rows, the root of :math:`\|\sum b\|^2 + (actions - 1) S^2`, where S^2 is at most
+    :math:`\sum d \; \lambda_{max}(\sum b b^T / d)` for all positive weights d, by semidefinite
+    duality. It never exceeds the sum of the lengths of all biases. Known flaw: not continuous, and
+    where the search is needed the bounds are wide, the less so the more classes there are.
 
     References
     ----------
@@ -103,9 +111,10 @@ def worst_decision_calibration_error(
     elif len(stated) <= count:
         payoffs = _one_action_each(stated)
     elif stated.shape[1] == 3 and count == 2 and len(stated) <= MOST_LEVELS:
-        payoffs, most = _by_lines(stated, bias)
+        payoffs, most = _by_sweeps(stated, bias)
     else:
         payoffs = _searched(stated, bias, count, as_generator(rng))
+        most = min(most, _relaxed(bias, count))
     value = _error(stated, bias, payoffs)
     # Of two classes the second alone is counted: rows that do not sum to one differ by that.
     exact = most - value <= SAME + 2 * forecasts.sum_gap
@@ -178,28 +187,83 @@ def _one_action_each(stated: Floats) -> Floats:
     return payoffs if len(payoffs) > 1 else np.vstack([payoffs, payoffs - 1])
 
 
-def _by_lines(stated: Floats, bias: Floats) -> tuple[Floats, float]:
-    """Part three classes by lines: each parting has a line through two levels next to it.
+@dataclass(frozen=True, slots=True)
+class _Sweep:
+    """Partings by a line that turns about one level, the pivot.
 
-    Turned a little about a point between them, a line parts the levels that lie on it into those
-    before and those after. Returns payoffs, and the largest error that any parting can have.
+    The plane of separating lines is cut by levels into cells, one for each parting. A cell has an
+    edge, which belongs to lines through one level: so lines through a level and no other find every
+    parting, if the level goes to either side.
+    """
+
+    pivot: int
+    direction: Floats
+    """Direction of the line in the middle of each gap between two levels."""
+    left: Floats
+    """Bias of the levels on its left, the pivot left out."""
+
+    @classmethod
+    def about(cls, place: Floats, bias: Floats, pivot: int) -> _Sweep:
+        """Turn a line by half a circle."""
+        away = np.delete(place, pivot, axis=0) - place[pivot]
+        others = np.delete(bias, pivot, axis=0)
+        distance = np.hypot(*away.T)
+        angle = np.arctan2(away[:, 1], away[:, 0])
+        # From the middle of the largest gap on, so that no levels on one line are torn apart.
+        crossed = np.sort(angle % np.pi)
+        gaps = np.diff(np.append(crossed, crossed[0] + np.pi))
+        largest = int(np.argmax(gaps))
+        start = float(crossed[largest] + gaps[largest] / 2)
+        turn = (angle - start) % (2 * np.pi)
+        behind = turn >= np.pi
+        turn = np.where(behind, turn - np.pi, turn)
+        order = np.argsort(turn, kind="stable")
+        turn, distance = turn[order], distance[order]
+        step = np.where(behind[:, np.newaxis], others, -others)[order]
+        left = others[~behind].sum(axis=0) + np.concatenate([[[0.0] * 3], np.cumsum(step, axis=0)])
+        edge = np.concatenate([[0.0], turn, [np.pi]])
+        apart = np.diff(turn) * np.maximum(distance[1:], distance[:-1]) > NEAR
+        open_gap = np.concatenate([[True], apart, [True]])
+        middle = (edge[:-1] + edge[1:]) / 2 + start
+        return cls(pivot, middle[open_gap], left[open_gap])
+
+    def payoffs(self, place: Floats, gap: int, *, joined: bool) -> Floats:
+        """Payoffs of two actions, the second best on the left; the pivot is `joined` to it or not.
+
+        The line is moved by half of what would reach the nearest other level.
+        """
+        angle = self.direction[gap]
+        x, y = -np.sin(angle), np.cos(angle)
+        height = (np.delete(place, self.pivot, axis=0) - place[self.pivot]) @ (x, y)
+        moved = float(np.abs(height).min()) / 2
+        constant = (moved if joined else -moved) - float(place[self.pivot] @ (x, y))
+        # Sums of probabilities are one, so that a plane through the origin parts as the line does.
+        # Equal payoffs are a tie, which the first action wins, up to a tolerance.
+        weight = np.array([x, y, 0.0]) + constant
+        return np.stack([np.zeros(3), weight + TIE_TOLERANCE * np.abs(weight).max()])
+
+
+def _by_sweeps(stated: Floats, bias: Floats) -> tuple[Floats, float]:
+    """Part three classes by lines through one level each, in O(m^2 log m) for m levels.
+
+    Returns payoffs, and the largest error that any parting can have.
     """
     place = (stated / stated.sum(axis=1, keepdims=True))[:, :2]
     total = bias.sum(axis=0)
     partings = []
-    for first, second in itertools.combinations(range(len(place)), 2):
-        line = _DividingLine.through(place, first, second)
-        sums = np.cumsum(bias[line.on], axis=0)
-        start = bias[line.height > NEAR].sum(axis=0)
-        inside = np.concatenate([[start], start + sums, start + sums[-1] - sums])
+    for pivot in range(len(place)):
+        sweep = _Sweep.about(place, bias, pivot)
+        inside = np.concatenate([sweep.left, sweep.left + bias[pivot]])
         values = np.linalg.norm(inside, axis=1) + np.linalg.norm(total - inside, axis=1)
         found = int(np.argmax(values))
-        partings.append((float(values[found]), first, second, found))
+        partings.append((float(values[found]), pivot, found))
     partings.sort(key=lambda parting: -parting[0])
     most = partings[0][0]
     best, value = np.zeros((2, 3)), -1.0
-    for _, first, second, found in partings[:MOST_TRIED]:
-        payoffs = _DividingLine.through(place, first, second).payoffs(found)
+    for _, pivot, found in partings[:MOST_TRIED]:
+        sweep = _Sweep.about(place, bias, pivot)
+        joined, gap = divmod(found, len(sweep.left))
+        payoffs = sweep.payoffs(place, gap, joined=bool(joined))
         error = _error(stated, bias, payoffs)
         if error > value:
             best, value = payoffs, error
@@ -208,50 +272,30 @@ def _by_lines(stated: Floats, bias: Floats) -> tuple[Floats, float]:
     return best, max(most, value)
 
 
-@dataclass(frozen=True, slots=True)
-class _DividingLine:
-    """A line through two levels of three classes."""
+def _relaxed(bias: Floats, count: int) -> float:
+    """Bound the error of any parting into so many groups, by hyperplanes or not.
 
-    origin: Floats
-    ahead: Floats
-    height: Floats
-    """Distance of each level from the line, with the sign of its side."""
-    along: Floats
-    """Place of each level along the line."""
-    on: Indices
-    """Levels on the line, in their order along it."""
-
-    @classmethod
-    def through(cls, place: Floats, first: int, second: int) -> _DividingLine:
-        ahead = place[second] - place[first]
-        ahead = ahead / np.hypot(*ahead)
-        away = place - place[first]
-        height = ahead[0] * away[:, 1] - ahead[1] * away[:, 0]
-        along = away @ ahead
-        on = np.flatnonzero(np.abs(height) <= NEAR)
-        return cls(place[first], ahead, height, along, on[np.argsort(along[on], kind="stable")])
-
-    def payoffs(self, found: int) -> Floats:
-        """Payoffs of two actions, the second best above the line and at some levels on it.
-
-        These are the first `found` of them; or, counted on from there, all but the first.
-        """
-        first = found <= self.on.size
-        cut = found if first else found - self.on.size
-        steps = self.along[self.on]
-        reach = float(np.ptp(self.along))
-        ends = np.concatenate([[steps[0] - reach], steps, [steps[-1] + reach]])
-        middle = (ends[cut] + ends[cut + 1]) / 2
-        off = np.abs(self.height) > NEAR
-        # Turned by half of what would reach the nearest level that is not on the line.
-        turns = np.abs(self.height[off]) / np.maximum(np.abs(self.along[off] - middle), NEAR)
-        slope = float(turns.min(initial=2.0) / 2) * (-1 if first else 1)
-        x, y = slope * self.ahead + (-self.ahead[1], self.ahead[0])
-        constant = -float(self.origin @ (x, y)) - slope * middle
-        # Sums of probabilities are one, so that a plane through the origin parts as the line does.
-        # Equal payoffs are a tie, which the first action wins, up to a tolerance.
-        weight = np.array([x, y, 0.0]) + constant
-        return np.stack([np.zeros(3), weight + TIE_TOLERANCE * np.abs(weight).max()])
+    With P the matrix that has 1 where two levels share a group, Q = (count P - 1) / (count - 1) is
+    positive semidefinite with ones on its diagonal, and the error is at most the root of
+    count <G, P> = |sum of biases|^2 + (count - 1) <G, Q>, where G has the inner products of biases
+    b. For all positive weights d, <G, Q> is at most the sum of d times the largest eigenvalue of
+    the sum of b b' / d (duality of semidefinite programs). The weights follow from the matrix X of
+    trace one that maximizes the sum of roots of b' X b, by multiplicative steps; any are valid.
+    """
+    size = np.linalg.norm(bias, axis=1)
+    some, weight = bias[size > 0], size[size > 0]
+    total = float(np.linalg.norm(bias.sum(axis=0)))
+    if not some.size:
+        return total
+    root, best = np.eye(bias.shape[1]) / np.sqrt(bias.shape[1]), np.inf
+    for _ in range(STEPS_OF_WEIGHTS if bias.shape[1] <= MANY_CLASSES else 2):
+        moment = (some / weight[:, np.newaxis]).T @ some
+        best = min(best, float(np.linalg.eigvalsh(moment)[-1]) * float(weight.sum()))
+        step = root @ moment @ root
+        value, vector = np.linalg.eigh(step / np.trace(step))
+        root = (vector * np.sqrt(np.maximum(value, 0.0))) @ vector.T
+        weight = np.maximum(np.linalg.norm(some @ root, axis=1), FAINT * weight)
+    return float(np.sqrt(total**2 + (count - 1) * best)) * (1 + 1e-9)
 
 
 def _searched(stated: Floats, bias: Floats, count: int, rng: np.random.Generator) -> Floats:
