@@ -177,7 +177,12 @@ def test_options_that_mean_nothing_are_refused():
         fixed_decision_loss(label, table, task=task, ties="random")
     with pytest.raises(InvalidOptionError, match="one probability per class"):
         task.best_response([0.5, 0.5])
-    for options in ({"degree": -1}, {"norm": "sup"}, {"degree": 100}):
+    for options in (
+        {"degree": -1},
+        {"norm": "sup"},
+        {"degree": 33},
+        {"degree": 1025, "norm": "l2"},
+    ):
         with pytest.raises(InvalidOptionError):
             low_degree_calibration_error(label, table, **options)
 
@@ -205,6 +210,26 @@ def test_polynomial_errors_are_sums_over_monomials_and_pairs(degree):
     canonical = canonical_calibration_error(label, table, kernel="multinomial", degree=degree)
     whole = low_degree_calibration_error(label, table, degree=degree, norm="l2")
     assert whole == pytest.approx(np.sqrt(2) * canonical, abs=1e-12)
+
+
+@pytest.mark.parametrize("degree", [2, 5, 1024])
+def test_polynomials_of_a_thousand_classes_by_pairs(degree):
+    """Powers of inner products add up to (1 - x^(d + 1)) / (1 - x)."""
+    rng = np.random.default_rng(degree)
+    table = rng.dirichlet(np.full(1000, 0.01), size=30)
+    label = (table.cumsum(axis=1) < rng.random((30, 1))).sum(axis=1).clip(0, 999)
+
+    def multinomial(p, q):
+        return (1 - float(p @ q) ** (degree + 1)) / (1 - float(p @ q))
+
+    options = {"degree": degree, "classes": list(range(1000))}
+    error = low_degree_calibration_error(label, table, norm="l2", **options)
+    square = 2 * kernel_square(label, table, multinomial)
+    assert error**2 == pytest.approx(square, abs=1e-12)
+    assert "class" in error.witness.sentence
+    if degree <= 32:
+        with pytest.raises(InvalidOptionError, match="norm='l2'"):
+            low_degree_calibration_error(label, table, **options)
 
 
 def test_polynomials_of_two_classes_see_at_least_what_binary_ones_see():

@@ -15,6 +15,7 @@ from calibrant._base.words import forecast_and_rate
 from calibrant.errors import InvalidOptionError
 from calibrant.joint.classes import ClassForecasts, as_forecasts
 from calibrant.measures.measurement import Measurement
+from calibrant.measures.rkhs import MOST_POWERS
 from calibrant.multiclass.canonical import charges_of
 from calibrant.multiclass.rkhs import (
     MultinomialKernel,
@@ -69,7 +70,7 @@ def low_degree_calibration_error(
     y_proba : array-like or frame of shape (n, K), optional
         Probabilities of the classes.
     degree : int, default=2
-        Largest degree. At most 32.
+        Largest degree: at most 32 for "l1", at most 1024 for "l2".
     norm : {"l1", "l2"}, default="l1"
         "l1": one class weighed by a polynomial whose coefficients have l1 norm one, so the
         largest bias under a single monomial. "l2": a polynomial for each class, with multinomially
@@ -93,7 +94,8 @@ def low_degree_calibration_error(
     root of two times the canonical error with the multinomial kernel. Powers of inner products
     weigh a monomial by its multinomial coefficient, not plainly. Polynomials may use all K
     probabilities, so for two classes the value is at least, not always equal to, the binary one.
-    Costs O(n K) for each of the C(K + d, d) monomials.
+    Costs O(n K) for each of the C(K + d, d) monomials; "l2" costs O(n^2 K) by all pairs of rows
+    where that is less, whatever the degree and the number of classes.
 
     References
     ----------
@@ -110,8 +112,8 @@ def low_degree_calibration_error(
     mean forecast 0.30, observed rate 0
     """
     forecasts = as_forecasts(y_true, y_proba, classes, sample_weight, logits=logits)
-    degree = check_degree(degree)
     refuse_unknown("norm", norm, ("l1", "l2"))
+    degree = check_degree(degree, MOST_POWERS) if norm == "l2" else check_degree(degree)
     kernel = MultinomialKernel(degree)
     count = kernel.feature_count(len(forecasts.classes))
     by_pairs = norm == "l2" and count > len(forecasts)
@@ -119,7 +121,8 @@ def low_degree_calibration_error(
         raise InvalidOptionError(
             f"at most {MOST_MONOMIALS} monomials can be tried",
             f"{count} for {len(forecasts.classes)} classes and degree {degree}",
-            "lower the degree",
+            "lower the degree"
+            + (", or use norm='l2', which needs no more than all pairs of rows" * (norm == "l1")),
         )
     charge = charges_of(forecasts)
     if by_pairs:
