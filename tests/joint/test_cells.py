@@ -92,6 +92,8 @@ WITH_OPTIONS = [
     (cal.interval_calibration_error, {"edges": [0, 0.2, 0.7, 1]}),
     (cal.averaged_two_bin_error, {"order": 1}),
     (cal.kernel_calibration_error, {"kernel": "gaussian", "bandwidth": 0.3}),
+    (cal.kernel_calibration_error, {"kernel": "gaussian", "bandwidth": 5e-4}),
+    (cal.low_degree_calibration_error, {"norm": "l2", "degree": 50}),
     (cal.kernel_calibration_error, {"kernel": "polynomial"}),
     (cal.kernel_calibration_error, {"squared": True}),
     (cal.post_processing_gap, {"loss": "log"}),
@@ -151,6 +153,67 @@ def test_bounds_of_counts_with_a_width_hold_the_value_of_the_rows(asked, data, g
     )
     low, high = function(counts, **options).bounds
     assert low - 1e-9 <= function(cal.Joint.from_samples(y, p), **options) <= high + 1e-9
+
+
+def few_cells(rng):
+    """Random rows, anywhere or close together, and how many cells they are rounded to."""
+    size = int(rng.integers(2, 60))
+    spread = 2.0 ** -float(rng.integers(0, 20))
+    p = [
+        rng.random(size),
+        rng.integers(0, 9, size) / 8,
+        0.5 + spread * (rng.random(size) - 0.5),
+        rng.beta(0.2, 0.2, size),
+    ][int(rng.integers(4))]
+    rate = [p, 1 - p, p**2, np.full(size, 0.5)][int(rng.integers(4))]
+    weight = rng.exponential(size=size) if rng.random() < 0.3 else None
+    joint = cal.Joint.from_samples((rng.random(size) < rate).astype(int), p, sample_weight=weight)
+    return joint, joint.rounded(int(rng.choice([2, 4, 8, 16, 256])))
+
+
+@pytest.mark.parametrize("sets", SETS)
+def test_cutoff_errors_of_thousands_of_joints_lie_within_the_bounds_of_few_cells(sets):
+    rng = np.random.default_rng(17)
+    inside = 0
+    for _ in range(2500):
+        joint, cells = few_cells(rng)
+        exact = cal.cutoff_calibration_error(joint, sets=sets)
+        value = cal.cutoff_calibration_error(cells, sets=sets)
+        low, high = value.bounds
+        assert low == value
+        assert low - 1e-12 <= exact <= high + 1e-12
+        assert exact.bounds == (exact, exact)
+        inside += low < exact
+    assert inside > 300  # so that the bounds are needed
+
+
+@pytest.mark.parametrize("sets", SETS)
+def test_cutoff_bounds_are_attained_by_some_rows(sets):
+    """A one at the lower end of a cell and a zero at its upper end."""
+    joint = cal.Joint.from_samples([1, 0], [0.1, 0.3])
+    cells = joint.rounded(2)
+    assert len(cells) == 1
+    low, high = cal.cutoff_calibration_error(cells, sets=sets).bounds
+    assert low < high == pytest.approx(float(cal.cutoff_calibration_error(joint, sets=sets)))
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "most"),
+    [
+        (cal.kernel_calibration_error, {}, 1),
+        (cal.kernel_calibration_error, {"kernel": "gaussian", "bandwidth": 1e-4}, 1),
+        (cal.kernel_calibration_error, {"kernel": "polynomial", "degree": 3}, 2),
+        (cal.low_degree_calibration_error, {"degree": 40, "norm": "l1"}, 1),
+        (cal.low_degree_calibration_error, {"degree": 15, "norm": "l2"}, 4),
+    ],
+)
+def test_upper_bounds_of_tests_that_are_bounded_stay_in_the_range(function, options, most):
+    rng = np.random.default_rng(18)
+    for _ in range(200):
+        joint, cells = few_cells(rng)
+        low, high = function(cells, **options).bounds
+        assert low - 1e-9 <= function(joint, **options) <= high + 1e-9
+        assert high <= most
 
 
 def test_the_unbiased_kernel_error_is_not_certified_at_the_value_of_the_cells():

@@ -105,10 +105,21 @@ def _bounds(joint: Joint, value: float, sets: str) -> tuple[float, float]:
     after = np.cumsum(joint.mass * joint.residual)
     before = np.append(0.0, after[:-1])
     up, down = ones * (1 - joint.low), zeros * joint.high
-    highest = max(0.0, float(np.minimum(before + up, after + down).max()))
-    lowest = min(0.0, float(np.maximum(before - down, after - up).min()))
-    high = _of_extremes(np.array(highest), np.array(lowest), after[-1], sets)
-    return value, max(value, float(high))
+    highest, lowest = np.minimum(before + up, after + down), np.maximum(before - down, after - up)
+    if sets == "intervals":
+        high = _widest_range(highest, lowest, np.maximum(up, down))
+    else:
+        ends = np.array(max(0.0, highest.max())), np.array(min(0.0, lowest.min()))
+        high = float(_of_extremes(*ends, after[-1], sets))
+    return value, max(value, high)
+
+
+def _widest_range(highest: Floats, lowest: Floats, inside: Floats) -> float:
+    """Bound the bias of intervals that end in two cells, or within one."""
+    start_low = np.minimum.accumulate(np.append(0.0, lowest[:-1]))
+    start_high = np.maximum.accumulate(np.append(0.0, highest[:-1]))
+    between = np.maximum(highest - start_low, start_high - lowest)
+    return float(max(between.max(), inside.max()))
 
 
 def cutoff_batch(_: Joint, charges: Floats, *, sets: str = "intervals") -> Floats:

@@ -10,7 +10,12 @@ import numpy as np
 from calibrant._base.arrays import Floats
 from calibrant._base.options import check_degree, check_flag, check_positive, refuse_unknown
 from calibrant.joint import Joint
-from calibrant.measures.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measures.measurement import (
+    Measurement,
+    as_joint,
+    largest_mean_error,
+    rounding_settings,
+)
 from calibrant.measures.rkhs import (
     MOST_POWERS,
     GaussianKernel,
@@ -109,7 +114,8 @@ def kernel_calibration_error(
         value = float(np.sqrt(max(0.0, square)))
         reach = space.moved_by(joint.rounding)
         low = float(np.sqrt(max(0.0, square - error)))
-        bounds = (max(0.0, low - reach), float(np.sqrt(max(0.0, square + error))) + reach)
+        high = float(np.sqrt(max(0.0, square + error)))
+        bounds = (max(0.0, low - reach), max(high, min(high + reach, _most(joint, space))))
         if squared:
             find_witness = partial(_scaled_witness, find_witness, value)
             value, bounds = max(0.0, square), (bounds[0] ** 2, bounds[1] ** 2)
@@ -138,8 +144,17 @@ def _unbiased_bounds(
         return -np.inf, np.inf
     root, reach = float(np.sqrt(max(0.0, square))), reach + float(np.sqrt(error))
     least, most = _own_pairs(joint, space)
-    low, high = max(0.0, root - reach) ** 2 - most, (root + reach) ** 2 - least
+    high = max(root, min(root + reach, _most(joint, space)))
+    low, high = max(0.0, root - reach) ** 2 - most, high**2 - least
     return low / different, high / different
+
+
+def _most(joint: Joint, space: Kernel) -> float:
+    """Bound the error of rows in cells: a test of norm one is at most the root of K(p, p)."""
+    if not joint.is_rounded or isinstance(space, PairedKernel):
+        return np.inf
+    # The diagonal of every other kernel grows with the prediction, or is constant.
+    return float(np.sqrt(space.diagonal(np.ones(1))[0])) * largest_mean_error(joint)
 
 
 def _own_pairs(joint: Joint, space: Kernel) -> tuple[float, float]:

@@ -10,7 +10,12 @@ from calibrant._base.arrays import Floats
 from calibrant._base.options import check_degree, refuse_unknown
 from calibrant.errors import InvalidOptionError
 from calibrant.joint import Joint
-from calibrant.measures.measurement import Measurement, as_joint, rounding_settings
+from calibrant.measures.measurement import (
+    Measurement,
+    as_joint,
+    largest_mean_error,
+    rounding_settings,
+)
 from calibrant.measures.rkhs import (
     MOST_POWERS,
     PolynomialKernel,
@@ -101,12 +106,16 @@ def low_degree_calibration_error(
         )
     value, upper, slope, coefficient, basis = solvers[norm](joint, degree)
     reach = slope * joint.rounding
+    high = upper + reach
+    if joint.is_rounded:  # tests are at most 1, in l2 at most the root of the number of powers
+        size = float(np.sqrt(degree + 1)) if norm == "l2" else 1.0
+        high = max(upper, min(high, size * largest_mean_error(joint)))
     return Measurement(
         value,
         "low_degree_calibration_error",
         {"degree": degree, "norm": norm, **rounding_settings(joint)},
         partial(SeriesWitness.describe, joint, coefficient, basis),
-        bounds=(max(0.0, value - reach), upper + reach),
+        bounds=(max(0.0, value - reach), high),
     )
 
 
