@@ -9,7 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.measures import partitions
-from oracles import distances as by_definition
+from oracles import definitions, distances as by_definition
 from oracles.definitions import Law
 from oracles.strategies import ADVERSARIES, MAKERS, generic, joint_of, laws, tied
 
@@ -46,6 +46,38 @@ def test_lower_distance_is_the_earth_mover_distance_to_calibrated_laws():
         grid = by_definition.grid_for(law[0], 0.05)
         moved = by_definition.lower_distance_on_grid(*law, grid)
         assert by_definition.earth_mover_to_calibrated(*law, grid) == pytest.approx(moved, abs=1e-8)
+
+
+@pytest.mark.parametrize("lipschitz", [0.3, 1.0, 4.0])
+def test_the_smooth_error_is_the_transport_to_the_calibrated_law_of_the_same_predictions(lipschitz):
+    """A unit of prediction costs half of the Lipschitz constant, a change of outcome one."""
+    for law in laws(generic, 15, most=7, seed=66):
+        error = cal.smooth_calibration_error(joint_of(law), lipschitz=lipschitz)
+        transport = definitions.earth_mover_distance(*law, per_unit=lipschitz / 2)
+        assert error == pytest.approx(transport, abs=1e-8)
+
+
+def test_the_smooth_error_is_no_transport_to_the_nearest_calibrated_law():
+    """Not with any cost a |p - p'| + b |y - y'|: one law needs min(a, b) = 1, another 1/2.
+
+    One forecast .3 of what happens with chance .6 is calibrated by moving it or by changing
+    outcomes: at most .3 min(a, b). Forecasts .4 and .6 of what never and always happens are at
+    least .08 min(a, b) away, the lower distance. Their smooth errors are .3 and .04.
+    """
+    one = Law(np.array([0.3]), np.array([1.0]), np.array([0.6]))
+    two = Law(np.array([0.4, 0.6]), np.array([0.5, 0.5]), np.array([0.0, 1.0]))
+    assert cal.smooth_calibration_error(joint_of(one)) == pytest.approx(0.3)
+    assert cal.smooth_calibration_error(joint_of(two)) == pytest.approx(0.04)
+    assert cal.lower_distance_to_calibration(joint_of(two)) == pytest.approx(0.08)
+    grid = np.linspace(0, 1, 41)
+    for a, b in ((0.5, 0.5), (0.5, 1.0), (1.0, 0.5), (1.0, 1.0), (2.0, 1.0), (1.0, 3.0)):
+        far = [
+            by_definition.earth_mover_to_calibrated(*law, grid, per_unit=a, per_flip=b)
+            for law in (one, two)
+        ]
+        assert far[0] <= 0.3 * min(a, b) + 1e-9
+        assert far[1] >= 0.08 * min(a, b) - 1e-9
+        assert far != pytest.approx([0.3, 0.04], rel=0.1)
 
 
 def assert_certificate(joint: cal.Joint, value: cal.Measurement) -> None:

@@ -93,12 +93,12 @@ def smooth_calibration_error(v, m, r, lipschitz: float = 1.0, *, all_pairs: bool
     return _largest(m * (r - v), steps)
 
 
-def earth_mover_distance(v, m, r) -> float:
-    """EMD(J*, J^p) as a transport program with the cost |v - v'| + |y - y'|."""
+def earth_mover_distance(v, m, r, per_unit: float = 1.0) -> float:
+    """EMD(J*, J^p) as a transport program with the cost per_unit |v - v'| + |y - y'|."""
     nature, model = two_worlds(v, m, r)
     points = list(nature)
     size = len(points)
-    cost = [abs(a - c) + abs(b - d) for a, b in points for c, d in points]
+    cost = [per_unit * abs(a - c) + abs(b - d) for a, b in points for c, d in points]
     source = np.repeat(np.arange(size), size)
     target = np.tile(np.arange(size), size) + size
     column = np.arange(size * size)

@@ -53,12 +53,15 @@ def grid_for(v, spacing: float, *more) -> np.ndarray:
     return np.unique(np.concatenate([np.arange(count + 1) / count, v, *more]))
 
 
-def earth_mover_to_calibrated(v, m, r, grid) -> float:
-    """The least EMD(J*, J') over calibrated J' on a grid, with the cost |p - p'| + |y - y'|."""
+def earth_mover_to_calibrated(v, m, r, grid, per_unit: float = 1.0, per_flip: float = 1.0) -> float:
+    """The least EMD(J*, J') over calibrated J' on a grid.
+
+    The cost is per_unit |p - p'| + per_flip |y - y'|.
+    """
     grid = np.asarray(grid)
     levels, points = len(v), len(grid)
     moves = list(itertools.product(range(levels), (0, 1), range(points), (0, 1)))
-    cost = [abs(v[i] - grid[j]) + (y != z) for i, y, j, z in moves]
+    cost = [per_unit * abs(v[i] - grid[j]) + per_flip * (y != z) for i, y, j, z in moves]
     rows = [row for i, y, j, _ in moves for row in (2 * i + y, 2 * levels + j)]
     columns = np.repeat(np.arange(len(moves)), 2)
     values = [value for _, _, j, z in moves for value in (1.0, z - grid[j])]

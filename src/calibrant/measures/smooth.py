@@ -55,11 +55,14 @@ def smooth_calibration_error(
     Notes
     -----
     :math:`\max_w E[w(p)(y - p)]` over functions with :math:`|w| \le 1` and Lipschitz constant
-    `lipschitz`. Within a factor of two of the lower distance to calibration, the least that any
-    forecaster with these predictions and outcomes may be away from a calibrated one; its own
-    distance can be of the order of the root. Solved exactly through its dual, a flow on a path, in
-    O(n log n). Known flaw: errors that change sign within a short stretch of predictions count
-    little, and calibrated forecasts rarely score 0 on a sample: see `calibration_test`.
+    `lipschitz`. Equal to the earth mover's distance between the joint distribution and the only
+    calibrated one with the same predictions, for the metric
+    ``lipschitz |p - p'| / 2 + |y - y'|``: see `earth_mover_distance`. Within a factor of two of the
+    lower distance to calibration, the least that any forecaster with these predictions and outcomes
+    may be away from a calibrated one; its own distance can be of the order of the root. Solved
+    exactly through its dual, a flow on a path, in O(n log n). Known flaw: errors that change sign
+    within a short stretch of predictions count little, and calibrated forecasts rarely score 0 on a
+    sample: see `calibration_test`.
 
     References
     ----------
