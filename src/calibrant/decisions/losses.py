@@ -246,12 +246,14 @@ def calibration_decision_loss(
         In [0, 1], for v-shaped payoffs in [0, 2]. `witness.task` is the worst task, with its
         payoffs; at most three actions are needed.
 
-    Notes ----- The least concave majorant of the decision loss curve at 1/2 (with 0 at both ends),
-    by linear programming duality: payoffs in [0, 1] allow a convex function whose second derivative
-    mu has :math:`\int t \, d\mu \le 1` and :math:`\int (1 - t) \, d\mu \le 1`. Between the square
-    of the expected calibration error of order 2 and twice that of order 1. Known flaw: not
-    continuous, and estimated on the rows it is judged on: exact levels that hold few rows overstate
-    it, and isotonic regression does not see what an increasing calibrator cannot correct.
+    Notes
+    -----
+    The least concave majorant of the decision loss curve at 1/2 (with 0 at both ends), by linear
+    programming duality: payoffs in [0, 1] allow a convex function whose second derivative mu has
+    :math:`\int t \, d\mu \le 1` and :math:`\int (1 - t) \, d\mu \le 1`. Between the square of the
+    expected calibration error of order 2 and twice that of order 1. Known flaw: not continuous, and
+    estimated on the rows it is judged on: exact levels that hold few rows overstate it, and
+    isotonic regression does not see what an increasing calibrator cannot correct.
 
     References
     ----------
