@@ -263,6 +263,20 @@ def interval_of_some(y: Floats, p: Floats) -> float:
     return cal.interval_calibration_error(y[:INTERVAL_ROWS], p[:INTERVAL_ROWS])
 
 
+def upper_of_few_levels(y: Floats, p: Floats) -> cal.Measurement:
+    return cal.upper_distance_to_calibration(y, np.round(17 * p) / 17)
+
+
+def check_upper(y: Floats, p: Floats, value: cal.Measurement) -> None:
+    """Assert that the map found has the value, is calibrated, and is called the best."""
+    assert value.bounds == (value, value)
+    few = np.round(17 * p) / 17
+    moved = value.witness(few)
+    assert abs(float(np.mean(np.abs(moved - few))) - value) <= 1e-10
+    _, group = np.unique(moved, return_inverse=True)
+    assert np.abs(np.bincount(group, y - moved)).max() <= 1e-6 * y.size
+
+
 def check_lower(y: Floats, p: Floats, value: cal.Measurement) -> None:
     """Check both ends: a game that no calibrated law wins, and the cost of reaching such a law."""
     low, high = value.bounds
@@ -346,5 +360,6 @@ WORKS = (
     Work("classical numbers", 3.0, cal.classical_numbers, check_classical, 30.0),
     Work("lower distance to 1e-3", 1.5, cal.lower_distance_to_calibration, check_lower),
     Work("lower distance to 1e-5", 20, lower_to_5_digits, check_lower),
+    Work("upper distance of 18 levels", 0.3, upper_of_few_levels, check_upper),
     Work("interval error to 1e-4, 10^5 rows", 9, interval_of_some, check_interval),
 )

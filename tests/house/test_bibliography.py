@@ -142,6 +142,7 @@ TITLES = {
     "arxiv.org/abs/2508.13100": "A perfectly truthful calibration measure",
     "arxiv.org/abs/2509.02279": "Calibration through the lens of indistinguishability",
     "arxiv.org/abs/2510.12769": "Sample-efficient omniprediction for proper losses",
+    "arxiv.org/abs/2603.16015": "The importance of being smoothly calibrated",
     "arxiv.org/abs/2603.18391": "Computational and statistical hardness of calibration distance",
     "arxiv.org/abs/2606.20557": "Optimal deterministic multicalibration and omniprediction",
     "doi.org/10.1002/qj.1924": "A bias-corrected decomposition of the Brier score",
