@@ -11,7 +11,7 @@ import pytest
 import calibrant as cal
 from calibrant import multiclass
 from calibrant.multiclass.menus import _lost, _quadratic
-from calibrant.multiclass.worst_decisions import _relaxed
+from calibrant.multiclass.worst_decisions import _by_sweeps, _error, _relaxed, _searched
 from oracles.class_definitions import random_forecasts, residuals
 from oracles.menus_and_partings import (
     draw_levels,
@@ -102,6 +102,18 @@ def test_two_actions_for_levels_on_a_grid_of_decimals(digits):
             task = multiclass.MulticlassDecisionTask(rng.normal(size=(2, 3)))
             other = multiclass.decision_calibration_error(label, stated, task=task)
             assert other <= found + 1e-12
+
+
+@pytest.mark.parametrize("count", [20, 100, 400])
+def test_the_search_comes_close_to_the_worst_parting(count):
+    rng = np.random.default_rng(count)
+    for scale in (1.0, 1e-5):
+        stated = 1 / 3 + scale * (rng.dirichlet(np.ones(3), size=count) - 1 / 3)
+        label = rng.integers(3, size=count)
+        bias = residuals(label, stated) / count
+        _, most = _by_sweeps(stated, bias)
+        found = _error(stated, bias, _searched(stated, bias, 2, rng))
+        assert 0.95 * most <= found <= most + 1e-12
 
 
 @pytest.mark.parametrize("actions", [2, 3])

@@ -21,6 +21,8 @@ MOST_ACTIONS = 100
 # Lines through each of so many levels are looked at; of more, tasks are searched for.
 MOST_LEVELS = 2000
 STARTS, STEPS = 60, 60
+# Turns of a hyperplane, fewer of them where levels times classes are many.
+FEWEST_TURNS, MOST_TURNS, NUMBERS_TURNED = 20, 400, 2 * 10**7
 # Steps towards the best weights of the upper bound; of more classes each takes a second.
 STEPS_OF_WEIGHTS, MANY_CLASSES = 20, 200
 # Least weight of a level, as a share of the last one.
@@ -79,9 +81,10 @@ def worst_decision_calibration_error(
     The largest :math:`\sum_a \| E[(y - p) 1[\delta(p) = a]] \|_2` over best responses
     :math:`\delta` to tasks with so many actions. Two actions part the probabilities by a
     hyperplane; for three classes every line that matters turns about one row of probabilities,
-    O(m^2 log m) for m different rows. Elsewhere a task is searched for, and the upper bound allows
-    every parting into so many groups, whether a task leads to it or not: with b the biases of the
-    rows, the root of :math:`\|\sum b\|^2 + (actions - 1) S^2`, where S^2 is at most
+    O(m^2 log m) for m different rows. Elsewhere a task is searched for (two actions: by turning
+    hyperplanes, each to its best angle), and the upper bound allows every parting into so many
+    groups, whether a task leads to it or not: with b the biases of the rows, the root of
+    :math:`\|\sum b\|^2 + (actions - 1) S^2`, where S^2 is at most
     :math:`\sum d \; \lambda_{max}(\sum b b^T / d)` for all positive weights d, by semidefinite
     duality. It never exceeds the sum of the lengths of all biases. Known flaw: not continuous, and
     where the search is needed the bounds are wide, the less so the more classes there are.
@@ -313,6 +316,43 @@ def _searched(stated: Floats, bias: Floats, count: int, rng: np.random.Generator
         found = _error(stated, bias, payoffs + change)
         if found > value:
             payoffs, value = payoffs + change, found
+    return payoffs if count > 2 else _turned(stated, bias, payoffs[1] - payoffs[0], rng)
+
+
+def _turned(stated: Floats, bias: Floats, weight: Floats, rng: np.random.Generator) -> Floats:
+    """Turn a hyperplane towards random ones, each time to the best of all angles.
+
+    Payoffs of two actions: zero, and a weight for each class. Turned by an angle towards another
+    weight, the hyperplane meets every level once in half a circle.
+    """
+    total = bias.sum(axis=0)
+    payoffs = np.stack([np.zeros_like(weight), weight])
+    value = _error(stated, bias, payoffs)
+    turns = int(np.clip(NUMBERS_TURNED // stated.size, FEWEST_TURNS, MOST_TURNS))
+    for step in range(turns):
+        other = rng.normal(size=weight.size)
+        if step % 2:
+            other = np.eye(weight.size)[rng.integers(weight.size)]
+        # Through a level: far from all of them it would only move the threshold.
+        other = other - stated[rng.integers(len(stated))] @ other
+        angle = np.arctan2(stated @ other, stated @ weight)
+        met, above = (angle + np.pi / 2) % np.pi, np.abs(angle) < np.pi / 2
+        order = np.argsort(met, kind="stable")
+        change = np.where(above[:, np.newaxis], -bias, bias)[order]
+        inside = bias[above].sum(axis=0) + np.concatenate(
+            [np.zeros((1, weight.size)), np.cumsum(change, axis=0)]
+        )
+        values = np.linalg.norm(inside, axis=1) + np.linalg.norm(total - inside, axis=1)
+        found = int(np.argmax(values))
+        if values[found] <= value + SAME:
+            continue
+        edge = np.concatenate([[0.0], met[order], [np.pi]])
+        turn = (edge[found] + edge[found + 1]) / 2
+        turned = np.cos(turn) * weight + np.sin(turn) * other
+        tried = np.stack([np.zeros_like(turned), turned / np.linalg.norm(turned)])
+        error = _error(stated, bias, tried)
+        if error > value:  # levels that floats cannot part may not follow
+            payoffs, value, weight = tried, error, tried[1]
     return payoffs
 
 
